@@ -42,11 +42,28 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Client is the end that connects to a Server and holds what the server lets it see. It does no I/O and reads no clock,
+// Client is the end that connects to a Server and stores what the server lets it see. It does no I/O and reads no clock,
 // and belongs to one goroutine, like Server.
 //
-// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send,
-// Drain. Package systems calls these; which methods are for games is listed in the package comment.
+// # Methods for games
+//
+//   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
+//     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
+//   - State: [Client.Replica]
+//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
+//
+// # Methods for the systems
+//
+// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
+// Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
+//
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo]
+//   - [Client.Acked] and [Client.Lost] are for package peer alone.
+//
+// # Methods for extensions
+//
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.End]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.

@@ -21,8 +21,27 @@ import (
 // reads no clock: the systems of package systems, or a test, hand it datagrams and the time. A Server belongs to one
 // goroutine; only its Protocol may be shared.
 //
+// # Methods for games
+//
+//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
+//   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
+//   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
+//   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
+//   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
+//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
+//
+// # Methods for the systems
+//
 // A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
-// TickDue, Send, Drain. Package systems calls these; which methods are for games is listed in the package comment.
+// TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
+// world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
+//
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain]
+//
+// # Methods for extensions
+//
+//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow]
 type Server struct {
 	protocol *Protocol
 	config   Config
