@@ -71,14 +71,14 @@ type Client struct {
 	frame    frame
 
 	link
-	courier
+	endpointCore
 	attempt  attempt
 	state    State
 	id       wire.ClientID
 	replica  *snapshot.Replica
 	hooks    clientHooks
 	host     *Server // Whose player this is in one process; nil for a client with a connection.
-	own      upstream
+	up       upstream
 	time     clientTime
 	leaving  bool      // The server has closed, and what it sent is still handled.
 	applied  bool      // The world has what replica holds.
@@ -115,9 +115,9 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		report:   report.New(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
-	c.courier = courier{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
+	c.endpointCore = endpointCore{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
-	c.events.end = &c.courier
+	c.events.end = &c.endpointCore
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
@@ -129,7 +129,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
 	c.time.begin(now)
 	c.report.Now = c.frame.now
-	c.heard += stall
+	c.receivedAt += stall
 	c.leaveEnd += stall
 	if c.attempt.fresh {
 		c.attempt.began, c.attempt.sayAt, c.attempt.fresh = c.frame.now, c.frame.now, false
@@ -275,7 +275,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	if c.state == Connected && server != c.attempt.server {
-		c.link.part(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
+		c.link.startClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
@@ -382,13 +382,13 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
-	c.link.early, c.sentUpTo = new(early), tick.None
+	c.link.held, c.sentUpTo = new(heldMessages), tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied = false
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
-	c.own = newUpstream(c.protocol, c.agreed.snapshot())
+	c.up = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)
-	c.spoke = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
+	c.sentAt = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
 	if c.report.Enabled(slog.LevelInfo) {
@@ -483,7 +483,7 @@ func (c *Client) Close() {
 	case Connecting:
 		c.end(&peer.Error{Reason: peer.ReasonClosed})
 	case Connected:
-		c.part(&peer.Error{Reason: peer.ReasonClosed}, true)
+		c.closeWith(&peer.Error{Reason: peer.ReasonClosed}, true)
 	case Closing:
 		if c.leaving {
 			c.end(c.reason)
@@ -495,8 +495,8 @@ func (c *Client) Close() {
 // Closed tells if there is no connection and none under way or being ended; then frames are not needed any more.
 func (c *Client) Closed() bool { return c.state == Disconnected }
 
-// part ends the connection and tells the server why, with flush after what was sent before is delivered.
-func (c *Client) part(reason *peer.Error, flush bool) {
+// closeWith ends the connection and tells the server why, with flush after what was sent before is delivered.
+func (c *Client) closeWith(reason *peer.Error, flush bool) {
 	if c.host != nil {
 		c.unhost(reason)
 		return
@@ -504,11 +504,11 @@ func (c *Client) part(reason *peer.Error, flush bool) {
 	if flush {
 		c.releaseLast(&c.link, nil)
 	}
-	c.dropEarly()
+	c.dropHeld()
 	c.over(reason)
 	c.state = Closing
-	c.doors.shut(0)
-	c.link.part(reason, flush)
+	c.recipients.shut(0)
+	c.link.startClose(reason, flush)
 }
 
 // End ends the connection at once and tells the server the reason, for extensions.
@@ -516,7 +516,7 @@ func (c *Client) End(reason *CloseError) {
 	if reason.Reason == peer.ReasonTooManyEntities {
 		c.stats.TooManyEntities++
 	}
-	c.part(reason, false)
+	c.closeWith(reason, false)
 }
 
 // end ends the connection or the attempt without telling the server.
@@ -528,7 +528,7 @@ func (c *Client) end(reason *peer.Error) {
 // over tells the game that the connection, or the attempt, is over.
 func (c *Client) over(reason *peer.Error) {
 	c.err = reason
-	c.gone(&c.link)
+	c.forgetMessages(&c.link)
 	if c.state == Connected || c.leaving {
 		c.stats.Disconnected++
 		call(c.hooks.closed)
@@ -542,7 +542,7 @@ func (c *Client) over(reason *peer.Error) {
 // drop forgets the connection.
 func (c *Client) drop() {
 	c.time.stop()
-	c.dropEarly()
+	c.dropHeld()
 	c.leaving = false
 	if c.conn != nil {
 		c.ended.Add(c.conn.Stats())
@@ -550,26 +550,26 @@ func (c *Client) drop() {
 		c.conn = nil
 	}
 	c.state = Disconnected
-	c.doors.shut(0)
+	c.recipients.shut(0)
 }
 
-// leave has the server's reliable messages that were accepted handled, and then ends the connection.
-func (c *Client) leave(reason *peer.Error) {
-	if !orderly(reason) || !c.inbound.MayHold(c.source) {
+// startLeaving has the server's reliable messages that were accepted handled, and then ends the connection.
+func (c *Client) startLeaving(reason *peer.Error) {
+	if !isOrderly(reason) || !c.inbound.MayHold(c.source) {
 		c.end(reason)
 		return
 	}
 	c.state, c.leaving = Closing, true
-	c.doors.shut(0)
-	c.dropEarly()
-	c.link.leave(reason)
+	c.recipients.shut(0)
+	c.dropHeld()
+	c.link.startDrain(reason)
 }
 
-// seeOff is a frame of a client whose server has closed.
-func (c *Client) seeOff() {
+// finishLeaving is a frame of a client whose server has closed.
+func (c *Client) finishLeaving() {
 	list := [1]*message.Source{c.source}
 	c.inbound.CountUnhandled(list[:])
-	if c.left() {
+	if c.drained() {
 		c.end(c.reason)
 	}
 }

@@ -47,12 +47,12 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 		return
 	}
-	content, reason := c.judge(&c.link, &in)
+	content, reason := c.judgePacket(&c.link, &in)
 	if reason != nil {
 		c.refusePacket(reason)
 		return
 	}
-	c.heard = c.frame.now
+	c.receivedAt = c.frame.now
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}
@@ -68,12 +68,12 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 	}
 	if content.resync {
-		c.own.view.Resync(content.resyncEpoch, c.conn.Next())
+		c.up.view.Resync(content.resyncEpoch, c.conn.Next())
 	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		c.leave(content.closed)
+		c.startLeaving(content.closed)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}
@@ -86,14 +86,14 @@ func (c *Client) unreadable(err error) {
 	case reason == peer.ReasonMalformed:
 		c.refusePacket(closeError(err))
 	default:
-		c.part(&peer.Error{Reason: reason}, false)
+		c.closeWith(&peer.Error{Reason: reason}, false)
 	}
 }
 
 // refusePacket ends the connection with a server that sent what no server sends, inside a checksum that holds.
 func (c *Client) refusePacket(reason *peer.Error) {
 	c.stats.refused(reason)
-	c.part(reason, false)
+	c.closeWith(reason, false)
 }
 
 // refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
@@ -185,8 +185,8 @@ func (c *Client) Send() {
 		c.serve()
 	case Closing:
 		if c.leaving {
-			c.seeOff()
-		} else if c.farewell(c) {
+			c.finishLeaving()
+		} else if c.continueClose(c) {
 			c.drop()
 		}
 	}
@@ -205,11 +205,11 @@ func (c *Client) serve() {
 	}
 	if c.silent() {
 		c.stats.SilenceTimeouts++
-		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)
+		c.closeWith(&peer.Error{Reason: peer.ReasonTimeout}, false)
 		return
 	}
 	if reason := c.overrun(c.due()); reason != nil {
-		c.part(reason, false)
+		c.closeWith(reason, false)
 		return
 	}
 	c.budget.Refill(c.frame.now)
@@ -219,7 +219,7 @@ func (c *Client) serve() {
 		c.resync()
 	}
 	c.planUpstream()
-	if c.link.early.count > 0 {
+	if c.link.held.count > 0 {
 		c.release(&c.link, nil)
 	}
 	call(c.hooks.beforeSend)
@@ -234,10 +234,10 @@ func (c *Client) serve() {
 	case c.conn.AckDue():
 		c.sendAck()
 	case c.conn.Next() == first && c.conn.RepeatAck(c.frame.now):
-		c.sayAgain()
+		c.repeatAck()
 	}
 	for range c.conn.AckRepeats(c.frame.now) {
-		c.sayAgain()
+		c.repeatAck()
 	}
 }
 
@@ -277,8 +277,8 @@ func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 			f(seq)
 		}
 	}
-	if c.own.view != nil {
-		c.own.view.Acked(seq)
+	if c.up.view != nil {
+		c.up.view.Acked(seq)
 	}
 	c.acked(seq)
 }
@@ -290,8 +290,8 @@ func (c *Client) Lost(seq uint64) {
 			f(seq)
 		}
 	}
-	if c.own.view != nil {
-		c.own.view.Lost(seq)
+	if c.up.view != nil {
+		c.up.view.Lost(seq)
 	}
 	c.lost(seq)
 }

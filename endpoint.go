@@ -15,9 +15,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// courier is what a server and a client have alike for messages: what waits for its stage here, what was sent, and who waits
+// endpointCore is what a server and a client have alike for messages: what waits for its stage here, what was sent, and who waits
 // for an answer.
-type courier struct {
+type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
 
@@ -26,16 +26,16 @@ type courier struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
-	sizes    message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
-	plains   []message.Simple      // Messages of these types in the packet that was judged last.
-	inbound  *message.Inbound
-	outbound *message.Outbound
-	pool     *peer.Pool
-	types    message.Cache
-	doors    doors
-	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
-	calls    calls.Table
+	plain      [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
+	sizes      message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
+	plains     []message.Simple      // Messages of these types in the packet that was judged last.
+	inbound    *message.Inbound
+	outbound   *message.Outbound
+	pool       *peer.Pool
+	types      message.Cache
+	recipients recipientCache
+	buffers    [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
+	calls      calls.Table
 
 	tag        uint32
 	running    bool // A frame is under way.
@@ -43,28 +43,28 @@ type courier struct {
 
 	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
 
-	from    *link        // Whose packet is being queued.
-	unheard [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
-	fault   error        // What is wrong with it after all.
-	arrived func(a *peer.Arrival)
+	from      *link        // Whose packet is being queued.
+	toldTypes [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
+	fault     error        // What is wrong with it after all.
+	arrived   func(a *peer.Arrival)
 }
 
-// courierOf returns the courier of an end: a server, a client, or a type that embeds one. It returns nil for what is no end.
-func courierOf(end Endpoint) *courier {
+// coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for what is no end.
+func coreOf(end Endpoint) *endpointCore {
 	switch e := end.(type) {
 	case *Server:
-		return e.itsCourier()
+		return e.core()
 	case *Client:
-		return e.itsCourier()
-	case interface{ itsCourier() *courier }:
-		return e.itsCourier()
+		return e.core()
+	case interface{ core() *endpointCore }:
+		return e.core()
 	}
 	return nil
 }
 
 // ServerOf returns the server that an end is, or embeds; nil for a client.
 func ServerOf(end Endpoint) *Server {
-	if c := courierOf(end); c != nil {
+	if c := coreOf(end); c != nil {
 		return c.server
 	}
 	return nil
@@ -72,26 +72,26 @@ func ServerOf(end Endpoint) *Server {
 
 // ClientOf returns the client that an end is, or embeds; nil for a server.
 func ClientOf(end Endpoint) *Client {
-	if c := courierOf(end); c != nil {
+	if c := coreOf(end); c != nil {
 		return c.client
 	}
 	return nil
 }
 
-// itsCourier returns the courier of a server, nil for a nil server.
-func (s *Server) itsCourier() *courier {
+// core returns the core of a server, nil for a nil server.
+func (s *Server) core() *endpointCore {
 	if s == nil {
 		return nil
 	}
-	return &s.courier
+	return &s.endpointCore
 }
 
-// itsCourier returns the courier of a client, nil for a nil client.
-func (c *Client) itsCourier() *courier {
+// core returns the core of a client, nil for a nil client.
+func (c *Client) core() *endpointCore {
 	if c == nil {
 		return nil
 	}
-	return &c.courier
+	return &c.endpointCore
 }
 
 // endpoint is an end that knows of entities whether messages about them may be handled.
@@ -101,8 +101,8 @@ type endpoint interface {
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 }
 
-// setUp makes the queues; the fields that say whose courier it is are set.
-func (c *courier) setUp(end endpoint, config Config) {
+// setUp makes the queues; the fields that say whose core it is are set.
+func (c *endpointCore) setUp(end endpoint, config Config) {
 	others := 1
 	if c.server != nil {
 		others = config.Clients
@@ -115,7 +115,7 @@ func (c *courier) setUp(end endpoint, config Config) {
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
-	c.arrived = c.arrive
+	c.arrived = c.queueArrival
 	for id := range c.sizes {
 		c.sizes[id] = message.NoSize
 	}
@@ -130,7 +130,7 @@ func (c *courier) setUp(end endpoint, config Config) {
 }
 
 // role is which end this is, in the table of states.
-func (c *courier) role() peer.Role {
+func (c *endpointCore) role() peer.Role {
 	if c.server != nil {
 		return peer.RoleServer
 	}
@@ -138,7 +138,7 @@ func (c *courier) role() peer.Role {
 }
 
 // stage is where the end is in its frame; outside of a frame it sends as in tick.Update.
-func (c *courier) stage() tick.Stage {
+func (c *endpointCore) stage() tick.Stage {
 	if !c.running {
 		return tick.Update
 	}
@@ -146,7 +146,7 @@ func (c *courier) stage() tick.Stage {
 }
 
 // beginFrame starts a frame: calls whose time is over end first.
-func (c *courier) beginFrame() {
+func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
 	c.inbound.Due(c.due())
@@ -158,7 +158,7 @@ func (c *courier) beginFrame() {
 
 // due is the tick that messages wait for. The client's own count gives up what a stall was too long for, so at a client the
 // server's tick counts, as ServerTime estimates it, once that is the later one; a host's player lives in the server's.
-func (c *courier) due() tick.Tick {
+func (c *endpointCore) due() tick.Tick {
 	switch own := c.frame.clock.Tick(); {
 	case c.client == nil:
 		return own
@@ -172,17 +172,17 @@ func (c *courier) due() tick.Tick {
 }
 
 // endFrame ends it.
-func (c *courier) endFrame() { c.running = false }
+func (c *endpointCore) endFrame() { c.running = false }
 
-// gone forgets an end whose connection is over: nothing of what it sent is handled any more.
-func (c *courier) gone(l *link) {
+// forgetMessages forgets an end whose connection is over: nothing of what it sent is handled any more.
+func (c *endpointCore) forgetMessages(l *link) {
 	if l.source != nil {
 		c.stats.OfTheGone += uint64(c.inbound.Drop(l.source))
 	}
 }
 
 // record keeps a message that was sent for the history.
-func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
+func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 	if !c.outbound.On() {
 		return
 	}
@@ -191,45 +191,45 @@ func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
 }
 
 // panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
-func (c *courier) panicked(ctx *Context, value any) {
+func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
 	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
 	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
 		failed.Name, failed.Message = of.Name, true
 	}
-	c.blame(failed)
+	c.reportPanic(failed)
 }
 
 // unhandled tells of a type that comes although this end gave nil as its handler: once, since all that follow are dropped alike.
-func (c *courier) unhandled(t wire.MessageType) {
-	if c.unheard[t] {
+func (c *endpointCore) unhandled(t wire.MessageType) {
+	if c.toldTypes[t] {
 		return
 	}
-	c.unheard[t] = true
+	c.toldTypes[t] = true
 	if of, ok := c.protocol.messages.Lookup(t); ok {
 		c.report.Error(&UnhandledError{Name: of.Name})
 	}
 }
 
-// part ends the connection to an end at once.
-func (c *courier) part(with wire.ClientID, reason *peer.Error) {
+// closeFor ends the connection to an end at once.
+func (c *endpointCore) closeFor(with wire.ClientID, reason *peer.Error) {
 	switch {
 	case c.client != nil:
 		switch {
 		case c.client.leaving:
 			c.client.end(reason)
 		case c.client.state == Connected:
-			c.client.part(reason, false)
+			c.client.closeWith(reason, false)
 		}
 	default:
 		if s := c.server.present(with); s != nil {
-			c.server.end(s, reason, endTold)
+			c.server.end(s, reason, closeTold)
 		}
 	}
 }
 
-// knows tells if there is an end of that id which the game was not told to be gone.
-func (c *courier) knows(id wire.ClientID) bool {
+// isOpen tells if there is an end of that id which the game was not told to be gone.
+func (c *endpointCore) isOpen(id wire.ClientID) bool {
 	if c.client != nil {
 		return id == 0 && (c.client.state == Connected || c.client.leaving)
 	}
@@ -237,7 +237,7 @@ func (c *courier) knows(id wire.ClientID) bool {
 }
 
 // linkTo is the connection to an end by its id.
-func (c *courier) linkTo(id wire.ClientID) (*link, error) {
+func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
 	switch {
 	case c.server != nil:
 		if s := c.server.client(id); s != nil {
@@ -260,32 +260,32 @@ const (
 
 // contained is deferred around a function of the game that is called for one connection and outside of a handler: if it
 // panics, that connection ends as for a handler, and the frame goes on.
-func (c *courier) contained(name string, with wire.ClientID) {
+func (c *endpointCore) contained(name string, with wire.ClientID) {
 	if value := recover(); value != nil {
 		c.stats.HandlerPanics++
-		c.blame(PanicError{Name: name, Sender: with, Value: value})
+		c.reportPanic(PanicError{Name: name, Sender: with, Value: value})
 	}
 }
 
 // Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
 // frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
-func (c *courier) Contain(name string, f func()) {
+func (c *endpointCore) Contain(name string, f func()) {
 	defer c.contained(name, 0)
 	f()
 }
 
-// blame logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
+// reportPanic logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
 // called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
-func (c *courier) blame(failed PanicError) {
+func (c *endpointCore) reportPanic(failed PanicError) {
 	failed.Stack, failed.At = debug.Stack(), panickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
-	if with := failed.Sender; c.knows(with) && with != c.inbound.Local().ID() {
-		c.part(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+	if with := failed.Sender; c.isOpen(with) && with != c.inbound.Local().ID() {
+		c.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
 	}
 }
 
 // ownerOf names the function that panicked, for both ends: "the server's handler of Chat".
-func (c *courier) ownerOf(failed *PanicError) string {
+func (c *endpointCore) ownerOf(failed *PanicError) string {
 	owner := "the server's "
 	if c.client != nil {
 		owner = "the client's "
@@ -320,7 +320,7 @@ func panickedAt() string {
 }
 
 // tellCaller tells whoever waits for an answer that there is none.
-func (c *courier) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
+func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
 	w.Fail(err)
 }
@@ -332,7 +332,7 @@ type events struct {
 	disconnected []func(wire.ClientID, *peer.Error)
 
 	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
-	end  *courier                         // The owner of the events.
+	end  *endpointCore                    // The owner of the events.
 
 	waiting []event
 	firing  bool
@@ -403,15 +403,15 @@ func mustBeGiven(given bool, call string) {
 
 // ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
 // It is nil for a frame that is not kept, and valid until the next BeginFrame.
-func (c *courier) ReceivedIn(past int) *History { return c.inbound.Past(past) }
+func (c *endpointCore) ReceivedIn(past int) *History { return c.inbound.Past(past) }
 
 // SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
 // Without Config.History there are none.
-func (c *courier) SentIn(past int) *History { return c.outbound.Past(past) }
+func (c *endpointCore) SentIn(past int) *History { return c.outbound.Past(past) }
 
 // Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
 // and returns their number; calls are left out. Messages that the handlers send are sent again.
-func (c *courier) Redeliver(past int) int {
+func (c *endpointCore) Redeliver(past int) int {
 	c.redelivers = true
 	defer func() { c.redelivers = false }()
 	return c.inbound.Redeliver(past)
@@ -420,22 +420,22 @@ func (c *courier) Redeliver(past int) int {
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel, entities
 // that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many
 // times in a frame. It is the last resort: a panic of its own is not contained.
-func (c *courier) OnError(f func(error)) {
+func (c *endpointCore) OnError(f func(error)) {
 	mustBeGiven(f != nil, c.endName()+".OnError")
 	c.report.OnError = append(c.report.OnError, f)
 }
 
 // Report passes an error that has no caller to OnError and to the log.
-func (c *courier) Report(err error) { c.report.Error(err) }
+func (c *endpointCore) Report(err error) { c.report.Error(err) }
 
 // Protocol is the protocol that the server or client was made for.
-func (c *courier) Protocol() *Protocol { return c.protocol }
+func (c *endpointCore) Protocol() *Protocol { return c.protocol }
 
 // Tag tells the entities of this server or client from those of any other one in the same process.
-func (c *courier) Tag() uint32 { return c.tag }
+func (c *endpointCore) Tag() uint32 { return c.tag }
 
 // endName names the type of the end in errors.
-func (c *courier) endName() string {
+func (c *endpointCore) endName() string {
 	if c.client != nil {
 		return "Client"
 	}

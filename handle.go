@@ -88,7 +88,7 @@ func mustBeLegal(call string, t reflect.Type, r registration) {
 // message came: it may have waited.
 func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
 	return func(ctx *Context, m *T) {
-		c := courierOf(ctx.End)
+		c := coreOf(ctx.End)
 		if c != nil && c.server != nil && ctx.Sender != ctx.Local && c.server.Owner(ctx.Entity) != ctx.Sender {
 			c.stats.NotOwner++
 			if role == question {
@@ -161,7 +161,7 @@ func (p *Protocol) numberRaws() {
 
 // take handles a message that came to a client.
 func (m *RawMessage) take(ctx *Context, body []byte) {
-	c := courierOf(ctx.End)
+	c := coreOf(ctx.End)
 	if c == nil || c.client == nil || c.redelivers {
 		return
 	}

@@ -182,7 +182,7 @@ func (s *Server) replace(c *Session) {
 		return
 	}
 	s.stats.Replaced++
-	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, endQuiet)
+	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
 }
 
 // challenge sends the cookie that a Hello must bring back.
@@ -242,13 +242,13 @@ type admission struct {
 	past    peer.PastSessions
 }
 
-// anywhere tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
-func anywhere(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
+// isExempt tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+func isExempt(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
 
-// local tells if an address is exempt from the limits of networks: a LAN is one network.
-func local(addr netip.Addr) bool {
+// isLocalNetwork tells if an address is exempt from the limits of networks: a LAN is one network.
+func isLocalNetwork(addr netip.Addr) bool {
 	addr = addr.Unmap()
-	return anywhere(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	return isExempt(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
 }
 
 // mayWork takes a piece of handshake work out of the budgets of an address and its network. Where there is none left it tells
@@ -256,11 +256,11 @@ func local(addr netip.Addr) bool {
 func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool {
 	ip, now := from.Addr(), s.frame.now
 	switch {
-	case anywhere(ip):
+	case isExempt(ip):
 		return true
 	case s.config.HandshakesPerAddress > 0 && !s.limiter.Take(peer.AddressPrefix(ip), work, s.config.HandshakesPerAddress, now):
 		s.stats.BusyAddress++
-	case s.config.HandshakesPerNetwork > 0 && !local(ip) && !s.limiter.Take(peer.NetworkPrefix(ip), work, s.config.HandshakesPerNetwork, now):
+	case s.config.HandshakesPerNetwork > 0 && !isLocalNetwork(ip) && !s.limiter.Take(peer.NetworkPrefix(ip), work, s.config.HandshakesPerNetwork, now):
 		s.stats.BusyNetwork++
 	default:
 		return true
@@ -273,7 +273,7 @@ func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool
 
 // crowded returns why an address can have no further place, nil if it can.
 func (s *Server) crowded(ip netip.Addr) *peer.Error {
-	if anywhere(ip) {
+	if isExempt(ip) {
 		return nil
 	}
 	if most := s.config.ClientsPerAddress; most > 0 && s.places[peer.AddressPrefix(ip)] >= most {
@@ -281,7 +281,7 @@ func (s *Server) crowded(ip netip.Addr) *peer.Error {
 		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", most)}
 	}
 	network := peer.NetworkPrefix(ip)
-	if most := s.config.ClientsPerNetwork; most > 0 && !local(ip) && s.places[network] >= most {
+	if most := s.config.ClientsPerNetwork; most > 0 && !isLocalNetwork(ip) && s.places[network] >= most {
 		s.stats.RefusedNetwork++
 		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", most, network)}
 	}
@@ -290,7 +290,7 @@ func (s *Server) crowded(ip netip.Addr) *peer.Error {
 
 // take counts a session that takes a place, by = 1, or gives it back, by = -1.
 func (a *admission) take(ip netip.Addr, by int) {
-	if anywhere(ip) {
+	if isExempt(ip) {
 		return
 	}
 	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {

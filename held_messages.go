@@ -9,25 +9,25 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// earlyCost is the share of a held message in Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
+// heldCost is the share of a held message in Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
 // of an unreliable one that waits for a capture, a tick at most: about what it takes of a packet.
 const (
-	earlyCost = 96
+	heldCost  = 96
 	briefCost = 16
 )
 
 // Room is made for so many messages, and bytes of them, when the first one is held.
 const (
-	firstEarly      = 64
-	firstEarlyBytes = 1 << 10
+	firstHeld      = 64
+	firstHeldBytes = 1 << 10
 )
 
-// early is the messages of one end that are not sent yet: about entities that the other end does not hold, or that wait for the next
+// heldMessages is the messages of one end that are not sent yet: about entities that the other end does not hold, or that wait for the next
 // capture of the state that they come after; and what comes behind them on their channels. What is about an entity leaves when the
 // other end is proved to hold that, or, if it may be lost anyway, once the entity was sent; of an entity that dies or is hidden before,
 // not one byte leaves.
-type early struct {
-	list   []earlyMessage
+type heldMessages struct {
+	list   []heldMessage
 	bodies []byte
 	count  int // of the list, without those that are gone
 	bytes  int // of their bodies
@@ -39,8 +39,8 @@ type early struct {
 	next    [wire.MaxChannels]int    // how many of a sequenced channel are here that wait for a capture
 }
 
-// earlyMessage is one message that is held.
-type earlyMessage struct {
+// heldMessage is one message that is held.
+type heldMessage struct {
 	envelope
 	name        string
 	place       uint64
@@ -60,7 +60,7 @@ func kind(ch wire.Channel) int {
 
 // holds tells if a message has to be held, by itself or behind others of its channel. What may leave at once overtakes what waits
 // for its entity on its sequenced channel.
-func (e *early) holds(waits bool, p *peer.Post) bool {
+func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
 	switch {
 	case waits:
 		return true
@@ -79,11 +79,11 @@ func (e *early) holds(waits bool, p *peer.Post) bool {
 
 // delay takes a message, for which there must be room.
 func (l *link) delay(p *envelope, name string, body []byte) error {
-	e, longest := l.early, p.Post
+	e, longest := l.held, p.Post
 	if p.asOf != tick.None && p.Flags&wire.FlagEntity != 0 {
 		longest.Flags |= wire.FlagState
 	}
-	cost, limit, err := len(body)+earlyCost, l.config.OutboxBytes, peer.ErrQueueFull
+	cost, limit, err := len(body)+heldCost, l.config.OutboxBytes, peer.ErrQueueFull
 	switch {
 	case p.Channel.Delivery().Reliable():
 		limit, err = l.config.ReliableBytes, peer.ErrBackPressure
@@ -100,9 +100,9 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 	}
 	e.handed++
 	if e.list == nil { // once, so that a client about whose entities nothing is said takes none of it
-		e.list, e.bodies = make([]earlyMessage, 0, firstEarly), make([]byte, 0, firstEarlyBytes)
+		e.list, e.bodies = make([]heldMessage, 0, firstHeld), make([]byte, 0, firstHeldBytes)
 	}
-	e.list = append(e.list, earlyMessage{
+	e.list = append(e.list, heldMessage{
 		envelope: *p, name: name, place: e.handed, since: l.frame.now, start: len(e.bodies), size: len(body), cost: cost,
 	})
 	e.bodies = append(e.bodies, body...)
@@ -114,7 +114,7 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 }
 
 // tally counts a message that comes (+1) or goes (-1).
-func (e *early) tally(m *earlyMessage, by int) {
+func (e *heldMessages) tally(m *heldMessage, by int) {
 	e.count += by
 	e.bytes += by * m.size
 	e.costs[kind(m.Channel)] += by * m.cost
@@ -129,7 +129,7 @@ func (e *early) tally(m *earlyMessage, by int) {
 }
 
 // waiting counts the bytes of bodies that are held.
-func (e *early) waiting() int {
+func (e *heldMessages) waiting() int {
 	if e == nil {
 		return 0
 	}
@@ -137,12 +137,12 @@ func (e *early) waiting() int {
 }
 
 // drop takes a message out; sweep closes the gaps.
-func (e *early) drop(m *earlyMessage) {
+func (e *heldMessages) drop(m *heldMessage) {
 	m.gone = true
 	e.tally(m, -1)
 }
 
-func (e *early) sweep() {
+func (e *heldMessages) sweep() {
 	if e.count == len(e.list) {
 		return
 	}
@@ -160,11 +160,11 @@ func (e *early) sweep() {
 	e.list, e.bodies = kept, bodies
 }
 
-// dropEarly drops what is held for an end whose connection is over.
-func (l *link) dropEarly() {
-	if l.early != nil {
-		l.stats.DelayedDropped += uint64(l.early.count)
-		l.early = nil
+// dropHeld drops what is held for an end whose connection is over.
+func (l *link) dropHeld() {
+	if l.held != nil {
+		l.stats.DelayedDropped += uint64(l.held.count)
+		l.held = nil
 	}
 }
 
@@ -198,15 +198,15 @@ func (s *Server) nextCapture() tick.Tick {
 
 // nextCapture is the tick that captures what game code writes now.
 func (c *Client) nextCapture() tick.Tick {
-	if now := c.Tick(); c.frame.due && max(c.own.store.Tick(), c.sentUpTo) < now {
+	if now := c.Tick(); c.frame.due && max(c.up.store.Tick(), c.sentUpTo) < now {
 		return now
 	}
 	return c.Tick() + 1
 }
 
 // holdsBack tells if a message cannot be sent yet, and notes what it waits for.
-func (c *courier) holdsBack(l *link, p *envelope) bool {
-	e := l.early
+func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
+	e := l.held
 	p.missing, p.asOf = false, tick.None
 	if e == nil || !p.about() && p.after != afterAll && e.count == 0 {
 		return false
@@ -217,7 +217,7 @@ func (c *courier) holdsBack(l *link, p *envelope) bool {
 		if follows {
 			p.asOf = c.server.nextCapture()
 		}
-	} else if follows && c.client.own.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
+	} else if follows && c.client.up.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
 		p.asOf = c.client.nextCapture()
 	}
 	held := e.holds(p.missing || p.asOf != tick.None, &p.Post)
@@ -254,25 +254,25 @@ func (c *Client) awaitAction(p *envelope) {
 
 // release lets go what the other end can take by now, in the order of the calls, and drops what it will never be told. The
 // state of this tick must be captured, and the session's view have observed it. s is nil on a client.
-func (c *courier) release(l *link, s *Session) {
-	e := l.early
+func (c *endpointCore) release(l *link, s *Session) {
+	e := l.held
 	var behind [2]uint64 // channels in order of which something stays: sequenced ones while they wait for a capture, ordered ones
 	full := false        // no more reliable messages find room
 	for i := range e.list {
 		m := &e.list[i]
 		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
 		switch c.verdict(l, s, m) {
-		case earlyGone:
+		case heldGone:
 			l.stats.DelayedDropped++
 			e.drop(m)
-		case earlyReady:
+		case heldReady:
 			if mode == wire.ReliableOrdered && behind[1]&number != 0 || mode == wire.UnreliableSequenced && behind[0]&number != 0 {
 				continue
 			}
 			if full = c.letGo(l, s, m, full); mode == wire.ReliableOrdered && !m.gone {
 				behind[1] |= number
 			}
-		case earlyStays:
+		case heldStays:
 			switch {
 			case mode == wire.ReliableOrdered:
 				behind[1] |= number
@@ -287,50 +287,50 @@ func (c *courier) release(l *link, s *Session) {
 	e.sweep()
 }
 
-// earlyVerdict decides about a held message.
-type earlyVerdict uint8
+// heldVerdict decides about a held message.
+type heldVerdict uint8
 
 const (
-	earlyStays earlyVerdict = iota
-	earlyReady
-	earlyGone
+	heldStays heldVerdict = iota
+	heldReady
+	heldGone
 )
 
 // verdict decides about a held message.
-func (c *courier) verdict(l *link, s *Session, m *earlyMessage) earlyVerdict {
+func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict {
 	reliable := m.Channel.Delivery().Reliable()
 	late := c.frame.now-m.since > l.config.DeferredTime
 	switch {
 	case m.about() && (s != nil && !c.server.sees(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
-		return earlyGone
-	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.early.newest[m.Channel.Number()]:
-		return earlyGone
+		return heldGone
+	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.held.newest[m.Channel.Number()]:
+		return heldGone
 	case m.asOf > c.frame.clock.Tick():
-		return earlyStays
+		return heldStays
 	case m.after == afterAll && m.asOf > c.viewOf(s).Proved():
 		if late && !reliable {
-			return earlyGone
+			return heldGone
 		}
-		return earlyStays
+		return heldStays
 	case !m.about() || s == nil || ready(s.view, &m.Post):
-		return earlyReady
+		return heldReady
 	case late && (!reliable || s.view.TooLarge(m.Entity)):
-		return earlyGone // It will not come, or be of no use when it does.
+		return heldGone // It will not come, or be of no use when it does.
 	}
-	return earlyStays
+	return heldStays
 }
 
 // viewOf is the view of this end's state for the other end.
-func (c *courier) viewOf(s *Session) *snapshot.View {
+func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 	if s != nil {
 		return s.view
 	}
-	return c.client.own.view
+	return c.client.up.view
 }
 
 // letGo hands a message over to be sent, with the tick of the state that it follows where the other end is not proved to hold that. It
 // reports whether there is no more room for reliable ones, which then stay.
-func (c *courier) letGo(l *link, s *Session, m *earlyMessage, full bool) bool {
+func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
@@ -341,7 +341,7 @@ func (c *courier) letGo(l *link, s *Session, m *earlyMessage, full bool) bool {
 			p.State = needs
 		}
 	}
-	body := l.early.bodies[m.start : m.start+m.size]
+	body := l.held.bodies[m.start : m.start+m.size]
 	if s != nil {
 		body = c.server.unseen(s, m.Type, body)
 	}
@@ -350,7 +350,7 @@ func (c *courier) letGo(l *link, s *Session, m *earlyMessage, full bool) bool {
 	case err == nil:
 		c.record(l.remote, &p, body)
 		if m.Channel.Delivery() == wire.UnreliableSequenced {
-			l.early.newest[m.Channel.Number()] = m.place
+			l.held.newest[m.Channel.Number()] = m.place
 		}
 		if needs != tick.None {
 			c.viewOf(s).Urge(m.Entity, needs)
@@ -360,14 +360,14 @@ func (c *courier) letGo(l *link, s *Session, m *earlyMessage, full bool) bool {
 	default:
 		_ = l.failed(err, m.name, &p, m.size) // Counted: the caller was told that it waits.
 	}
-	l.early.drop(m)
+	l.held.drop(m)
 	return full
 }
 
 // releaseLast lets go what waits for nothing but state of this end, of which none is sent any more: the connection is about to end, and
 // what was sent before is delivered first.
-func (c *courier) releaseLast(l *link, s *Session) {
-	e := l.early
+func (c *endpointCore) releaseLast(l *link, s *Session) {
+	e := l.held
 	if e == nil || e.count == 0 {
 		return
 	}

@@ -29,9 +29,9 @@ type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
 	remote   wire.ClientID // The id of the other end.
-	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
+	near     *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
-	early    *early // Messages that wait for their entity; nil on a client, and for one in this process.
+	held     *heldMessages // Messages that wait for their entity; nil on a client, and for one in this process.
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
@@ -43,12 +43,12 @@ type link struct {
 	out    *outbox.Buffer
 	stats  *Stats
 
-	heard time.Duration // When a packet last came.
-	spoke time.Duration // When a packet that must be acknowledged last went out.
+	receivedAt time.Duration // When a packet last came.
+	sentAt     time.Duration // When a packet that must be acknowledged last went out.
 
-	spoken  bool // Messages of the game came in this frame,
-	tooMuch bool // more than the quota takes.
-	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
+	gotMessages bool // Messages of the game came in this frame,
+	tooMuch     bool // more than the quota takes.
+	floods      int  // Frames in which too much came, less those in which messages came and were not too much.
 
 	reason     *peer.Error   // Why it is over.
 	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
@@ -58,7 +58,7 @@ type link struct {
 	closesLeft int
 	closeAt    time.Duration
 	packetSize int  // Bytes of the largest packet that this end sends.
-	closeHeard bool // The other end acknowledged a close message.
+	closeAcked bool // The other end acknowledged a close message.
 
 	handed uint64 // Sections that were handed to an end in this process.
 
@@ -69,15 +69,15 @@ type link struct {
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
-	l.outgoing, l.early = peer.NewOutgoing(l.config.outgoing(), pool), nil
+	l.outgoing, l.held = peer.NewOutgoing(l.config.outgoing(), pool), nil
 	l.packetSize = l.config.PacketSize
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
 	l.skipper = peer.NewSkipper(seed)
-	l.heard, l.spoke = now, now
-	l.spoken, l.tooMuch, l.floods = false, false, 0
-	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
+	l.receivedAt, l.sentAt = now, now
+	l.gotMessages, l.tooMuch, l.floods = false, false, 0
+	l.reason, l.flushing, l.closesLeft, l.closeAcked = nil, false, 0, false
 }
 
 // short reports whether the budget has less than a packet is worth, and counts it.
@@ -120,7 +120,7 @@ func (l *link) open(may bool) (peer.Builder, bool) {
 // finish closes a packet and queues it for Drain.
 func (l *link) finish(b *peer.Builder) {
 	if !b.Empty() {
-		l.spoke = l.frame.now
+		l.sentAt = l.frame.now
 	}
 	packet := l.conn.Finish(b, l.frame.clock.Tick(), l.frame.now)
 	l.budget.Take(len(packet))
@@ -215,8 +215,8 @@ func (l *link) sendAck() {
 	}
 }
 
-// sayAgain sends an acknowledgement that went out once more.
-func (l *link) sayAgain() {
+// repeatAck sends an acknowledgement that went out once more.
+func (l *link) repeatAck() {
 	room := l.out.Room(peer.AckSize)
 	if room == nil {
 		l.stats.OutputFull++
@@ -237,7 +237,7 @@ func (l *link) sayAgain() {
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
 // shows that this end is here. It says whether it did.
 func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
-	if l.frame.now-l.spoke < every {
+	if l.frame.now-l.sentAt < every {
 		return false
 	}
 	b, ok := l.sign()
@@ -249,19 +249,19 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 }
 
 // silent tells if nothing was heard for the silence timeout.
-func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
+func (l *link) silent() bool { return l.frame.now-l.receivedAt >= l.config.SilenceTimeout }
 
 // overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
 // two ends, or a client has sent far beyond its quota for long. t is the tick that messages wait for.
 func (l *link) overrun(t tick.Tick) *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
-	if l.spoken {
+	if l.gotMessages {
 		if l.tooMuch && l.remote != 0 { // a server cannot know the quotas of its clients, and is theirs to trust
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)
 		}
-		l.spoken, l.tooMuch = false, false
+		l.gotMessages, l.tooMuch = false, false
 	}
 	if err := l.source.Fault(); err != nil {
 		l.stats.QueueOverflows++
@@ -281,7 +281,7 @@ func (l *link) overrun(t tick.Tick) *peer.Error {
 // acked notes an acknowledgement.
 func (l *link) acked(seq uint64) {
 	if l.reason != nil && !l.flushing && seq >= l.closeFirst {
-		l.closeHeard = true
+		l.closeAcked = true
 	}
 	l.outgoing.Acked(seq)
 	l.arrivals.Acked(seq)
@@ -293,19 +293,19 @@ func (l *link) lost(seq uint64) {
 	l.arrivals.Lost(seq)
 }
 
-// part begins the end of a connection. With flush, what waits and what is not acknowledged yet of reliable messages is
+// startClose begins the end of a connection. With flush, what waits and what is not acknowledged yet of reliable messages is
 // delivered before the first close message, for Config.FlushTimeout at most.
-func (l *link) part(reason *peer.Error, flush bool) {
+func (l *link) startClose(reason *peer.Error, flush bool) {
 	l.reason = reason
-	if flush && l.config.FlushTimeout > 0 && l.owes() {
+	if flush && l.config.FlushTimeout > 0 && l.hasUnconfirmed() {
 		l.flushing, l.flushEnd = true, l.frame.now+l.config.FlushTimeout
 		return
 	}
-	l.sayGoodbye()
+	l.sendFirstClose()
 }
 
-// owes tells if there are messages that the other end does not have yet, as far as this end can know.
-func (l *link) owes() bool { return l.outgoing.Unconfirmed() > 0 || l.outgoing.Waiting() > 0 }
+// hasUnconfirmed tells if there are messages that the other end does not have yet, as far as this end can know.
+func (l *link) hasUnconfirmed() bool { return l.outgoing.Unconfirmed() > 0 || l.outgoing.Waiting() > 0 }
 
 // flush goes on delivering what is owed, and turns to the goodbye when that is done or the time is over.
 func (l *link) flush(out peer.Outcome) {
@@ -318,7 +318,7 @@ func (l *link) flush(out peer.Outcome) {
 		l.keepAlive(closeEvery, nil)
 	}
 	switch {
-	case !l.owes():
+	case !l.hasUnconfirmed():
 	case l.frame.now >= l.flushEnd:
 		l.stats.FlushesCut++
 	default:
@@ -327,20 +327,20 @@ func (l *link) flush(out peer.Outcome) {
 		}
 		return
 	}
-	l.sayGoodbye()
+	l.sendFirstClose()
 }
 
-// farewell is a frame of a connection that is over: it flushes, or repeats the goodbye. It says whether all is said.
-func (l *link) farewell(out peer.Outcome) (over bool) {
+// continueClose is a frame of a connection that is over: it flushes, or repeats the goodbye. It says whether all is said.
+func (l *link) continueClose(out peer.Outcome) (over bool) {
 	if l.flushing {
 		l.flush(out)
 		return false
 	}
-	return l.repeatGoodbye()
+	return l.repeatClose()
 }
 
-// sayGoodbye sends the first close message; repeatGoodbye sends the others.
-func (l *link) sayGoodbye() {
+// sendFirstClose sends the first close message; repeatGoodbye sends the others.
+func (l *link) sendFirstClose() {
 	l.flushing = false
 	l.outgoing.Clear()
 	l.closesLeft = closeRepeats
@@ -348,9 +348,9 @@ func (l *link) sayGoodbye() {
 	l.sendClose()
 }
 
-// repeatGoodbye says whether the goodbye is over: acknowledged, or said often enough.
-func (l *link) repeatGoodbye() (over bool) {
-	if l.closeHeard {
+// repeatClose says whether the goodbye is over: acknowledged, or said often enough.
+func (l *link) repeatClose() (over bool) {
+	if l.closeAcked {
 		return true
 	}
 	if l.frame.now < l.closeAt {
@@ -433,8 +433,8 @@ func (c *Client) SetPacketSize(n int) error {
 	if err := c.setPacketSize(n, c.agreed.PacketSize); err != nil {
 		return err
 	}
-	if c.own.view != nil {
-		c.own.view.SetPayload(peer.MaxPayload(n))
+	if c.up.view != nil {
+		c.up.view.SetPayload(peer.MaxPayload(n))
 	}
 	return nil
 }
@@ -491,9 +491,9 @@ func (f *frame) begin(now time.Duration) (stall time.Duration) {
 	return stall
 }
 
-// orderly tells if an end that closes for a reason has delivered first what it had sent, so that this is to be handled: the
+// isOrderly tells if an end that closes for a reason has delivered first what it had sent, so that this is to be handled: the
 // reasons of the game, and those of netcode that are no fault.
-func orderly(reason *peer.Error) bool {
+func isOrderly(reason *peer.Error) bool {
 	switch reason.Reason {
 	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
 		return true
@@ -501,14 +501,14 @@ func orderly(reason *peer.Error) bool {
 	return !reason.Reason.Ours()
 }
 
-// leave begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any
+// startDrain begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any
 // more but acknowledgements of its goodbye.
-func (l *link) leave(reason *peer.Error) {
+func (l *link) startDrain(reason *peer.Error) {
 	l.reason, l.leaveEnd = reason, l.frame.now+l.config.LeaveTimeout
 	l.outgoing.Clear()
 }
 
-// left tells if that is over. The inbound queues have counted what of the source waits.
-func (l *link) left() bool {
+// drained tells if that is over. The inbound queues have counted what of the source waits.
+func (l *link) drained() bool {
 	return l.source.Unhandled() == 0 || l.source.Fault() != nil || l.frame.now >= l.leaveEnd
 }

@@ -69,7 +69,7 @@ func (r Recipient) entity() wire.NetworkID {
 // How says one thing about how a message travels, where that is not what its registration says. Its values are made by
 // InStage, Via, Channel, NotBefore, About, AtOnce, AfterAllState and Within; the zero value says nothing.
 type How struct {
-	what     howKind
+	what     sendOptionKind
 	stage    tick.Stage
 	delivery wire.Delivery
 	number   int
@@ -79,10 +79,10 @@ type How struct {
 	within   time.Duration
 }
 
-type howKind uint8
+type sendOptionKind uint8
 
 const (
-	howNothing howKind = iota
+	howNothing sendOptionKind = iota
 	howStage
 	howDelivery
 	howNumber
@@ -144,36 +144,36 @@ func AfterAllState() How { return How{what: howAfter, after: afterAll} }
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }
 
-// numDoors is the number of other ends that are found by their id alone.
-const numDoors = 256
+// numRecipients is the number of other ends that are found by their id alone.
+const numRecipients = 256
 
-// doors is the other ends to which a message goes without a question: those that are connected, and not in this process. One
+// recipientCache is the other ends to which a message goes without a question: those that are connected, and not in this process. One
 // has its place by its id; two that fall on one place take it in turns.
-type doors [numDoors]door
+type recipientCache [numRecipients]recipientQueue
 
-// door is one of them. Its queue is nil where there is none.
-type door struct {
+// recipientQueue is one of them. Its queue is nil where there is none.
+type recipientQueue struct {
 	queue *peer.Outgoing
 	id    wire.ClientID
 }
 
 // open notes a connection that a message can be sent on.
-func (d *doors) open(l *link) {
-	if e := &d[l.remote%numDoors]; e.queue != l.outgoing {
-		*e = door{queue: l.outgoing, id: l.remote}
+func (d *recipientCache) open(l *link) {
+	if e := &d[l.remote%numRecipients]; e.queue != l.outgoing {
+		*e = recipientQueue{queue: l.outgoing, id: l.remote}
 	}
 }
 
 // shut forgets the connection to an end.
-func (d *doors) shut(id wire.ClientID) {
-	if e := &d[id%numDoors]; e.id == id {
-		*e = door{}
+func (d *recipientCache) shut(id wire.ClientID) {
+	if e := &d[id%numRecipients]; e.id == id {
+		*e = recipientQueue{}
 	}
 }
 
 // to is the queue for one other end; nil is no answer.
-func (d *doors) to(to Recipient) *peer.Outgoing {
-	if e := &d[to.who%numDoors]; uint64(e.id) == to.who && to.kind == toOne {
+func (d *recipientCache) to(to Recipient) *peer.Outgoing {
+	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
 		return e.queue
 	}
 	return nil

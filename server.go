@@ -47,7 +47,7 @@ type Server struct {
 	config   Config
 	frame    frame
 
-	courier
+	endpointCore
 	store     *snapshot.Store
 	worldless *worldless.Entities
 	hooks     serverHooks
@@ -57,7 +57,7 @@ type Server struct {
 	admission
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      outbox.Buffer
-	crew     crew
+	workers  sendWorkers
 
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
@@ -114,11 +114,11 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
-	s.setUpCrew()
+	s.setUpWorkers()
 	s.frame.clock.Set(config.FirstTick - 1)
-	s.courier = courier{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
-	s.events.end = &s.courier
+	s.events.end = &s.endpointCore
 	s.events.over = s.forgetAfter
 	s.extend()
 	return s, nil
@@ -129,7 +129,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 	stall := s.frame.begin(now)
 	s.report.Now = s.frame.now
 	for _, c := range s.sessions {
-		c.heard += stall
+		c.receivedAt += stall
 		c.leaveEnd += stall
 	}
 	s.beginFrame()
@@ -205,7 +205,7 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 	if c == nil {
 		return false
 	}
-	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, endFlushed)
+	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
 	s.events.fire()
 	return true
 }
@@ -222,10 +222,10 @@ func (s *Server) Close(reason Reason) {
 	s.closing = true
 	for _, c := range s.sessions {
 		if c.state == leaving {
-			s.end(c, c.reason, endQuiet)
+			s.end(c, c.reason, closeQuiet)
 			continue
 		}
-		s.end(c, &peer.Error{Reason: reason}, endFlushed)
+		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
 	s.events.fire()
 }
@@ -271,7 +271,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
 		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.early.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }
@@ -364,7 +364,7 @@ func (s *Server) farClient(id wire.ClientID) *Session {
 // forget takes a session out of those that are found by their id.
 func (s *Server) forget(c *Session) {
 	delete(s.byID, c.id)
-	s.doors.shut(c.id)
+	s.recipients.shut(c.id)
 	if near := &s.near[c.id%numNear]; *near == c {
 		*near = nil
 	}
@@ -411,19 +411,19 @@ func (s *Server) judgeInterest() {
 	}
 }
 
-// blindTicks is for how many network ticks a client may be without a viewpoint before that is told of.
-const blindTicks = 64
+// viewpointTicks is for how many network ticks a client may be without a viewpoint before that is told of.
+const viewpointTicks = 64
 
 // missViewpoint tells, once a client, that it sees nothing because nobody said where it looks from.
 func (s *Server) missViewpoint(c *Session) {
 	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
 	switch {
-	case !ok || c.blind == blindTicks: // it was told of
+	case !ok || c.withoutViewpoint == viewpointTicks: // it was told of
 	case !rule.Blind(c.id):
-		c.blind = 0
+		c.withoutViewpoint = 0
 	default:
-		if c.blind++; c.blind == blindTicks {
-			s.Report(&ViewpointError{Client: c.id, Ticks: blindTicks})
+		if c.withoutViewpoint++; c.withoutViewpoint == viewpointTicks {
+			s.Report(&ViewpointError{Client: c.id, Ticks: viewpointTicks})
 		}
 	}
 }

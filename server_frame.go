@@ -50,17 +50,17 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		return
 	}
 	if c.state == lingering {
-		if c.closingPacket(in, peer.RoleServer) || c.closeHeard {
+		if c.closingPacket(in, peer.RoleServer) || c.closeAcked {
 			s.remove(c)
 		}
 		return
 	}
-	content, reason := s.judge(&c.link, &in)
+	content, reason := s.judgePacket(&c.link, &in)
 	if reason != nil {
 		s.refusePacket(c, reason)
 		return
 	}
-	c.heard, c.met = s.frame.now, true
+	c.receivedAt, c.confirmed = s.frame.now, true
 	if content.snapshot != nil && !s.readUpstream(c, content.snapshot) {
 		return
 	}
@@ -78,7 +78,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	c.conn.Accept(in, s.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		s.leave(c, content.closed)
+		s.startLeaving(c, content.closed)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}
@@ -95,18 +95,18 @@ func (s *Server) unreadable(c *Session, err error) {
 	case peer.ReasonMalformed:
 		s.refusePacket(c, closeError(err))
 	default:
-		s.end(c, &peer.Error{Reason: reason}, endTold)
+		s.end(c, &peer.Error{Reason: reason}, closeTold)
 	}
 }
 
 // refusePacket ends the connection of a client that sent what no client sends, inside a checksum that holds.
 func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.stats.refused(reason)
-	s.end(c, reason, endTold)
+	s.end(c, reason, closeTold)
 }
 
 // resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
-func (s *Server) resync(c *Session, content content) {
+func (s *Server) resync(c *Session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
 	}
@@ -134,7 +134,7 @@ const repeatMost = 64
 func (s *Server) Send() {
 	s.expire()
 	if s.counts[leaving] > 0 {
-		s.seeOff()
+		s.finishLeaving()
 	}
 	if s.frame.now-s.secretAt >= secretFor {
 		s.rotateSecret()
@@ -184,8 +184,8 @@ func (s *Server) expire() {
 		case c.near != nil:
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, endTold)
-		case c.state == lingering && c.farewell((*outcome)(c)):
+			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
+		case c.state == lingering && c.continueClose((*outcome)(c)):
 			s.remove(c)
 		}
 	}
@@ -205,11 +205,11 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	if reason := c.overrun(s.Tick()); reason != nil {
-		s.end(c, reason, endTold)
+		s.end(c, reason, closeTold)
 		return false
 	}
 	s.observe(c)
-	if c.early.count > 0 {
+	if c.held.count > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
@@ -222,12 +222,12 @@ func (s *Server) serve(c *Session) (due bool) {
 		}
 		return false
 	}
-	if !c.met && !c.opened {
+	if !c.confirmed && !c.opened {
 		s.welcome(c)
 	}
 	c.opened = false
 	c.conn.DetectLost(s.frame.now, (*outcome)(c))
-	if c.theirs != nil {
+	if c.upstream != nil {
 		s.askResync(c)
 	}
 	s.repeat(c)
@@ -373,8 +373,8 @@ type Executor interface {
 	Do(n int, part func(part int))
 }
 
-// crew is the workers that fill the packets of a tick.
-type crew struct {
+// sendWorkers is the workers that fill the packets of a tick.
+type sendWorkers struct {
 	filling []*Session       // The clients of this tick,
 	views   []*snapshot.View // and their views.
 	workers []worker         // One for each part; none without an Executor.
@@ -392,9 +392,9 @@ type worker struct {
 	stats Stats // Only what filling counts.
 }
 
-// setUpCrew makes what an Executor needs.
-func (s *Server) setUpCrew() {
-	w := &s.crew
+// setUpWorkers makes what an Executor needs.
+func (s *Server) setUpWorkers() {
+	w := &s.workers
 	if s.config.Executor == nil {
 		return
 	}
@@ -409,7 +409,7 @@ func (s *Server) setUpCrew() {
 
 // serveAll sends every client what this frame owes it.
 func (s *Server) serveAll() {
-	w := &s.crew
+	w := &s.workers
 	before := len(w.filling)
 	w.filling = w.filling[:0]
 	for _, c := range s.sessions {
@@ -435,7 +435,7 @@ func (s *Server) serveAll() {
 // deliverInParts is deliver for all clients, several at a time. Each part has clients that follow one another, so that the
 // datagrams of all parts, one after the other, are in the order in which they would be without.
 func (s *Server) deliverInParts() {
-	w := &s.crew
+	w := &s.workers
 	w.views = w.views[:0]
 	for _, c := range w.filling {
 		w.views = append(w.views, c.view)
@@ -458,7 +458,7 @@ func (s *Server) deliverInParts() {
 
 // fillPart delivers to the clients of a part.
 func (s *Server) fillPart(part int) {
-	w := &s.crew
+	w := &s.workers
 	h, n := &w.workers[part], len(w.filling)
 	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
 	defer func() {
