@@ -7,9 +7,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // client is the simulation at a client.
@@ -22,7 +22,9 @@ type client struct {
 	history   history
 	structure structure
 	slots     []slot
-	byIndex   []int32 // By network index: 1 + slot; 0: not predicted here.
+	byIndex   []int32    // By network index: 1 + slot; 0: not predicted here.
+	byEntity  []int32    // By id of the world's entity: 1 + slot.
+	simulated ecs.Filter // Entities of the simulation.
 	chosen    map[netcode.NetworkID]bool
 
 	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
@@ -56,9 +58,11 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 func (c *client) learn(w *ecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
+	c.simulated = ecs.All(c.tagged)
 	for _, r := range c.all.rows {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
-		n.plain = r.unrounded || plainOf(r.plan)
+		n.plain = r.plan.Plain()
+		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.shown = newShown(w, c.end.Protocol(), &r)
 		h.components = append(h.components, n)
 	}
@@ -162,7 +166,7 @@ func (c *client) follow() {
 	if !c.group.Apply.Applied() {
 		return
 	}
-	marks := c.all.mask
+	var marks snapshot.Mask
 	for _, row := range [...]int{c.all.owner, c.all.predicted} {
 		if row >= 0 {
 			marks = marks.With(row)
@@ -254,10 +258,25 @@ func (c *client) take(n int) {
 func (c *client) back(t netcode.Tick) {
 	c.stats.Rollbacks++
 	c.runs++
-	c.now, c.history.newest = t, t
+	h := &c.history
+	c.now, h.newest = t, t
+	clear(h.seen)
+	query := c.step.World.Query(c.simulated)
+	for query.Next() {
+		slot, mask := c.at(&query)
+		if slot < 0 || mask != *h.mask(t, slot) {
+			continue
+		}
+		h.seen[slot] = true
+		for k := range h.components {
+			if mask>>k&1 != 0 {
+				copy(bytesAt(query.Get(h.components[k].id), h.components[k].size), h.bytes(t, slot, k))
+			}
+		}
+	}
 	for i := range c.slots {
-		if s := &c.slots[i]; s.used {
-			c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
+		if s := &c.slots[i]; s.used && !h.seen[i] {
+			h.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
 		}
 	}
 	saved := c.history.saved[t%Window]
@@ -296,17 +315,29 @@ func (c *client) keepAll(t netcode.Tick) {
 	h := &c.history
 	h.newest = t
 	h.oldest = max(h.oldest, t-Window+1)
+	clear(h.seen)
+	query := c.step.World.Query(c.simulated)
+	for query.Next() {
+		slot, mask := c.at(&query)
+		if slot < 0 {
+			continue
+		}
+		*h.mask(t, slot), h.seen[slot] = mask, true
+		for k := range h.components {
+			if mask>>k&1 != 0 {
+				h.keepOne(bytesAt(query.Get(h.components[k].id), h.components[k].size), t, slot, k)
+			}
+		}
+	}
 	for i := range c.slots {
 		s := &c.slots[i]
-		if !s.used {
-			continue
-		}
-		if !c.step.World.Alive(s.entity) {
+		switch {
+		case !s.used || h.seen[i]:
+		case c.step.World.Alive(s.entity):
+			h.keep(c.step.World, s.entity, c.tagged, t, i)
+		default:
 			*h.mask(t, i) = 0
-			continue
 		}
-		c.round(s.entity)
-		h.keep(c.step.World, s.entity, c.tagged, t, i)
 	}
 	saved := h.saved[t%Window][:0]
 	for _, r := range c.resources {
@@ -316,20 +347,6 @@ func (c *client) keepAll(t netcode.Tick) {
 		saved[from], saved[from+1], saved[from+2] = byte(size), byte(size>>8), byte(size>>16)
 	}
 	h.saved[t%Window] = saved
-}
-
-// round makes the predicted components of an entity those that travel, as the server does before its next step.
-func (c *client) round(e ecs.Entity) {
-	for k := range c.history.components {
-		n := &c.history.components[k]
-		if n.row < 0 || n.plain || !c.step.World.Has(e, n.id) {
-			continue
-		}
-		p := c.step.World.Get(e, n.id)
-		if fault := n.plan.Quantise(p, n.lanes); fault.Reason == wire.NoFault {
-			n.plan.Dequantise(n.lanes, p)
-		}
-	}
 }
 
 // slotOf is the slot of an entity, -1 if it is not predicted.
@@ -360,6 +377,10 @@ func (c *client) newSlot(s slot) int {
 		c.history.grow(len(c.slots))
 	}
 	c.slots[n] = s
+	for len(c.byEntity) <= int(s.entity.ID()) {
+		c.byEntity = append(c.byEntity, 0)
+	}
+	c.byEntity[s.entity.ID()] = int32(n) + 1
 	for t := range netcode.Tick(Window) {
 		*c.history.mask(t, n) = 0
 	}

@@ -68,8 +68,8 @@ func (c *client) knownOf(s *slot) netcode.Tick {
 
 // isKnown tells if the server's state of an entity in a tick is known.
 func (c *client) isKnown(s *slot, t netcode.Tick) bool {
-	sample, there := c.replica.Around(s.id, t.Begin())
-	return there && (sample.From.Tick == t || c.rested.of(s.id.Index) == t)
+	from, there := c.replica.AsOf(s.id, t)
+	return there && (from.Tick == t || c.rested.of(s.id.Index) == t)
 }
 
 // serverMask returns the predicted components of the server's entity, as a mask of the history.
@@ -92,11 +92,11 @@ func (c *client) travels() (mask uint64) {
 func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
 	s := &c.slots[n]
 	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id}
-	sample, there := c.replica.Around(s.id, t.Begin())
+	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		return m, false
 	}
-	mask, truth := *c.history.mask(t, n)&c.travels(), c.serverMask(sample.From.Mask)
+	mask, truth := *c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
 	if mask != truth {
 		return c.structureDiffers(m, mask, truth), true
 	}
@@ -105,8 +105,7 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 		if p.row < 0 || mask>>k&1 == 0 || p.plan.Lanes() == 0 {
 			continue
 		}
-		p.plan.Quantise(pointerTo(c.history.bytes(t, n, k)), p.lanes)
-		if d, deviates := p.plan.Deviates(p.lanes, sample.From.Row(p.row), p.tolerance); deviates {
+		if d, deviates := p.plan.Deviates(c.history.lanesOf(t, n, k), from.Row(p.row), p.tolerance); deviates {
 			m.Component, m.Field, m.Predicted, m.True = p.plan.Name(), d.Field, d.From, d.To
 			return m, true
 		}
@@ -137,10 +136,10 @@ func (c *client) tell(m Misprediction) {
 // correct makes the history of an entity in a tick that of the server. Local components stay as they were.
 func (c *client) correct(n int, t netcode.Tick) {
 	s, w := &c.slots[n], c.step.World
-	sample, there := c.replica.Around(s.id, t.Begin())
+	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		if newest, _ := c.replica.Latest(s.id); newest > t { // It came later, and the history begins with it.
-			sample, there = c.replica.Around(s.id, newest.Begin())
+			from, there = c.replica.AsOf(s.id, newest)
 		}
 		if !there {
 			return
@@ -152,7 +151,7 @@ func (c *client) correct(n int, t netcode.Tick) {
 	if had&alive == 0 { // Its local components are those that it has now.
 		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
 	}
-	*at = c.serverMask(sample.From.Mask) | local
+	*at = c.serverMask(from.Mask) | local
 	for k := range c.history.components {
 		p := &c.history.components[k]
 		if *at>>k&1 == 0 {
@@ -166,7 +165,11 @@ func (c *client) correct(n int, t netcode.Tick) {
 			}
 		}
 		if p.row >= 0 && p.plan.Lanes() > 0 {
-			p.plan.Dequantise(sample.From.Row(p.row), pointerTo(to))
+			row := from.Row(p.row)
+			p.plan.Dequantise(row, pointerTo(to))
+			if p.rounds {
+				copy(c.history.row(t, n, k), row)
+			}
 		}
 	}
 }

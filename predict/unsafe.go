@@ -15,6 +15,18 @@ func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
 	return unsafe.Slice((*byte)(w.Get(e, id)), size)
 }
 
+// bytesAt returns the memory of a component that a query points to.
+func bytesAt(p unsafe.Pointer, size int) []byte {
+	// SAFETY: callers pass the size of the component. The slice is not kept over a change of structure.
+	return unsafe.Slice((*byte)(p), size)
+}
+
+// wordsOf returns memory of history.columns, whose length is a multiple of 4, as words.
+func wordsOf(b []byte) []uint32 {
+	// SAFETY: columns are words of 8 bytes, and so are the strides in them.
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
+}
+
 // bytesIn returns the memory of words.
 func bytesIn(words []uint64) []byte {
 	if len(words) == 0 {

@@ -93,6 +93,38 @@ func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 	return max(l.newestTick, r.evicted[n].tick), l.ended
 }
 
+// AsOf returns the state of an entity as of a tick: From of the sample at the tick's begin. It is false where Around is. It allocates
+// nothing.
+func (r *Replica) AsOf(id wire.NetworkID, at tick.Tick) (v Version, ok bool) {
+	n := r.find(id.Index, id.Generation)
+	if n < 0 {
+		return v, false
+	}
+	v, _, _, _, ok = r.lives[n].asOf(r, n, at)
+	return v, ok
+}
+
+// asOf returns the state of a life as of a tick, its place, and the version after it.
+func (l *life) asOf(r *Replica, n int32, at tick.Tick) (from Version, ref versionRef, to *version, toTick tick.Tick, ok bool) {
+	ref = l.newest()
+	v := r.history.at(ref)
+	for v != nil && ref.tick > at {
+		to, toTick = v, ref.tick
+		ref = v.older(ref.tick)
+		v = r.history.at(ref)
+	}
+	switch {
+	case v != nil:
+		from = r.version(ref.tick, v)
+	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at:
+		old := &r.evicted[n]
+		from = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
+	default:
+		return from, ref, to, toTick, false
+	}
+	return from, ref, to, toTick, !(from.Tick < l.ended && l.ended <= at)
+}
+
 // Around samples an entity around a moment. It is false when the entity was not there: not yet, not any more, hidden, or forgotten.
 // Moments are at most twice the window ago. It allocates nothing.
 func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
@@ -101,26 +133,11 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 		return s, false
 	}
 	l := &r.lives[n]
-	var to *version
-	ref, toTick := l.newest(), tick.None
-	v := r.history.at(ref)
-	for v != nil && ref.tick > at.Tick {
-		to, toTick = v, ref.tick
-		ref = v.older(ref.tick)
-		v = r.history.at(ref)
-	}
-	switch {
-	case v != nil:
-		s.From = r.version(ref.tick, v)
-	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at.Tick:
-		old := &r.evicted[n]
-		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
-	default:
+	from, ref, to, toTick, there := l.asOf(r, n, at.Tick)
+	if !there {
 		return s, false
 	}
-	if s.From.Tick < l.ended && l.ended <= at.Tick {
-		return s, false
-	}
+	s.From = from
 	if l.ended <= s.From.Tick {
 		s.Before, s.BeforeStart = r.ahead(l, ref)
 	}
