@@ -27,11 +27,11 @@ type client struct {
 	simulated ecs.Filter // Entities of the simulation.
 	chosen    map[netcode.NetworkID]bool
 
-	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
-	newest netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	rested *rested      // The newest that the server told of entities that rest.
-	runs   uint32       // Counts returns to earlier ticks.
-	dirty  bool         // The world has not what the history has of now.
+	now     netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
+	newest  netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
+	rested  *rested      // The newest that the server told of entities that rest.
+	returns uint32       // Counts returns to earlier ticks.
+	dirty   bool         // The world has not what the history has of now.
 }
 
 // slot is a predicted entity.
@@ -69,9 +69,7 @@ func (c *client) learn(w *ecs.World) {
 	for _, t := range c.all.local {
 		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
 	}
-	for k := range h.components {
-		h.components[k].stride = (h.components[k].size + 7) &^ 7
-	}
+	h.run.columns = make([]*byte, len(h.components))
 	h.columns = make([][]byte, len(h.components))
 	h.saved = make([][]byte, Window)
 	h.grow(16)
@@ -257,23 +255,11 @@ func (c *client) take(n int) {
 // back makes the predicted entities as they were in an earlier tick.
 func (c *client) back(t netcode.Tick) {
 	c.stats.Rollbacks++
-	c.runs++
+	c.returns++
 	h := &c.history
 	c.now, h.newest = t, t
 	clear(h.seen)
-	query := c.step.World.Query(c.simulated)
-	for query.Next() {
-		slot, mask := c.at(&query)
-		if slot < 0 || mask != *h.mask(t, slot) {
-			continue
-		}
-		h.seen[slot] = true
-		for k := range h.components {
-			if mask>>k&1 != 0 {
-				copy(bytesAt(query.Get(h.components[k].id), h.components[k].size), h.bytes(t, slot, k))
-			}
-		}
-	}
+	c.runs(func(r *run) { h.restoreRun(r, t) })
 	for i := range c.slots {
 		if s := &c.slots[i]; s.used && !h.seen[i] {
 			h.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
@@ -316,19 +302,7 @@ func (c *client) keepAll(t netcode.Tick) {
 	h.newest = t
 	h.oldest = max(h.oldest, t-Window+1)
 	clear(h.seen)
-	query := c.step.World.Query(c.simulated)
-	for query.Next() {
-		slot, mask := c.at(&query)
-		if slot < 0 {
-			continue
-		}
-		*h.mask(t, slot), h.seen[slot] = mask, true
-		for k := range h.components {
-			if mask>>k&1 != 0 {
-				h.keepOne(bytesAt(query.Get(h.components[k].id), h.components[k].size), t, slot, k)
-			}
-		}
-	}
+	c.runs(func(r *run) { h.keepRun(r, t) })
 	for i := range c.slots {
 		s := &c.slots[i]
 		switch {
@@ -376,7 +350,7 @@ func (c *client) newSlot(s slot) int {
 		c.slots = append(c.slots, slot{})
 		c.history.grow(len(c.slots))
 	}
-	c.slots[n] = s
+	c.slots[n], c.history.entities[n] = s, s.entity
 	for len(c.byEntity) <= int(s.entity.ID()) {
 		c.byEntity = append(c.byEntity, 0)
 	}

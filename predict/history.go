@@ -15,7 +15,6 @@ type component struct {
 	predictedRow        // row is -1 for a local one.
 	id           ecs.ID // Of the component in the world.
 	size         int
-	stride       int      // size, to a multiple of 8.
 	lanes        []uint32 // Scratch.
 	shown        *shown   // Nil without components.Smooth.
 	rounds       bool     // Its values are rounded to those that travel.
@@ -29,7 +28,11 @@ type history struct {
 	masks      []uint64     // By tick modulo Window, then slot.
 	columns    [][]byte     // By component: by tick modulo Window, then slot: its bytes.
 	rows       [][]uint32   // By component that is rounded: by tick modulo Window, then slot: its lanes.
+	entities   []ecs.Entity // By slot.
 	seen       []bool       // Scratch, by slot.
+	places     []int32      // 0, 1, 2 and so on, by slot.
+	run        run          // Scratch.
+	bad        []int32      // Scratch.
 	saved      [][]byte     // By tick modulo Window: the resources.
 	oldest     netcode.Tick // The oldest tick that is kept.
 	newest     netcode.Tick // The newest tick that is kept.
@@ -48,18 +51,23 @@ func (h *history) grow(slots int) {
 	columns, rows := make([][]byte, len(h.components)), make([][]uint32, len(h.components))
 	for k := range columns {
 		c := &h.components[k]
-		stride, lanes := c.stride, len(c.lanes)
-		columns[k] = bytesIn(make([]uint64, Window*slots*stride/8))
+		size, lanes := c.size, len(c.lanes)
+		columns[k] = bytesIn(make([]uint64, (Window*slots*size+7)/8))
 		if !c.rounds {
 			lanes = 0
 		}
 		rows[k] = make([]uint32, Window*slots*lanes)
 		for t := 0; t < Window && h.slots > 0; t++ {
-			copy(columns[k][t*slots*stride:], h.columns[k][t*h.slots*stride:(t+1)*h.slots*stride])
+			copy(columns[k][t*slots*size:], h.columns[k][t*h.slots*size:(t+1)*h.slots*size])
 			copy(rows[k][t*slots*lanes:], h.rows[k][t*h.slots*lanes:(t+1)*h.slots*lanes])
 		}
 	}
 	h.masks, h.columns, h.rows, h.slots, h.seen = masks, columns, rows, slots, make([]bool, slots)
+	h.entities = append(h.entities, make([]ecs.Entity, slots-len(h.entities))...)
+	for len(h.places) < slots {
+		h.places = append(h.places, int32(len(h.places)))
+	}
+
 }
 
 // mask returns the components of an entity in a tick.
@@ -70,7 +78,7 @@ func (h *history) mask(t netcode.Tick, slot int) *uint64 {
 // bytes is a component of an entity in a tick.
 func (h *history) bytes(t netcode.Tick, slot, k int) []byte {
 	c := &h.components[k]
-	from := (int(t%Window)*h.slots + slot) * c.stride
+	from := (int(t%Window)*h.slots + slot) * c.size
 	return h.columns[k][from : from+c.size]
 }
 
@@ -119,40 +127,112 @@ func (h *history) keep(w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick
 	mask := h.maskOf(w, e, tagged)
 	*h.mask(t, slot) = mask
 	for k := range h.components {
-		if mask>>k&1 != 0 {
-			h.keepOne(bytesOf(w, e, h.components[k].id, h.components[k].size), t, slot, k)
+		if mask>>k&1 != 0 && h.components[k].size > 0 {
+			h.keepColumn(bytesOf(w, e, h.components[k].id, h.components[k].size), t, slot, k)
 		}
 	}
 }
 
-// keepOne stores a component of an entity.
-func (h *history) keepOne(from []byte, t netcode.Tick, slot, k int) {
-	if c := &h.components[k]; c.rounds {
-		lanes := h.row(t, slot, k)
-		if fault := c.plan.Quantise(pointerTo(from), lanes); fault.Reason == wire.NoFault {
-			c.plan.Dequantise(lanes, pointerTo(from))
+// keepColumn stores a component of entities whose slots follow each other.
+func (h *history) keepColumn(from []byte, t netcode.Tick, slot, k int) {
+	c := &h.components[k]
+	n := len(from) / c.size
+	if c.rounds {
+		lanes := h.rows[k][(int(t%Window)*h.slots+slot)*len(c.lanes):][:n*len(c.lanes)]
+		h.bad = c.plan.QuantiseRows(&from[0], c.size, h.places[:n], lanes, h.bad[:0])
+		if len(h.bad) > 0 || !c.plan.DequantiseRows(from, lanes, len(c.lanes), n) {
+			for i := range n {
+				row, value := lanes[i*len(c.lanes):][:len(c.lanes)], pointerTo(from[i*c.size:])
+				if fault := c.plan.Quantise(value, row); fault.Reason == wire.NoFault {
+					c.plan.Dequantise(row, value)
+				}
+			}
 		}
 	}
-	copy(h.bytes(t, slot, k), from)
+	copy(h.columns[k][(int(t%Window)*h.slots+slot)*c.size:], from)
 }
 
-// at returns the slot and the components of the entity that a query is at, of those that are simulated. slot is -1 if it has none.
-func (c *client) at(query *ecs.Query) (slot int, mask uint64) {
-	e := query.Entity()
-	if int(e.ID()) >= len(c.byEntity) {
-		return -1, 0
-	}
-	slot = int(c.byEntity[e.ID()]) - 1
-	if slot < 0 || c.slots[slot].entity != e {
-		return -1, 0
-	}
-	mask = alive
-	for k := range c.history.components {
-		if query.Has(c.history.components[k].id) {
-			mask |= 1 << k
+// run is entities that lie side by side, in the world and in the history, with the same components.
+type run struct {
+	slot, count int
+	mask        uint64
+	columns     []*byte // By component: that of the first entity.
+}
+
+// runs calls f for the entities of the simulation, in runs.
+func (c *client) runs(f func(r *run)) {
+	h, r := &c.history, &c.history.run
+	r.count = 0
+	query := c.step.World.Query(c.simulated)
+	for query.Next() {
+		e := query.Entity()
+		if int(e.ID()) >= len(c.byEntity) {
+			continue
+		}
+		slot := int(c.byEntity[e.ID()]) - 1
+		if slot < 0 || h.entities[slot] != e {
+			continue
+		}
+		mask := uint64(alive)
+		for k := range h.components {
+			if query.Has(h.components[k].id) {
+				mask |= 1 << k
+			}
+		}
+		if r.count > 0 && slot == r.slot+r.count && mask == r.mask && h.follows(r, &query) {
+			r.count++
+			continue
+		}
+		if r.count > 0 {
+			f(r)
+		}
+		r.slot, r.count, r.mask = slot, 1, mask
+		for k := range h.components {
+			if mask>>k&1 != 0 {
+				r.columns[k] = byteAt(query.Get(h.components[k].id))
+			}
 		}
 	}
-	return slot, mask
+	if r.count > 0 {
+		f(r)
+	}
+}
+
+// follows tells if the entity that a query is at lies behind a run.
+func (h *history) follows(r *run, query *ecs.Query) bool {
+	for k := range h.components {
+		if c := &h.components[k]; r.mask>>k&1 != 0 && !liesAt(query.Get(c.id), r.columns[k], r.count*c.size) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepRun stores the entities of a run as of a tick.
+func (h *history) keepRun(r *run, t netcode.Tick) {
+	for i := range r.count {
+		h.masks[int(t%Window)*h.slots+r.slot+i], h.seen[r.slot+i] = r.mask, true
+	}
+	for k := range h.components {
+		if c := &h.components[k]; r.mask>>k&1 != 0 && c.size > 0 {
+			h.keepColumn(bytesAt(r.columns[k], r.count*c.size), t, r.slot, k)
+		}
+	}
+}
+
+// restoreRun makes the entities of a run as they were in a tick, where they have the components of then.
+func (h *history) restoreRun(r *run, t netcode.Tick) {
+	for i := range r.count {
+		slot := r.slot + i
+		if h.seen[slot] = r.mask == *h.mask(t, slot); !h.seen[slot] {
+			continue
+		}
+		for k := range h.components {
+			if c := &h.components[k]; r.mask>>k&1 != 0 {
+				copy(bytesAt(r.columns[k], r.count*c.size)[i*c.size:(i+1)*c.size], h.bytes(t, slot, k))
+			}
+		}
+	}
 }
 
 // structure gives an entity of the world the components of a mask.

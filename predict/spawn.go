@@ -69,7 +69,7 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
-			s.spawnIn = c.runs
+			s.spawnIn = c.returns
 			c.strip(s.entity)
 			w.Add(s.entity, c.tagged)
 			return s.entity
@@ -78,7 +78,7 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 	e := w.NewEntity(c.owner, c.spawnOf, c.tagged)
 	ownerAt(w, e, c.owner).Client = origin.Client
 	*spawnOfAt(w, e, c.spawnOf) = origin
-	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.runs})
+	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
 	return e
 }
 
@@ -107,7 +107,7 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 // dropNotRespawned removes the entities that a step has spawned, and that its replay has not.
 func (c *client) dropNotRespawned(t netcode.Tick) {
 	for i := range c.slots {
-		if s := &c.slots[i]; s.used && s.spawned == t && s.id.IsZero() && s.spawnIn != c.runs {
+		if s := &c.slots[i]; s.used && s.spawned == t && s.id.IsZero() && s.spawnIn != c.returns {
 			c.unspawn(i)
 		}
 	}

@@ -15,16 +15,25 @@ func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
 	return unsafe.Slice((*byte)(w.Get(e, id)), size)
 }
 
-// bytesAt returns the memory of a component that a query points to.
-func bytesAt(p unsafe.Pointer, size int) []byte {
-	// SAFETY: callers pass the size of the component. The slice is not kept over a change of structure.
-	return unsafe.Slice((*byte)(p), size)
+// bytesAt returns the memory of components that lie side by side, from the first one on.
+func bytesAt(p *byte, size int) []byte {
+	// SAFETY: callers pass the size of components of one archetype. The slice is not kept over a change of structure.
+	return unsafe.Slice(p, size)
 }
 
 // wordsOf returns memory of history.columns, whose length is a multiple of 4, as words.
 func wordsOf(b []byte) []uint32 {
-	// SAFETY: columns are words of 8 bytes, and so are the strides in them.
+	// SAFETY: columns begin at a word of 8 bytes, and b at a multiple of its length, which is one of 4.
 	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
+}
+
+// byteAt returns the first byte of a component that a query points to.
+func byteAt(p unsafe.Pointer) *byte { return (*byte)(p) }
+
+// liesAt tells if an address is so many bytes behind another one.
+func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {
+	// SAFETY: the addresses are compared and not read.
+	return uintptr(p) == uintptr(unsafe.Pointer(from))+uintptr(bytes)
 }
 
 // bytesIn returns the memory of words.
