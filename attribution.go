@@ -33,7 +33,7 @@ type TypeBytes struct {
 // NewAttribution makes an empty account. It freezes the protocol.
 func (p *Protocol) NewAttribution() *Attribution {
 	p.freeze()
-	a := &Attribution{State: p.schema.NewBits()}
+	a := &Attribution{State: snapshot.NewBits(p.schema)}
 	for _, m := range p.messages.Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}

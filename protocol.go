@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -112,7 +113,7 @@ func (p *Protocol) freeze() {
 		}
 		p.numberRaws()
 		p.noteNaming()
-		p.schema = snapshot.NewSchema(p.components)
+		p.schema = format.NewSchema(p.components)
 		p.setTables()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])

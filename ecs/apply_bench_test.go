@@ -15,6 +15,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -52,7 +53,7 @@ func newPlainScene(tb testing.TB, n int, scattered bool) *plainScene {
 		require.NoError(tb, err)
 		plans = append(plans, plan)
 	}
-	schema := snapshot.NewSchema(plans)
+	schema := format.NewSchema(plans)
 	s := &plainScene{store: snapshot.NewStore(schema, snapshot.Config{Entities: n}), buf: make([]byte, 1<<20)}
 	s.view = snapshot.NewView(s.store, snapshot.Config{Entities: n})
 	s.replica = snapshot.NewReplica(schema, snapshot.Config{Entities: n}, 0)

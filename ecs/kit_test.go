@@ -11,6 +11,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -78,7 +79,7 @@ func schemaOf(t testing.TB, values ...any) *snapshot.Schema {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	return snapshot.NewSchema(plans)
+	return format.NewSchema(plans)
 }
 
 // side is a world with the ids of the test's components.

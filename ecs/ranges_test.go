@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -71,7 +72,7 @@ func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchS
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans), most: most}
+	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: format.NewSchema(plans), most: most}
 	cfg := s.config()
 	s.store = snapshot.NewStore(s.schema, cfg)
 	s.view = snapshot.NewView(s.store, cfg)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -31,7 +32,7 @@ func namingSchema(t require.TestingT) *snapshot.Schema {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	return snapshot.NewSchema(plans)
+	return format.NewSchema(plans)
 }
 
 // field is an entity field of a row of an entity.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +18,7 @@ type (
 )
 
 func authorSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
+	return format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
 }
 
 // What a client changed itself is not sent to it, over a link that loses, and all the same it is proved to have everything

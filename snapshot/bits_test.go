@@ -13,7 +13,7 @@ import (
 // written.
 func TestBitsAddUpToWhatWasWritten(t *testing.T) {
 	d := newDuo(t)
-	account := d.store.schema.NewBits()
+	account := NewBits(d.store.schema)
 	written := uint64(0)
 	var ids []wire.NetworkID
 	for s := tick.Tick(1); s < 200; s++ {
@@ -71,7 +71,7 @@ func TestBitsOfAnythingAddUp(t *testing.T) {
 	replica, packets := past.replica(t), past.packets
 	for _, payload := range packets {
 		for cut := range len(payload) + 1 {
-			account := replica.schema.NewBits()
+			account := NewBits(replica.schema)
 			replica.AddBits(account, payload[:cut])
 			require.LessOrEqual(t, account.Total(), uint64(8*cut))
 		}

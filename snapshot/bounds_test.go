@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -27,17 +28,17 @@ func spawnsOf(schema *Schema, gaps ...uint32) func(w *wire.BitWriter) {
 		w.Bool(false)
 		w.Bool(false)
 		for _, gap := range gaps {
-			symbol, raw, n := gapSymbol(gap, true)
-			schema.codes.gap.Write(w, 0, symbol)
+			symbol, raw, n := format.GapSymbol(gap, true)
+			schema.Codes.Gap.Write(w, 0, symbol)
 			w.Write(raw, n)
 			w.Bool(false)
 			w.Var(1)
 			w.Write(0, uint(schema.Rows()))
-			if schema.onlyFloats(0) {
+			if schema.OnlyFloats(0) {
 				w.Bool(false)
 			}
 		}
-		schema.codes.gap.Write(w, 0, gapEnd)
+		schema.Codes.Gap.Write(w, 0, format.GapEnd)
 	}
 }
 
@@ -51,7 +52,7 @@ func despawnsOf(schema *Schema, gaps ...uint64) func(w *wire.BitWriter) {
 		}
 		w.Bool(false)
 		w.Bool(false)
-		schema.codes.gap.Write(w, 0, gapEnd)
+		schema.Codes.Gap.Write(w, 0, format.GapEnd)
 	}
 }
 
@@ -81,10 +82,10 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 		{"a despawn at the last index", payloadOf(0, despawnsOf(schema, MaxEntities-1)), nil},
 		{"a despawn behind it", payloadOf(0, despawnsOf(schema, MaxEntities)), ErrMalformed},
 		{"a despawn of no 32 bits", payloadOf(0, despawnsOf(schema, 1<<32)), ErrMalformed},
-		{"a list", payloadOf(0, lists(0, 0, maxPages-1)), ErrBaseline},
+		{"a list", payloadOf(0, lists(0, 0, format.MaxPages-1)), ErrBaseline},
 		{"a list of tick 0", payloadOf(0, lists(1, 0, 0)), ErrMalformed},
-		{"a list of a page behind the last", payloadOf(0, lists(0, 0, maxPages)), ErrMalformed},
-		{"a second baseline too far back", payloadOf(0, lists(0, mostNear+1, 0)), ErrMalformed},
+		{"a list of a page behind the last", payloadOf(0, lists(0, 0, format.MaxPages)), ErrMalformed},
+		{"a second baseline too far back", payloadOf(0, lists(0, format.MaxNear+1, 0)), ErrMalformed},
 		{"a second baseline before all ticks", payloadOf(0, lists(0, 1, 1)), ErrMalformed},
 		{"a usual list that is told at length", payloadOf(0, lists(0, 1, 0)), ErrMalformed},
 		{"the epoch that was asked for", payloadOf(1, spawnsOf(schema, 1)), nil},
@@ -137,7 +138,7 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 			}
 			w.Bool(false)
 			w.Bool(false)
-			schema.codes.gap.Write(w, 0, gapEnd)
+			schema.Codes.Gap.Write(w, 0, format.GapEnd)
 		})
 		payload[0] = byte(1 + generation)
 		return r.Read(payload)

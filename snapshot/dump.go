@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -43,15 +44,15 @@ type Past interface {
 
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
 // The baselines of records are those of past. The dump ends at the first one that past lacks.
-func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
+func AppendDump(s *Schema, dst, payload []byte, near tick.Tick, past Past) []byte {
 	d := dumper{schema: s, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
 }
 
-// AppendDump is Schema.AppendDump with the replica's baselines. Call it before or after Read of the payload.
+// AppendDump is the function AppendDump with the replica's baselines. Call it before or after Read of the payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
-	return r.schema.AppendDump(dst, payload, r.newest, r)
+	return AppendDump(r.schema, dst, payload, r.newest, r)
 }
 
 // RecordAt implements Past.
@@ -146,7 +147,7 @@ func (d *dumper) records() bool {
 	d.account(header)
 	var next uint32
 	for {
-		gap, odd, end := readGap(d.schema.codes.gap, context, &d.b)
+		gap, odd, end := format.ReadGap(d.schema.Codes.Gap, context, &d.b)
 		d.account(places)
 		switch {
 		case d.b.Failed():
@@ -169,14 +170,14 @@ func (d *dumper) lists() bool {
 			back, near, skip = d.b.Var(), d.b.Var(), d.b.Var()
 		}
 		d.listed, d.near = d.upTo-tick.Tick(min(back, 1<<31)), tick.None
-		if d.b.Failed() || near > mostNear || d.listed <= tick.None {
+		if d.b.Failed() || near > format.MaxNear || d.listed <= tick.None {
 			return d.illegal("list")
 		}
 		if near > 0 {
 			d.near = d.listed - tick.Tick(near)
 		}
-		next += uint32(min(skip, maxPages))
-		d.printf("   entities of tick %d, from %d on; those of tick %d against that too\n", d.listed, next*pageEntities, d.near)
+		next += uint32(min(skip, format.MaxPages))
+		d.printf("   entities of tick %d, from %d on; those of tick %d against that too\n", d.listed, next*format.PageEntities, d.near)
 		var list []uint32
 		known := false
 		if d.past != nil {
@@ -186,7 +187,7 @@ func (d *dumper) lists() bool {
 			d.printf("   records of tick %d, which are not known here\n", d.listed)
 			return false
 		}
-		for len(list) > 0 && list[0] < next*pageEntities {
+		for len(list) > 0 && list[0] < next*format.PageEntities {
 			list = list[1:]
 		}
 		d.account(header)
@@ -215,8 +216,8 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 	case len(list) == 0:
 		return nil, false, d.illegal("page")
 	}
-	n, number := 1, list[0]/pageEntities
-	for n < len(list) && list[n]/pageEntities == number {
+	n, number := 1, list[0]/format.PageEntities
+	for n < len(list) && list[n]/format.PageEntities == number {
 		n++
 	}
 	of := list[:n]
@@ -226,14 +227,14 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 			return nil, false, false
 		}
 	}
-	context := afterAll
-	for at := 0; some && at < len(of); at += fourSize {
-		symbol := d.schema.codes.four.Read(&d.b, context)
+	context := format.AfterAll
+	for at := 0; some && at < len(of); at += format.NibbleSize {
+		symbol := d.schema.Codes.Nibble.Read(&d.b, context)
 		d.account(places)
 		switch {
 		case d.b.Failed():
 			return nil, false, false
-		case symbol == fourNone:
+		case symbol == format.NibbleEnd:
 			return list, false, true
 		case at+bits.Len(uint(symbol)) > len(of):
 			return nil, false, d.illegal("entity")
@@ -243,7 +244,7 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 				return nil, false, false
 			}
 		}
-		context = afterFour(symbol)
+		context = format.AfterNibble(symbol)
 	}
 	return list, false, true
 }
@@ -297,7 +298,7 @@ func (d *dumper) run(generation uint32, mask Mask) bool {
 	if !d.whole(mask, true) {
 		return false
 	}
-	if !d.schema.onlyFloats(mask) {
+	if !d.schema.OnlyFloats(mask) {
 		return true
 	}
 	n := uint64(0)
@@ -349,8 +350,8 @@ func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tic
 // whole prints rows that are sent whole.
 func (d *dumper) whole(rows Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
-		row := rows.next()
-		plan := d.schema.plans[row]
+		row := rows.Lowest()
+		plan := d.schema.Plan(row)
 		d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
@@ -373,11 +374,11 @@ func (d *dumper) print(plan *quantize.Plan) {
 // against prints the body of a record and what follows it whole.
 func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
 	told, miss := mask&^rows, 0
-	for m := mask & rows &^ d.schema.tags; m != 0; {
-		var part [whichRows]baseRows
+	for m := mask & rows &^ d.schema.Tags; m != 0; {
+		var part [format.SymbolRows]baseRows
 		n, moved := 0, uint(0)
-		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
-			if part[n].row = m.next(); d.schema.whole.Has(part[n].row) {
+		for ; m != 0 && n < format.SymbolRows; n, m = n+1, m&(m-1) {
+			if part[n].row = m.Lowest(); d.schema.Whole.Has(part[n].row) {
 				continue
 			}
 			if !d.versions(&part[n], index, base, before) {
@@ -387,19 +388,19 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 				moved |= 1 << n
 			}
 		}
-		changed := uint(d.schema.codes.which[n-1].Read(&d.b, delta.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
+		changed := uint(d.schema.Codes.Which[n-1].Read(&d.b, delta.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
 		d.account(func(b *Bits) *uint64 { return &b.Changed })
 		for i := range n {
-			switch plan := d.schema.plans[part[i].row]; {
+			switch plan := d.schema.Plan(part[i].row); {
 			case changed>>i&1 == 0:
 				d.printf("    %s as at tick %d\n", plan.Name(), base)
-			case d.schema.whole.Has(part[i].row):
+			case d.schema.Whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
 				v := quantize.Baselines{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
 				d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
-				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
+				if !d.schema.Codes.Deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
 				miss = v.Miss
@@ -408,7 +409,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			}
 		}
 	}
-	return d.whole(told&^d.schema.tags, false)
+	return d.whole(told&^d.schema.Tags, false)
 }
 
 // versions finds the baselines of a row.
@@ -425,7 +426,7 @@ func (d *dumper) versions(r *baseRows, index uint32, base, before tick.Tick) (ok
 		r.before = at(before)
 	}
 	if !ok {
-		d.printf("    %s against tick %d, which is not known here\n", d.schema.plans[r.row].Name(), base)
+		d.printf("    %s against tick %d, which is not known here\n", d.schema.Plan(r.row).Name(), base)
 	}
 	return ok
 }
@@ -467,12 +468,12 @@ type FieldBits struct {
 }
 
 // NewBits returns an empty account.
-func (s *Schema) NewBits() *Bits {
+func NewBits(s *Schema) *Bits {
 	b := &Bits{Components: make([]ComponentBits, s.Rows())}
 	for row := range b.Components {
 		c := &b.Components[row]
-		c.Name = s.plans[row].Name()
-		for _, name := range s.plans[row].Fields() {
+		c.Name = s.Plan(row).Name()
+		for _, name := range s.Plan(row).Fields() {
 			c.Fields = append(c.Fields, FieldBits{Name: name})
 		}
 	}
@@ -517,7 +518,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 	}
 	d.account(func(*Bits) *uint64 { return to })
 	c.Rows[way]++
-	d.schema.plans[row].EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
+	d.schema.Plan(row).EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
 }
 
 // accountDelta adds a row that was sent as a difference.
@@ -528,7 +529,7 @@ func (d *dumper) accountDelta(row int, v *quantize.Baselines) {
 	c := &d.bits.Components[row]
 	d.account(func(*Bits) *uint64 { return &c.Delta })
 	c.Rows[DeltaRows]++
-	d.schema.codes.deltas[row].EachField(d.lanes, v, func(field, bits int) {
+	d.schema.Codes.Deltas[row].EachField(d.lanes, v, func(field, bits int) {
 		if field < 0 {
 			c.Changed += uint64(bits)
 			return

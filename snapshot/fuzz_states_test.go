@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -88,9 +89,9 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 
 // scattered is entities of several pages, of one or many each.
 func scattered(random *rand.Rand, store *Store) (ids []wire.NetworkID) {
-	for index := range 4 * pageEntities {
+	for index := range 4 * format.PageEntities {
 		id := store.Spawn()
-		if every := 1 << (2 * (index / pageEntities)); index%every != 0 || index%pageEntities >= 16 {
+		if every := 1 << (2 * (index / format.PageEntities)); index%every != 0 || index%format.PageEntities >= 16 {
 			defer store.Despawn(id)
 			continue
 		}
@@ -111,7 +112,7 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 			id := store.Spawn()
 			*ids = append(*ids, id)
 			for m := rows; m != 0; m &= m - 1 {
-				store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+				store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 			}
 		}
 		return
@@ -133,7 +134,7 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 		store.Set(id, row, fuzzLanes(random, store, turns, id, row, *ids))
 	default: // some of those that it has
 		for m := store.Mask(id) & Mask(random.IntN(1<<fuzzRows)) &^ bit(rowFrozen); m != 0; m &= m - 1 {
-			store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+			store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 		}
 	}
 }
@@ -144,7 +145,7 @@ func holding(r *Replica) string {
 	for e := range r.All {
 		text = fmt.Append(text, e)
 		for m := e.Mask; m != 0; m &= m - 1 {
-			text = fmt.Append(text, r.Row(e.ID.Index, m.next()))
+			text = fmt.Append(text, r.Row(e.ID.Index, m.Lowest()))
 		}
 	}
 	return string(text)
@@ -183,7 +184,7 @@ func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded 
 	for e := range p.replica.All {
 		highest = max(highest, uint64(e.ID.Index)+1)
 		for m := e.Mask; m != 0; m &= m - 1 {
-			row := m.next()
+			row := m.Lowest()
 			require.True(t, row < f.schema.Rows(), "only rows that there are")
 			require.NotNil(t, p.replica.Row(e.ID.Index, row), "an entity has the rows that its mask says")
 		}
@@ -268,7 +269,7 @@ func TestStatesOfFuzzing(t *testing.T) {
 			}
 			for e := range p.replica.All {
 				for m := e.Mask; m != 0; m &= m - 1 {
-					met[all.schema.Plan(m.next()).Name()]++
+					met[all.schema.Plan(m.Lowest()).Name()]++
 				}
 			}
 		}

@@ -67,7 +67,7 @@ func TestLeavingAGroup(t *testing.T) {
 // at once, and its entities travel one by one rather than never.
 func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 	schema := simSchema(t)
-	one := schema.recordBits(bit(rowHealth), 1)
+	one := recordBits(schema, bit(rowHealth), 1)
 	for _, test := range []struct {
 		name  string
 		bytes int
@@ -200,7 +200,7 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 // to others, whatever each of them saw before.
 func TestAGroupIsWholeToWhomWhatItSeesFits(t *testing.T) {
 	schema := simSchema(t)
-	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*schema.recordBits(bit(rowPosition)|bit(rowHealth), 1) + 2*schema.recordBits(0, 1) + 7) / 8}
+	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition)|bit(rowHealth), 1) + 2*recordBits(schema, 0, 1) + 7) / 8}
 	d := &duo{t: t, store: NewStore(schema, cfg)}
 	d.view, d.replica = NewView(d.store, cfg), NewReplica(schema, cfg, 1)
 	var ids [40]wire.NetworkID
@@ -280,7 +280,7 @@ func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
 	store.Commit()
 	require.Equal(t, []uint32{7}, store.LargeGroups())
 	m := store.groups.members[7]
-	record := store.schema.recordBits(store.rows.masks[0], 1)
+	record := recordBits(store.schema, store.rows.masks[0], 1)
 	limit := 8 * cfg.Payload
 	require.Greater(t, m.least(store, limit), limit)
 	require.LessOrEqual(t, m.least(store, limit), limit+record, "no more are looked at")

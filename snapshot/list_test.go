@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +30,7 @@ func newCrowd(t *testing.T, seed int64, entities int) *crowd {
 	type large struct{ Words [12]uint32 }
 	cfg := Config{Window: 32, SentPackets: 256}
 	c := &crowd{duo: &duo{t: t}, r: rand.New(rand.NewSource(seed)), delay: 3}
-	c.store = NewStore(NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
+	c.store = NewStore(format.NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
 	c.view, c.replica = NewView(c.store, cfg), NewReplica(c.store.schema, cfg, 1)
 	c.store.Begin(1)
 	for range entities {
@@ -65,7 +66,7 @@ func (c *crowd) play(s tick.Tick) {
 	c.store.Begin(s)
 	rests := false
 	for i, id := range c.ids {
-		if i%pageEntities == 0 && c.rests > 0 {
+		if i%format.PageEntities == 0 && c.rests > 0 {
 			rests = c.r.Float64() < c.rests
 		}
 		if !rests && c.r.Intn(8) != 0 {
@@ -145,16 +146,16 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 		v.ackedAt(0, s)
 		require.Equal(t, []tick.Tick{s, s - 1}, refs())
 	}
-	v.sentAt(0, 20+mostNear, 1, true)
-	v.ackedAt(0, 20+mostNear)
-	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
-	v.sentAt(0, 20+mostNear, 2, true)
+	v.sentAt(0, 20+format.MaxNear, 1, true)
+	v.ackedAt(0, 20+format.MaxNear)
+	require.Equal(t, []tick.Tick{20 + format.MaxNear, tick.None}, refs(), "19 is too far back")
+	v.sentAt(0, 20+format.MaxNear, 2, true)
 	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
-	g.forget(20 + mostNear)
+	g.forget(20 + format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
-	v.sentAt(0, 20+mostNear, 4, true)
-	v.ackedAt(0, 20+mostNear)
-	v.ackedAt(0, 20+mostNear)
+	v.sentAt(0, 20+format.MaxNear, 4, true)
+	v.ackedAt(0, 20+format.MaxNear)
+	v.ackedAt(0, 20+format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
 }
 
@@ -202,8 +203,8 @@ func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
 
 // named is whether N was the second baseline of the newest record of an entity, if it was in a list.
 func (d *duo) named(id wire.NetworkID) bool {
-	g := &d.view.pages[id.Index/pageEntities]
-	return g.near != tick.None && g.nearOf>>(id.Index%pageEntities)&1 != 0
+	g := &d.view.pages[id.Index/format.PageEntities]
+	return g.near != tick.None && g.nearOf>>(id.Index%format.PageEntities)&1 != 0
 }
 
 // A record that does not say what it leans on leans on the newest that the

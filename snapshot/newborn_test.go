@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -80,8 +81,8 @@ func TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn(t *testing.T) {
 
 // A row names whoever was hidden at birth: that is no change of it, and nothing is sent.
 func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
-	names := schema.refs.next()
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	names := schema.Refs.Lowest()
 	for _, hide := range []bool{true, false} {
 		d := newDuo(t)
 		d.store = NewStore(schema, d.store.cfg)

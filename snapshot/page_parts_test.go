@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -33,7 +34,7 @@ func newFloatGame(t *testing.T, seed uint64, clients, entities, payload int, los
 	type position struct{ X, Y, Z float32 }
 	type rotation struct{ Q [4]float32 }
 	type velocity struct{ X, Y, Z float32 }
-	schema := NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
 	cfg := Config{Window: 64, Entities: entities, Payload: payload}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
 	g.store.cache.plain = apart

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -203,7 +204,7 @@ func TestTheRoomOfARunIsKeptBesideDespawns(t *testing.T) {
 
 func runBesideDespawns(t *testing.T, n, size int) {
 	cfg := Config{Window: 16, SentPackets: 64, Payload: 300}
-	d := &duo{t: t, store: NewStore(NewSchema([]*quantize.Plan{compile[simHealth](t), compile[runPlace](t)}), cfg)}
+	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[runPlace](t)}), cfg)}
 	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
 	var others, eight []wire.NetworkID
 	d.game(1, func() {

@@ -92,7 +92,7 @@ func (r *Replica) Row(index uint32, row int) []uint32 {
 
 // newestRow is Row of a life that has the row.
 func (r *Replica) newestRow(h int32, row int) []uint32 {
-	if r.schema.tags.Has(row) {
+	if r.schema.Tags.Has(row) {
 		return []uint32{}
 	}
 	l := &r.lives[h]
@@ -114,8 +114,8 @@ func (r *Replica) keepNewest() {
 		if h < 0 || r.lives[h].gone {
 			continue
 		}
-		for m := r.lives[h].mask &^ r.schema.tags; m != 0; m &= m - 1 {
-			row := m.next()
+		for m := r.lives[h].mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+			row := m.Lowest()
 			copy(r.kept.row(uint32(index), row), r.newestRow(h, row))
 		}
 	}
@@ -163,7 +163,7 @@ const leastRange = 4
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities or is sent whole.
 func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.schema.inBatches(r.lives[h].mask) {
+	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) {
 		return e, false
 	}
 	l := &r.lives[h]

@@ -89,7 +89,7 @@ type ReplicaStats struct {
 // NewReplica returns an empty Replica. start is the server's tick at the time of the connection: ticks in packets are read as near to
 // it.
 func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	layouts := newRowLayouts(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -23,7 +24,7 @@ type (
 )
 
 func runSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
+	return format.NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
 // runServer plays a server of many alike entities, of which some come, go, rest, change their rows or are hidden.
@@ -80,7 +81,7 @@ func (s *runServer) turn() (payloads [][]byte) {
 			s.set(id, 2)
 		case all || n < 40:
 			for m := s.store.Mask(id); m != 0; m &= m - 1 {
-				s.set(id, m.next())
+				s.set(id, m.Lowest())
 			}
 		}
 	}
@@ -125,8 +126,8 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		w.Bool(false) // resynced
 		w.Bool(false) // despawns
 		w.Bool(false) // lists
-		symbol, raw, bits := gapSymbol(c.index, true)
-		schema.codes.gap.Write(&w, 0, symbol)
+		symbol, raw, bits := format.GapSymbol(c.index, true)
+		schema.Codes.Gap.Write(&w, 0, symbol)
 		w.Write(raw, bits)
 		w.Bool(false)
 		w.Var(1)
@@ -138,7 +139,7 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		for range c.n {
 			w.Write(uint64(c.lane), 32)
 		}
-		schema.codes.gap.Write(&w, 0, gapEnd)
+		schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 		payload := buf[:w.Finish()]
 		r := NewReplica(schema, Config{Window: 8}, 1)
 		require.Equal(t, c.legal, r.Read(payload) == nil, c.name)
@@ -164,7 +165,7 @@ type (
 )
 
 func batchSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
+	return format.NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
 }
 
 // drawBatch goes on from what a row was: a bit in the same direction most often, up to the bounds, by a jump now and then.
@@ -264,7 +265,7 @@ func playReplica(t *testing.T, schema *Schema, draw func(*rand.Rand, int, []uint
 func requireHistory(t *testing.T, r *Replica, s *runServer) {
 	for e := range r.All {
 		for m := e.Mask; m != 0; m &= m - 1 {
-			row := m.next()
+			row := m.Lowest()
 			if want, err := s.store.RowAt(e.ID, row, e.Tick); err == nil {
 				require.Equal(t, want, r.Row(e.ID.Index, row), "row %d of %s as of %d", row, e.ID, e.Tick)
 			}
@@ -349,14 +350,14 @@ func TestListedRecordIsAboutTheEntityOfR(t *testing.T) {
 	w := wire.NewBitWriter(buf)
 	w.Write(7, 16)
 	w.Write(0, 3) // neither a resync nor despawns nor lists
-	symbol, raw, bits := gapSymbol(20, true)
-	schema.codes.gap.Write(&w, 0, symbol)
+	symbol, raw, bits := format.GapSymbol(20, true)
+	schema.Codes.Gap.Write(&w, 0, symbol)
 	w.Write(raw, bits)
 	w.Bool(false)
 	w.Var(2)
 	w.Write(1, uint(schema.Rows()))
 	schema.Plan(0).WriteRow(&w, []uint32{1, 2, 3})
-	schema.codes.gap.Write(&w, 0, gapEnd)
+	schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 	require.NoError(t, r.Read(buf[:w.Finish()]))
 	require.EqualValues(t, 2, r.Entity(20).ID.Generation)
 	require.NoError(t, r.Read(next[0]))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -465,7 +466,7 @@ func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
 
 func TestAHighIndexTakesLittleMemory(t *testing.T) {
 	type wide struct{ Words [64]uint32 }
-	schema := NewSchema([]*quantize.Plan{compile[wide](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[wide](t)})
 	r := NewReplica(schema, Config{Window: 16}, 1)
 	buf := make([]byte, 400)
 	w := wire.NewBitWriter(buf)
@@ -473,14 +474,14 @@ func TestAHighIndexTakesLittleMemory(t *testing.T) {
 	w.Bool(false)
 	w.Bool(false)
 	w.Bool(false)
-	symbol, raw, n := gapSymbol(MaxEntities-1, true)
-	schema.codes.gap.Write(&w, 0, symbol)
+	symbol, raw, n := format.GapSymbol(MaxEntities-1, true)
+	schema.Codes.Gap.Write(&w, 0, symbol)
 	w.Write(raw, n)
 	w.Bool(false)
 	w.Var(1)
 	w.Write(1, 1)
 	schema.Plan(0).WriteRow(&w, make([]uint32, 64))
-	schema.codes.gap.Write(&w, 0, gapEnd)
+	schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	require.NoError(t, r.Read(buf[:w.Finish()]))

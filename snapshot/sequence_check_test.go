@@ -79,7 +79,7 @@ func (s *sequence) visibleState(c *seqClient, id wire.NetworkID, rows Mask) seqS
 		s.met.hiddenRows++
 	}
 	for m := state.mask; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], s.store.Row(id, row))
 	}
@@ -115,7 +115,7 @@ func (c *seqClient) held(e Entity) seqState {
 	}
 	state := seqState{generation: e.ID.Generation, mask: e.Mask}
 	for m := e.Mask; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], c.replica.Row(e.ID.Index, row))
 	}
@@ -156,7 +156,7 @@ func (s *sequence) checkRecord(c *seqClient, rec *decodedRecord, t tick.Tick) er
 	}
 	lanes := rec.lanes
 	for m := rec.mask; m != 0; m &= m - 1 {
-		from, to := seqPlaces(m.next())
+		from, to := seqPlaces(m.Lowest())
 		copy(got.lanes[from:to], lanes)
 		lanes = lanes[to-from:]
 	}

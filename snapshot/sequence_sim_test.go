@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -47,7 +48,7 @@ const (
 
 func sequenceSchemas(t testing.TB) (of [2]*Schema) {
 	for i, place := range []*quantize.Plan{compile[sequencePlace](t), compile[sequenceExact](t)} {
-		of[i] = NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
+		of[i] = format.NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
 	}
 	return of
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -31,7 +32,7 @@ func compile[T any](t testing.TB) *quantize.Plan {
 }
 
 func simSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
+	return format.NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
 }
 
 const (
@@ -220,7 +221,7 @@ func (s *sim) stateOf(id wire.NetworkID) state {
 	mask := s.store.Mask(id)
 	var lanes []uint32
 	for m := mask; m != 0; m &= m - 1 {
-		lanes = append(lanes, s.store.Row(id, m.next())...)
+		lanes = append(lanes, s.store.Row(id, m.Lowest())...)
 	}
 	return state{mask, key(lanes)}
 }
@@ -389,7 +390,7 @@ func decodedAt(r *Replica, t tick.Tick) (list []decodedRecord) {
 		rec := decodedRecord{index: index}
 		rec.mask, rec.base, _ = r.RecordAt(index, t)
 		for m := rec.mask; m != 0; m &= m - 1 {
-			lanes, _ := r.LanesAt(index, m.next(), t)
+			lanes, _ := r.LanesAt(index, m.Lowest(), t)
 			rec.lanes = append(rec.lanes, lanes...)
 		}
 		list = append(list, rec)
@@ -465,7 +466,7 @@ func (s *sim) held(c *simClient) map[wire.NetworkID]state {
 	for e := range c.replica.All {
 		var lanes []uint32
 		for mask := e.Mask; mask != 0; mask &= mask - 1 {
-			lanes = append(lanes, c.replica.Row(e.ID.Index, mask.next())...)
+			lanes = append(lanes, c.replica.Row(e.ID.Index, mask.Lowest())...)
 		}
 		m[e.ID] = state{e.Mask, key(lanes)}
 	}

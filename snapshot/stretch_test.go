@@ -54,7 +54,7 @@ func requireStretch(t *testing.T, r *Replica, s Stretch) {
 		require.Equal(t, s.Generation, now.ID.Generation)
 		require.Equal(t, s.Mask, now.Mask)
 		for m := s.Mask; m != 0; m &= m - 1 {
-			row := m.next()
+			row := m.Lowest()
 			first, end := r.Place(s.Mask, row)
 			at := int(s.First) + int(k)*int(s.Width)
 			require.Equal(t, r.Row(s.Index+k, row), lanes[at+first:at+end], "row %d of %d", row, s.Index+k)

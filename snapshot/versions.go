@@ -251,9 +251,9 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 		since = e.tick + 1
 	}
 	e.tick, e.mask = t, v.mask
-	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
-		row := m.next()
-		width := int(r.schema.widths[row])
+	for m := v.mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+		row := m.Lowest()
+		width := int(r.schema.Widths[row])
 		stored := r.left.row(uint32(n), row)
 		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
 			copy(stored[sinceWords:], lanes[:width])
@@ -266,7 +266,7 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 // evictedRow returns a row of a life as of t. It is false when the row got its value after t.
 func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
 	e := &r.evicted[life]
-	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.tags.Has(row) {
+	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.Tags.Has(row) {
 		return nil, false
 	}
 	stored := r.left.row(uint32(life), row)
@@ -292,7 +292,7 @@ const rowsPerPage = 256
 
 // row returns the place of a row.
 func (p *rowPages) row(number uint32, row int) []uint32 {
-	n, page := int(p.schema.widths[row])+p.extra, int(number/rowsPerPage)
+	n, page := int(p.schema.Widths[row])+p.extra, int(number/rowsPerPage)
 	for page >= len(p.pages[row]) {
 		p.pages[row] = append(p.pages[row], nil)
 	}
@@ -338,11 +338,11 @@ func (c *rowLayouts) of(mask Mask) *rowLayout {
 }
 
 func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
-	l.mask, l.lanes, l.floats = mask, 0, c.schema.onlyFloats(mask)
+	l.mask, l.lanes, l.floats = mask, 0, c.schema.OnlyFloats(mask)
 	for m := mask; m != 0; m &= m - 1 {
-		row := m.next()
-		l.at[row], l.width[row] = int32(l.lanes), c.schema.widths[row]
-		l.lanes += int(c.schema.widths[row])
+		row := m.Lowest()
+		l.at[row], l.width[row] = int32(l.lanes), c.schema.Widths[row]
+		l.lanes += int(c.schema.Widths[row])
 	}
 }
 

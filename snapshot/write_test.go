@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -148,7 +149,7 @@ func TestMassDespawnGoesOutBesideUpdates(t *testing.T) {
 func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	type huge struct{ Words [400]uint32 }
 	cfg := Config{Window: 16}
-	schema := NewSchema([]*quantize.Plan{compile[huge](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[huge](t)})
 	store := NewStore(schema, cfg)
 	view := NewView(store, cfg)
 	store.Begin(1)
