@@ -2,7 +2,7 @@ package netcode
 
 import (
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -19,8 +19,8 @@ type Attribution struct {
 	Others     uint64 // Bytes of netcode's own messages that are no state: keep-alive, close, credit, pieces.
 	Unreadable uint64 // Bytes of what is no packet.
 
-	State *snapshot.Bits // The payloads of snapshots, in bits.
-	Types []TypeBytes    // The game's messages, by their numbers.
+	State *replica.Bits // The payloads of snapshots, in bits.
+	Types []TypeBytes   // The game's messages, by their numbers.
 }
 
 // TypeBytes is one message type's part.
@@ -33,7 +33,7 @@ type TypeBytes struct {
 // NewAttribution makes an empty account. It freezes the protocol.
 func (p *Protocol) NewAttribution() *Attribution {
 	p.freeze()
-	a := &Attribution{State: snapshot.NewBits(p.schema)}
+	a := &Attribution{State: replica.NewBits(p.schema)}
 	for _, m := range p.messages.Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -56,7 +56,7 @@ type Client struct {
 	attempt    attempt
 	state      State
 	id         wire.ClientID
-	replica    *snapshot.Replica
+	replica    *replica.Replica
 	hooks      clientHooks
 	host       *Server // Whose player this is in one process; nil for a client with a connection.
 	own        upstream

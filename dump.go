@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -15,7 +15,7 @@ import (
 func (p *Protocol) AppendDump(dst, datagram []byte) []byte {
 	p.freeze()
 	return p.dump(dst, datagram, func(dst, payload []byte) []byte {
-		return snapshot.AppendDump(p.schema, dst, payload, tick.None+1<<15, nil)
+		return replica.AppendDump(p.schema, dst, payload, tick.None+1<<15, nil)
 	})
 }
 

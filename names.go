@@ -4,7 +4,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -39,7 +39,7 @@ type (
 	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
 	Reason = peer.Reason
 	// Replica is a client's copy of the server's world.
-	Replica = snapshot.Replica
+	Replica = replica.Replica
 )
 
 // The stages of a frame, in order.

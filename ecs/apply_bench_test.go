@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -32,7 +33,7 @@ type (
 type plainScene struct {
 	store    *snapshot.Store
 	view     *snapshot.View
-	replica  *snapshot.Replica
+	replica  *replica.Replica
 	apply    *netecs.Apply
 	ids      []wire.NetworkID
 	tick     tick.Tick
@@ -56,7 +57,7 @@ func newPlainScene(tb testing.TB, n int, scattered bool) *plainScene {
 	schema := format.NewSchema(plans)
 	s := &plainScene{store: snapshot.NewStore(schema, snapshot.Config{Entities: n}), buf: make([]byte, 1<<20)}
 	s.view = snapshot.NewView(s.store, snapshot.Config{Entities: n})
-	s.replica = snapshot.NewReplica(schema, snapshot.Config{Entities: n}, 0)
+	s.replica = replica.New(schema, snapshot.Config{Entities: n}, 0)
 	world := ecs.NewWorld(1024)
 	s.apply = netecs.NewApply(&world, s.replica, schema, clientTag, netecs.Hooks{}, nil)
 	for i := range s.lanes {

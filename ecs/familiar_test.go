@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -143,7 +144,7 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 // stretchClient is a client's world, and what Apply said of its last run.
 type stretchClient struct {
 	world    ecs.World
-	replica  *snapshot.Replica
+	replica  *replica.Replica
 	apply    *Apply
 	problems []Problem
 	changes  []Change
@@ -151,7 +152,7 @@ type stretchClient struct {
 }
 
 func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
-	c := &stretchClient{world: ecs.NewWorld(64), replica: snapshot.NewReplica(s.schema, s.config(), 1)}
+	c := &stretchClient{world: ecs.NewWorld(64), replica: replica.New(s.schema, s.config(), 1)}
 	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
 	c.apply.apart = c.apply.apart || apart
 	if !writes {

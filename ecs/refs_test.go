@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
@@ -114,7 +115,7 @@ func TestRefsAgainstAMap(t *testing.T) {
 func TestNoRemoteIDReachesArche(t *testing.T) {
 	w := ecs.NewWorld()
 	schema := namingSchema(t)
-	a := NewApply(&w, snapshot.NewReplica(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
+	a := NewApply(&w, replica.New(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
 	a.applied = make([]appliedEntity, 3)
 	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
 	for _, id := range []wire.NetworkID{

@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -135,7 +136,7 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 			delta.WriteSymbols(w, list)
 		}
 	}
-	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), ErrMalformed)
+	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), replica.ErrMalformed)
 	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, changed(1))))
 	require.Equal(t, 4, d.x(id))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -24,7 +25,7 @@ func newFuzzing(t testing.TB) *fuzzing { return &fuzzing{fuzzSchema(t), fuzzTurn
 
 // fuzzPast is a replica in a random state, and the packets of a server that come next.
 type fuzzPast struct {
-	replica *Replica
+	replica *replica.Replica
 	deltas  int // rows of what comes next that travel as what differs
 	next    [][]byte
 	may     map[wire.NetworkID]Mask // what the guard lets through, where there is one
@@ -40,7 +41,7 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 	start := []tick.Tick{0, 65500, 1<<32 - 20}[random.IntN(3)]
 	store := NewStore(f.schema, cfg)
 	view := NewView(store, cfg)
-	p := &fuzzPast{replica: NewReplica(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
+	p := &fuzzPast{replica: replica.New(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
 	if guarded {
 		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows&^p.may[id] == 0 && p.may[id] != 0 })
 	}
@@ -140,8 +141,8 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 }
 
 // holding is all that can be seen of a replica, but for counters and the wish for a resync.
-func holding(r *Replica) string {
-	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed(), r.epoch)
+func holding(r *replica.Replica) string {
+	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed())
 	for e := range r.All {
 		text = fmt.Append(text, e)
 		for m := e.Mask; m != 0; m &= m - 1 {
@@ -194,7 +195,7 @@ func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded 
 		return p, nil
 	}
 	require.LessOrEqual(t, end.TotalAlloc-start.TotalAlloc, uint64(1<<18+256*len(packet)), "for nothing, next to nothing")
-	require.True(t, errors.Is(err, ErrMalformed) || errors.Is(err, ErrStale) || errors.Is(err, ErrBaseline) || errors.Is(err, ErrGuarded))
+	require.True(t, errors.Is(err, replica.ErrMalformed) || errors.Is(err, replica.ErrStale) || errors.Is(err, replica.ErrBaseline) || errors.Is(err, replica.ErrGuarded))
 	require.Equal(t, before, holding(p.replica), "%v: nothing of it is there", err)
 	for i, packet := range p.next {
 		if len(packet) == 0 {
@@ -275,7 +276,7 @@ func TestStatesOfFuzzing(t *testing.T) {
 		}
 	}
 	t.Log(met)
-	for _, want := range []string{"<nil>", ErrMalformed.Error(), ErrBaseline.Error(), ErrGuarded.Error(), "many", "lost", "rows as what differs"} {
+	for _, want := range []string{"<nil>", replica.ErrMalformed.Error(), replica.ErrBaseline.Error(), replica.ErrGuarded.Error(), "many", "lost", "rows as what differs"} {
 		require.Greater(t, met[want], 5, want)
 	}
 	for row := range all.schema.Rows() {

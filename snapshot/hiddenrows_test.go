@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -91,7 +92,7 @@ func TestAHiddenReferenceIsSilent(t *testing.T) {
 	}
 	d := newDuo(t)
 	d.store = NewStore(schema, d.store.cfg)
-	d.view, d.replica = NewView(d.store, d.store.cfg), NewReplica(schema, d.store.cfg, 1)
+	d.view, d.replica = NewView(d.store, d.store.cfg), replica.New(schema, d.store.cfg, 1)
 	var who, whom, other wire.NetworkID
 	name := func(to wire.NetworkID) { d.store.Set(who, names, []uint32{to.Index, to.Generation, 1}) }
 	d.store.Begin(1)

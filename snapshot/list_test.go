@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -31,7 +32,7 @@ func newCrowd(t *testing.T, seed int64, entities int) *crowd {
 	cfg := Config{Window: 32, SentPackets: 256}
 	c := &crowd{duo: &duo{t: t}, r: rand.New(rand.NewSource(seed)), delay: 3}
 	c.store = NewStore(format.NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
-	c.view, c.replica = NewView(c.store, cfg), NewReplica(c.store.schema, cfg, 1)
+	c.view, c.replica = NewView(c.store, cfg), replica.New(c.store.schema, cfg, 1)
 	c.store.Begin(1)
 	for range entities {
 		c.ids = append(c.ids, c.store.Spawn())
@@ -236,7 +237,7 @@ func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
 	d.ack(d.at(3, func() { d.move(id, 5) }))
 	d.replica.Lose()
 	d.deliverError(d.at(4, func() { d.move(id, 6) }))
-	require.ErrorIs(t, d.replica.Read(late.payload), ErrBaseline)
+	require.ErrorIs(t, d.replica.Read(late.payload), replica.ErrBaseline)
 	epoch, want := d.replica.WantResync()
 	require.True(t, want)
 	require.True(t, d.view.Resync(epoch, d.seq+1))
@@ -246,5 +247,5 @@ func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
 }
 
 func (d *duo) deliverError(p *simPacket) {
-	require.ErrorIs(d.t, d.replica.Read(p.payload), ErrBaseline)
+	require.ErrorIs(d.t, d.replica.Read(p.payload), replica.ErrBaseline)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -86,7 +87,7 @@ func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
 	for _, hide := range []bool{true, false} {
 		d := newDuo(t)
 		d.store = NewStore(schema, d.store.cfg)
-		d.view, d.replica = NewView(d.store, d.store.cfg), NewReplica(schema, d.store.cfg, 1)
+		d.view, d.replica = NewView(d.store, d.store.cfg), replica.New(schema, d.store.cfg, 1)
 		var who, whom wire.NetworkID
 		d.ack(d.at(1, func() {
 			who = d.store.Spawn()

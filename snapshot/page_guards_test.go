@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -218,7 +219,7 @@ func TestRowsThatCameBackBetweenNAndR(t *testing.T) {
 func TestAListEndsBeforeAPageThatForgotR(t *testing.T) {
 	cfg := Config{Window: 64, SentPackets: 256}
 	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	var ids []wire.NetworkID
 	play := func(s tick.Tick, pages ...int) {
 		d.game(s, func() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -18,7 +19,7 @@ func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 	for i := range sent {
 		cfg := Config{Window: 64, SentPackets: 64}
 		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+		d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 		d.store.cache.plain = i == 0
 		sent[i] = play(d)
 	}
@@ -203,7 +204,7 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	var d [2]*duo
 	var ids []wire.NetworkID
 	for i := range d {
-		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: NewReplica(store.schema, cfg, 1)}
+		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: replica.New(store.schema, cfg, 1)}
 	}
 	step := func(s tick.Tick, of ...*duo) {
 		store.Begin(s)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -26,7 +27,7 @@ func newFollowers(t *testing.T) *duo {
 	cfg := Config{Window: 16, SentPackets: 32}
 	d := &duo{t: t, store: NewStore(schema, cfg)}
 	d.view = NewView(d.store, cfg)
-	d.replica = NewReplica(schema, cfg, 1)
+	d.replica = replica.New(schema, cfg, 1)
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -54,7 +55,7 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 		for s := c.base + 1; s < c.window+8; s++ {
 			for miss := range uint32(15) {
 				x := 3000 + 1000*uint32(s-c.base)/uint32(c.base-1) + miss // as it moved from tick 1 to T, and a little more
-				d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
+				d := &duo{t: t, store: NewStore(schema, cfg), replica: replica.New(schema, cfg, 1)}
 				d.view = NewView(d.store, cfg)
 				var id wire.NetworkID
 				set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -109,7 +110,7 @@ func (c *seqClient) right(got seqState, index uint32, t tick.Tick) bool {
 }
 
 // held is what a client holds of an index.
-func (c *seqClient) held(e Entity) seqState {
+func (c *seqClient) held(e replica.Entity) seqState {
 	if !e.Alive {
 		return seqState{}
 	}

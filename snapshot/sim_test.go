@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -23,6 +24,12 @@ type simPosition struct {
 }
 type simHealth struct{ Points uint32 }
 type simFrozen struct{}
+
+// replicaGrace is by how many ticks a Replica keeps versions longer than two windows.
+const replicaGrace = 4
+
+// bit returns the mask of one row.
+func bit(row int) Mask { return format.Bit(row) }
 
 func compile[T any](t testing.TB) *quantize.Plan {
 	t.Helper()
@@ -95,7 +102,7 @@ type simSent struct {
 // simClient is one client with both of its links, and the server's half.
 type simClient struct {
 	view     *View
-	replica  *Replica
+	replica  *replica.Replica
 	seq      uint64
 	sent     map[uint64]*simSent
 	ackedTo  uint64
@@ -129,7 +136,7 @@ func newSim(t testing.TB, c simConfig, seed int64) *sim {
 	s.store = NewStore(schema, cfg)
 	for range c.Clients {
 		s.clients = append(s.clients, &simClient{
-			view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, 1),
+			view: NewView(s.store, cfg), replica: replica.New(schema, cfg, 1),
 			sent: map[uint64]*simSent{}, got: map[uint64]bool{}, hidden: map[wire.NetworkID]bool{},
 			meant: map[tick.Tick]map[wire.NetworkID]state{}, ticks: map[wire.NetworkID]tick.Tick{},
 		})
@@ -354,9 +361,9 @@ func (s *sim) listen(c *simClient) {
 		err := c.replica.Read(f.pkt.payload)
 		if err != nil {
 			if s.c.Lose == 0 {
-				require.NotErrorIs(s.t, err, ErrBaseline, "tick %d, packet of %d", s.now, f.pkt.tick)
+				require.NotErrorIs(s.t, err, replica.ErrBaseline, "tick %d, packet of %d", s.now, f.pkt.tick)
 			}
-			require.NotErrorIs(s.t, err, ErrMalformed)
+			require.NotErrorIs(s.t, err, replica.ErrMalformed)
 			continue
 		}
 		c.got[f.pkt.seq] = true
@@ -384,7 +391,7 @@ type decodedRecord struct {
 }
 
 // decodedAt returns the records of a tick that a replica decoded, by index.
-func decodedAt(r *Replica, t tick.Tick) (list []decodedRecord) {
+func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
 	indexes, _ := r.ListAt(t)
 	for _, index := range indexes {
 		rec := decodedRecord{index: index}

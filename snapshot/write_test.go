@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -17,7 +18,7 @@ import (
 type busy struct {
 	store   *Store
 	view    *View
-	replica *Replica
+	replica *replica.Replica
 	ids     []wire.NetworkID
 	seq     uint64
 	buf     [1200]byte
@@ -35,7 +36,7 @@ func newBusy(t testing.TB, n int) *busy {
 	}
 	b.store.Commit()
 	b.view = NewView(b.store, cfg)
-	b.replica = NewReplica(b.store.schema, cfg, 1)
+	b.replica = replica.New(b.store.schema, cfg, 1)
 	return b
 }
 
@@ -159,10 +160,10 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	view.Observe()
 	buf := make([]byte, 1200)
 	n := view.Write(buf, 1)
-	replica := NewReplica(schema, cfg, 1)
-	require.NoError(t, replica.Read(buf[:n]))
-	require.True(t, replica.Entity(small.Index).Alive)
-	require.False(t, replica.Entity(big.Index).Alive)
+	client := replica.New(schema, cfg, 1)
+	require.NoError(t, client.Read(buf[:n]))
+	require.True(t, client.Entity(small.Index).Alive)
+	require.False(t, client.Entity(big.Index).Alive)
 	require.EqualValues(t, 1, view.Stats().Oversize)
 	require.Equal(t, big, view.Stats().OversizeID)
 	require.False(t, view.Pending())
@@ -173,7 +174,7 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	store.Commit()
 	view.Observe()
 	n = view.Write(buf, 2)
-	require.NoError(t, replica.Read(buf[:n]))
+	require.NoError(t, client.Read(buf[:n]))
 	view.Acked(2)
 	require.True(t, view.Synced())
 }

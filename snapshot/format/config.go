@@ -39,6 +39,7 @@ const (
 	MaxEntities = 1 << 20
 )
 
+// WithDefaults returns c with the defaults in place of zeros.
 func (c Config) WithDefaults() Config {
 	if c.Window <= 0 {
 		c.Window = defaultWindow

@@ -9,21 +9,23 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Schema is the list of replicated components that both ends agreed on by the
-// protocol hash. A component's row number is its place in that list.
+// Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
+// place in that list. Its fields are read-only once the game runs.
 type Schema struct {
+	Words   []int           // by row: 64-bit words of an absolute row
+	Widths  []int32         // by row: lanes
+	Compare []quantize.Rows // by row: rows of as many lanes
+	Refs    Mask            // rows that name entities
+	Tags    Mask            // rows without lanes
+	Whole   Mask            // rows that are sent whole whenever they changed
+	Weighed bool            // some rows have an importance of their own
+
+	Codes  Codes              // prefix codes
+	Floats quantize.FloatRows // copies rows of exact floats
+
 	plans   []*quantize.Plan
-	Words   []int           // per row: 64-bit words of an absolute row
-	Widths  []int32         // per row: lanes
-	Compare []quantize.Rows // per row: rows of as many lanes
 	options []RowOptions
-	Refs    Mask // rows that name entities
-	Tags    Mask // rows without lanes
-	Whole   Mask // rows that travel whole whenever they changed
 	exact   Mask // rows of nothing but exact floats
-	Codes   Codes
-	Floats  quantize.FloatRows
-	Weighed bool // Some rows have an importance of their own.
 }
 
 // NormalWeight is the weight of priority 1, and of relevance 1.

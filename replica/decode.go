@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"math"
@@ -101,7 +101,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 		if !ok || !legal {
 			return r.malformed()
 		}
-		if index >= r.most && (r.guard == nil || index >= MaxEntities) {
+		if index >= r.most && (r.guard == nil || index >= format.MaxEntities) {
 			return r.outOfRange(index)
 		}
 		if r.guard != nil && r.find(index, generation) < 0 {
@@ -149,7 +149,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask := Mask(b.Read(uint(r.schema.Rows())))
+	mask := format.Mask(b.Read(uint(r.schema.Rows())))
 	layout := r.layouts.of(mask)
 	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
@@ -165,7 +165,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 }
 
 // decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
-func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask Mask, width int) (more uint32, err error) {
+func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask format.Mask, width int) (more uint32, err error) {
 	p, n := &r.pending, 0
 	if b.Align() {
 		n = int(b.Read(8))
@@ -201,7 +201,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 	if base.generation == 0 {
 		return r.noBaseline()
 	}
-	var mask, baseMask Mask
+	var mask, baseMask format.Mask
 	sameRows := !explicit || b.Bool()
 	switch {
 	case sameRows && explicit && implicitBase:
@@ -212,7 +212,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		baseMask = base.version.mask
 		mask = baseMask
 	default:
-		mask = Mask(b.Read(uint(r.schema.Rows())))
+		mask = format.Mask(b.Read(uint(r.schema.Rows())))
 		baseMask = mask // without a version of T the rows are the same: the server knows
 		if base.version != nil {
 			baseMask = base.version.mask
@@ -329,7 +329,7 @@ type baseRows struct {
 }
 
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
-func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline) error {
+func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask format.Mask, base *baseline) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.Tags
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
@@ -382,7 +382,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 }
 
 // decodeWhole reads rows of a record that are sent whole.
-func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whole Mask) error {
+func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint32, whole format.Mask) error {
 	for ; whole != 0; whole &= whole - 1 {
 		row := whole.Lowest()
 		if !r.schema.Plan(row).ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
@@ -396,7 +396,7 @@ func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whol
 }
 
 // addRecord begins a record of an entity, with all its rows, and returns its lanes, of any content.
-func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick, lanes int) []uint32 {
+func (r *Replica) addRecord(index, generation uint32, mask format.Mask, base tick.Tick, lanes int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	n, first := len(b.versions), len(b.lanes)
 	if n == cap(b.versions) {
@@ -415,7 +415,7 @@ func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick,
 }
 
 // addRun is addRecord for n entities one behind the other, whose records are absolute.
-func (r *Replica) addRun(index, n, generation uint32, mask Mask, width int) []uint32 {
+func (r *Replica) addRun(index, n, generation uint32, mask format.Mask, width int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	from, first := len(b.versions), len(b.lanes)
 	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
@@ -618,7 +618,7 @@ func (r *Replica) noBaseline() error {
 
 // outOfRange refuses a payload with an index that this end does not take.
 func (r *Replica) outOfRange(index uint32) error {
-	if index >= MaxEntities {
+	if index >= format.MaxEntities {
 		return r.malformed()
 	}
 	if r.guard != nil { // it would refuse an entity that cannot exist

@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"fmt"
@@ -14,24 +14,24 @@ import (
 
 // dumper prints one payload, or adds up its bits. It reads the same as Replica.decode and changes nothing.
 type dumper struct {
-	schema *Schema
+	schema *format.Schema
 	b      wire.BitReader
 	dst    []byte
 	s      tick.Tick // the packet's own
 	upTo   tick.Tick // U: the newest R that lists may have, or the packet's own without lists
 	listed tick.Tick // R, while a list is read; else tick.None
 	near   tick.Tick // N then; tick.None: none
-	past   Past
+	past   Baselines
 	lanes  []uint32
 	bits   *Bits  // nil: it prints
 	left   int    // bits that were not accounted for yet
 	last   uint32 // index of the last record
 }
 
-// Past knows the baselines of records.
-type Past interface {
+// Baselines knows the baselines of records.
+type Baselines interface {
 	// RecordAt returns the rows of an index by the record of a tick, and what that record was coded against; tick.None for nothing.
-	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
+	RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool)
 	// NewestAt returns the tick of the newest record of an index that is not after a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
 	// BaseAt returns a row as of t for a record that is coded against t. It is false when that is unknown.
@@ -44,7 +44,7 @@ type Past interface {
 
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
 // The baselines of records are those of past. The dump ends at the first one that past lacks.
-func AppendDump(s *Schema, dst, payload []byte, near tick.Tick, past Past) []byte {
+func AppendDump(s *format.Schema, dst, payload []byte, near tick.Tick, past Baselines) []byte {
 	d := dumper{schema: s, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
@@ -55,8 +55,8 @@ func (r *Replica) AppendDump(dst, payload []byte) []byte {
 	return AppendDump(r.schema, dst, payload, r.newest, r)
 }
 
-// RecordAt implements Past.
-func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
+// RecordAt implements Baselines.
+func (r *Replica) RecordAt(index uint32, t tick.Tick) (format.Mask, tick.Tick, bool) {
 	base := r.baseline(index, t)
 	if base.version == nil {
 		return 0, tick.None, false
@@ -64,13 +64,13 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 	return base.version.mask, base.version.base(t), true
 }
 
-// NewestAt implements Past.
+// NewestAt implements Baselines.
 func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
 	base := r.newestAt(index, upTo)
 	return base.tick, base.generation != 0
 }
 
-// ListAt implements Past.
+// ListAt implements Baselines.
 func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
 	l, ok := r.history.list(t)
 	for i := range l.len() {
@@ -79,10 +79,10 @@ func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
 	return list, ok
 }
 
-// Window implements Past.
+// Window implements Baselines.
 func (r *Replica) Window() tick.Tick { return r.window }
 
-// BaseAt implements Past. The slice is the Replica's own.
+// BaseAt implements Baselines. The slice is the Replica's own.
 func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	if base := r.baseline(index, t); base.generation != 0 {
 		return r.baseRow(&base, row)
@@ -90,24 +90,18 @@ func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	return nil, false
 }
 
-// LanesAt returns a row by the record of tick t, nil when the entity lacked it. The slice is the Replica's own. Errors, as those of
-// [Store.RowAt]: [ErrNoRow] for a row that the schema lacks, [ErrNotYet] when t is later than the newest tick, [ErrEvicted] when t is
-// about two windows ago or more, and [ErrNoRecord] when no record of the entity was decoded at t.
-func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) {
-	switch {
-	case uint(row) >= uint(r.schema.Rows()):
-		return nil, ErrNoRow
-	case t > r.newest:
-		return nil, ErrNotYet
-	case t <= r.history.horizon:
-		return nil, ErrEvicted
+// LanesAt returns a row by the record of tick t, nil when the entity lacked it. It is false when no record of the entity was decoded at
+// t, or when t is about two windows ago or more. The slice is the Replica's own.
+func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+	if t > r.newest || t <= r.history.horizon {
+		return nil, false
 	}
 	base := r.baseline(index, t)
 	if base.version == nil {
-		return nil, ErrNoRecord
+		return nil, false
 	}
 	lanes, _ := r.baseRow(&base, row)
-	return lanes, nil
+	return lanes, true
 }
 
 func (d *dumper) printf(format string, args ...any) {
@@ -257,7 +251,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := Mask(d.b.Read(uint(d.schema.Rows())))
+		mask := format.Mask(d.b.Read(uint(d.schema.Rows())))
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -273,14 +267,14 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		return false
 	}
 	d.printf("   entity at %d, against tick %d\n", index, base)
-	var rows Mask
+	var rows format.Mask
 	prior, known := tick.None, false
 	if d.past != nil {
 		rows, prior, known = d.past.RecordAt(index, base)
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = Mask(d.b.Read(uint(d.schema.Rows())))
+		mask = format.Mask(d.b.Read(uint(d.schema.Rows())))
 		if !known {
 			rows = mask
 		}
@@ -293,7 +287,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 }
 
 // run prints an entity whose rows are whole, and those that follow in a run.
-func (d *dumper) run(generation uint32, mask Mask) bool {
+func (d *dumper) run(generation uint32, mask format.Mask) bool {
 	d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
 	if !d.whole(mask, true) {
 		return false
@@ -333,7 +327,7 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 }
 
 // before returns T' if there is one: N where that is named, else prior, the tick that the record of T was coded against.
-func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
+func (d *dumper) before(index uint32, rows format.Mask, base, prior tick.Tick) tick.Tick {
 	t := prior
 	if d.near != tick.None {
 		t = d.near
@@ -348,7 +342,7 @@ func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tic
 }
 
 // whole prints rows that are sent whole.
-func (d *dumper) whole(rows Mask, spawn bool) bool {
+func (d *dumper) whole(rows format.Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
 		row := rows.Lowest()
 		plan := d.schema.Plan(row)
@@ -372,7 +366,7 @@ func (d *dumper) print(plan *quantize.Plan) {
 }
 
 // against prints the body of a record and what follows it whole.
-func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
+func (d *dumper) against(index uint32, mask, rows format.Mask, base, before tick.Tick) bool {
 	told, miss := mask&^rows, 0
 	for m := mask & rows &^ d.schema.Tags; m != 0; {
 		var part [format.SymbolRows]baseRows
@@ -468,7 +462,7 @@ type FieldBits struct {
 }
 
 // NewBits returns an empty account.
-func NewBits(s *Schema) *Bits {
+func NewBits(s *format.Schema) *Bits {
 	b := &Bits{Components: make([]ComponentBits, s.Rows())}
 	for row := range b.Components {
 		c := &b.Components[row]

@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"slices"
@@ -15,12 +15,12 @@ import (
 type readBatch struct {
 	from, to int // places of its entities among the records of the list
 
-	mask  Mask     // rows of each
-	width int      // lanes of each
-	base  []uint32 // lanes at R of all
-	near  []uint32 // lanes at N of all, nil: there is no T′
+	mask  format.Mask // rows of each
+	width int         // lanes of each
+	base  []uint32    // lanes at R of all
+	near  []uint32    // lanes at N of all, nil: there is no T′
 
-	grouped Mask             // the mask of groups
+	grouped format.Mask      // the mask of groups
 	groups  []delta.RowGroup // each of as many rows as one symbol tells the changes of
 	reader  delta.RowReader
 }

@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"encoding/binary"
@@ -60,9 +60,9 @@ type Sample struct {
 
 // Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
-	Tick    tick.Tick // of the record that it is of
-	Mask    Mask      // rows present
-	schema  *Schema
+	Tick    tick.Tick   // of the record that it is of
+	Mask    format.Mask // rows present
+	schema  *format.Schema
 	lanes   []uint32  // of all rows
 	evicted *rowPages // not nil: the rows are the evicted ones of a life
 	life    int32
