@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -80,7 +81,7 @@ func unsent(ctx *Context, err error) error {
 		return nil
 	}
 	if c := courierOf(ctx.End); c != nil {
-		c.report.error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
+		c.report.Error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
 	}
 	return errUnsent
 }
@@ -91,20 +92,20 @@ func answered[R any](ctx *Context, m *R) {
 	if c == nil {
 		return
 	}
-	w, ok := c.calls.waiter(ctx.Call, ctx.Sender).(waiting[R])
+	w, ok := c.calls.Waiter(ctx.Call, ctx.Sender).(waiting[R])
 	if !ok {
 		c.stats.LateAnswers++
 		return
 	}
-	c.calls.take(ctx.Call, ctx.Sender)
+	c.calls.Take(ctx.Call, ctx.Sender)
 	w(m, nil)
 }
 
 // waiting is a function that waits for an answer of type R.
 type waiting[R any] func(r *R, err error)
 
-// fail implements waiter.
-func (w waiting[R]) fail(err error) { w(nil, err) }
+// Fail implements calls.Waiter.
+func (w waiting[R]) Fail(err error) { w(nil, err) }
 
 // refuse answers a question with an error.
 func refuse(ctx *Context, reason error) {
@@ -141,7 +142,7 @@ func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
 
 // refused ends a call with the other end's error.
 func (c *courier) refused(number uint16, from wire.ClientID, text string) {
-	w, ok := c.calls.take(number, from)
+	w, ok := c.calls.Take(number, from)
 	if !ok {
 		c.stats.LateAnswers++
 		return
@@ -171,14 +172,14 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 			within = how[i].within
 		}
 	}
-	number, ok := c.calls.openCall(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.after(within), ctx: ctx})
+	number, ok := c.calls.Open(calls.Call{Waiter: waiting[R](f), Of: to, Deadline: c.frame.after(within), Ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
 	err := post(end, To(to), q, how, callOf{number: number, role: question})
 	if err != nil {
-		c.calls.take(number, to)
+		c.calls.Take(number, to)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
@@ -67,8 +68,7 @@ type Client struct {
 	sentUpTo   tick.Tick // The tick of the newest Send.
 	out        outbox.Buffer
 
-	order  order
-	report reporter
+	report report.Reporter
 	events events
 	stats  Stats
 	ended  peer.Stats // Packet counters of the connections that are over.
@@ -96,14 +96,13 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		agreed:   config,
 		tag:      tag,
 		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		report:   newReporter(config.Logger),
+		report:   report.New(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
 	c.events.end = &c.courier
-	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
-	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
+	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
 }
@@ -113,7 +112,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
 	c.time.begin(now)
-	c.report.now = c.frame.now
+	c.report.Now = c.frame.now
 	c.heard += stall
 	c.leaveEnd += stall
 	if c.attempt.fresh {
@@ -229,12 +228,8 @@ func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 // is not contained.
 func (c *Client) OnError(f func(error)) {
 	mustBeGiven(f != nil, "Client.OnError")
-	c.report.onError = append(c.report.onError, f)
+	c.report.OnError = append(c.report.OnError, f)
 }
 
 // Report passes an error that has no caller to OnError and to the log.
-func (c *Client) Report(err error) { c.report.error(err) }
-
-// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError. The first frames may have no fixed step.
-func (c *Client) Enter(step Step) { c.order.enter(step) }
+func (c *Client) Report(err error) { c.report.Error(err) }

@@ -70,8 +70,8 @@ func (c *Client) over(reason *peer.Error) {
 		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
-	if c.report.enabled(slog.LevelInfo) {
-		c.report.log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Client) drop() {
 	c.dropEarly()
 	c.leaving = false
 	if c.conn != nil {
-		addPackets(&c.ended, c.conn.Stats())
+		c.ended.Add(c.conn.Stats())
 		c.outgoing.Clear()
 		c.conn = nil
 	}

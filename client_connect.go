@@ -170,8 +170,8 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.spoke = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.enabled(slog.LevelInfo) {
-		c.report.log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -209,7 +210,7 @@ func (c Config) check() error {
 		{"DeferredBytes", c.DeferredBytes, 1, 1 << 30},
 		{"Nested", c.Nested, 1, 1 << 24},
 		{"Strikes", c.Strikes, 1, 1 << 24},
-		{"Calls", c.Calls, 1, maxCalls},
+		{"Calls", c.Calls, 1, calls.MaxOpen},
 		{"History", c.History, 0, 1 << 10},
 		{"CatchUp", c.CatchUp, 1, 1 << 10},
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -45,7 +46,7 @@ func (s *Server) Contain(name string, f func()) {
 // called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
 func (c *courier) blame(failed PanicError) {
 	failed.Stack, failed.At = debug.Stack(), panickedAt()
-	c.report.panicked(&failed)
+	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
 	if with := failed.Sender; c.knows(with) && with != c.inbound.Local().ID() {
 		c.part(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
 	}
@@ -87,7 +88,7 @@ func panickedAt() string {
 }
 
 // tellCaller tells whoever waits for an answer that there is none.
-func (c *courier) tellCaller(w waiter, of wire.ClientID, err error) {
+func (c *courier) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
-	w.fail(err)
+	w.Fail(err)
 }

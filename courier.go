@@ -1,6 +1,8 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -15,7 +17,7 @@ type courier struct {
 
 	protocol *Protocol
 	frame    *frame
-	report   *reporter
+	report   *report.Reporter
 	stats    *Stats
 
 	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
@@ -27,7 +29,7 @@ type courier struct {
 	types    message.Cache
 	doors    doors
 	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
-	calls    calls
+	calls    calls.Table
 
 	running bool // A frame is under way.
 
@@ -103,8 +105,8 @@ func (c *courier) setUp(end endpoint, config Config) {
 	})
 	c.outbound = message.NewOutbound(config.History, config.queues(others))
 	c.pool = peer.NewPool(config.PacketSize)
-	c.calls = newCalls(config.Calls)
-	c.calls.tell = c.tellCaller
+	c.calls = calls.New(config.Calls)
+	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
 	c.arrived = c.arrive
 	for id := range c.sizes {
 		c.sizes[id] = message.NoSize
@@ -141,7 +143,7 @@ func (c *courier) beginFrame() {
 	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
 	c.inbound.Due(c.due())
 	c.outbound.Begin(c.frame.now, c.frame.clock.Tick())
-	late, cancelled := c.calls.expire(c.frame.now)
+	late, cancelled := c.calls.Expire(c.frame.now)
 	c.stats.CallsLate += late
 	c.stats.CallsCancelled += cancelled
 }
@@ -197,7 +199,7 @@ func (c *courier) unhandled(t wire.MessageType) {
 	}
 	c.unheard[t] = true
 	if of, ok := c.protocol.messages.Lookup(t); ok {
-		c.report.error(&UnhandledError{Name: of.Name})
+		c.report.Error(&UnhandledError{Name: of.Name})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -79,9 +80,9 @@ func TestDumpSpeaksOfWhatIsInThePackets(t *testing.T) {
 		var c *clientEnd
 		r.tamper = func(_, _ netip.AddrPort, packet []byte) []byte {
 			if c != nil {
-				text.Write(c.AppendDump(nil, packet))
+				text.Write(inspect.AppendClientDump(nil, c.Client, packet))
 			}
-			blind.Write(p.AppendDump(nil, packet))
+			blind.Write(inspect.AppendDump(nil, p, packet))
 			all = append(all, packet...)
 			return packet
 		}
@@ -127,11 +128,11 @@ func TestDumpOfAnything(t *testing.T) {
 	damaged := 0
 	for _, packet := range packets {
 		for cut := range packet {
-			require.NotEmpty(t, c.AppendDump(nil, packet[:cut]))
+			require.NotEmpty(t, inspect.AppendClientDump(nil, c.Client, packet[:cut]))
 			flipped := append([]byte(nil), packet...)
 			flipped[cut] ^= 0x55
-			require.NotEmpty(t, c.AppendDump(nil, flipped))
-			require.NotEmpty(t, p.AppendDump(nil, append(flipped, 1)))
+			require.NotEmpty(t, inspect.AppendClientDump(nil, c.Client, flipped))
+			require.NotEmpty(t, inspect.AppendDump(nil, p, append(flipped, 1)))
 			damaged += 3
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -43,7 +44,7 @@ func TestMessageAboutWhatIsNeverShownLeaksNothing(t *testing.T) {
 				leaks := [2]int{}
 				k.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 					for i, c := range k.clients {
-						dump := string(c.AppendDump(nil, packet))
+						dump := string(inspect.AppendClientDump(nil, c.Client, packet))
 						if to == c.conn.LocalAddr() && !id.IsZero() && (strings.Contains(dump, id.String()) || strings.Contains(dump, fmt.Sprint(secretNumber))) {
 							leaks[i]++
 						}

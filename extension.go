@@ -297,6 +297,6 @@ func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 // and type is told once.
 func Misused(end Endpoint, call string, t reflect.Type, why error) {
 	if c := courierOf(end); c != nil {
-		c.report.misused(call, t, why)
+		c.report.Misused(call, t, why)
 	}
 }

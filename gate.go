@@ -262,7 +262,7 @@ func (c *courier) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.unheard[t] {
 		c.unheard[t] = true
-		c.report.log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
+		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
 	}
 }
 

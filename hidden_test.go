@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -169,7 +170,7 @@ func (h *hidden) leak(c *clientEnd, packet []byte) string {
 	if holdsMarker(packet) {
 		return "a marker"
 	}
-	dump := string(c.AppendDump(nil, packet))
+	dump := string(inspect.AppendClientDump(nil, c.Client, packet))
 	for _, m := range idPattern.FindAllStringSubmatch(dump, -1) {
 		var id wire.NetworkID
 		_, _ = fmt.Sscanf(m[0], "%dv%d", &id.Index, &id.Generation)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -29,7 +30,7 @@ func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 			hidden, after := false, 0
 			k.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 				if hidden && to == c.conn.LocalAddr() {
-					after += strings.Count(string(c.AppendDump(nil, packet)), fmt.Sprint(secretNumber))
+					after += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), fmt.Sprint(secretNumber))
 				}
 				return packet
 			}

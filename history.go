@@ -26,9 +26,3 @@ func (c *Client) Redeliver(past int) int {
 	defer func() { c.redelivers = false }()
 	return c.inbound.Redeliver(past)
 }
-
-// AppendHistory appends what a frame of a history holds, one line a message, with names and fields, for people.
-func (p *Protocol) AppendHistory(dst []byte, frame *History) []byte {
-	p.freeze()
-	return frame.AppendDump(dst, &p.messages)
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/message"
 )
 
@@ -22,7 +23,7 @@ func TestHistoryOfMessages(t *testing.T) {
 	require.NoError(t, netcode.Send(s, netcode.ToAll(), &chat{43}))
 	k.step()
 
-	text := string(s.Protocol().AppendHistory(nil, s.ReceivedIn(1)))
+	text := string(inspect.AppendMessages(nil, s.Protocol(), s.ReceivedIn(1)))
 	require.Contains(t, text, "1 at tick ")
 	require.Contains(t, text, "chat on Unreliable 0, stage Update: Number=41")
 	require.Contains(t, text, "order on ReliableOrdered 3, stage PreUpdate, about "+id.String()+": What=42")
@@ -34,7 +35,7 @@ func TestHistoryOfMessages(t *testing.T) {
 		return true
 	})
 	require.Equal(t, []int{4, 4}, numbers)
-	require.Contains(t, string(s.Protocol().AppendHistory(nil, s.SentIn(1))), "Number=43")
+	require.Contains(t, string(inspect.AppendMessages(nil, s.Protocol(), s.SentIn(1))), "Number=43")
 	require.Nil(t, s.ReceivedIn(5))
 	require.Nil(t, c.SentIn(0), "no history was asked for there")
 	require.NotNil(t, c.ReceivedIn(0))

@@ -1,9 +1,8 @@
 package netcode
 
 import (
-	"sync/atomic"
-
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -55,21 +54,16 @@ type Executor interface {
 	Do(n int, part func(part int))
 }
 
-// maxParts bounds what Executor.Parts says.
-const maxParts = 64
-
 // crew is the workers that fill the packets of a tick.
 type crew struct {
 	filling []*Session       // The clients of this tick,
 	views   []*snapshot.View // and their views.
 	workers []worker         // One for each part; none without an Executor.
 	parts   int              // In which filling is cut.
-	fill    func(part int)   // Made once, so that a tick allocates nothing.
+	fill    func(part int)   // Both made once, so that a tick allocates nothing.
+	job     func(n int, part func(part int))
 
-	job    func(part int) // The current job,
-	run    func(part int) // called through here.
-	states [maxParts]atomic.Int32
-	panics [maxParts]any
+	runner parallel.Runner
 }
 
 // worker is the memory of one part.
@@ -79,24 +73,19 @@ type worker struct {
 	stats Stats // Only what filling counts.
 }
 
-// Where a part is.
-const (
-	partWaits int32 = iota
-	partRuns
-	partEnded
-)
-
 // setUpCrew makes what an Executor needs.
 func (s *Server) setUpCrew() {
 	w := &s.crew
 	if s.config.Executor == nil {
 		return
 	}
-	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), maxParts))
+	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), parallel.MaxParts))
 	for i := range w.workers {
 		w.workers[i].desk = s.store.NewEncodeCache()
 	}
-	w.fill, w.run = s.fillPart, w.runPart
+	w.fill = s.fillPart
+	w.job = w.runner.Do
+	w.runner.Use(s.config.Executor.Do)
 }
 
 // serveAll sends every client what this frame owes it.
@@ -132,12 +121,12 @@ func (s *Server) deliverInParts() {
 	for _, c := range w.filling {
 		w.views = append(w.views, c.view)
 	}
-	s.store.Prepare(w.views, w.parts, s.do)
+	s.store.Prepare(w.views, w.parts, w.job)
 	clear(w.views)
 	for i := range w.parts { // of what there is room for, each has its share
 		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
-	s.do(w.parts, w.fill)
+	w.runner.Do(w.parts, w.fill)
 	for i := range w.parts {
 		h := &w.workers[i]
 		s.out.Append(&h.out)
@@ -162,39 +151,4 @@ func (s *Server) fillPart(part int) {
 		c.out, c.stats = &h.out, &h.stats
 		s.deliver(c, h.desk)
 	}
-}
-
-// do has the Executor do something in n parts. What it left undone is done here.
-func (s *Server) do(n int, job func(part int)) {
-	w := &s.crew
-	w.job = job
-	for i := range n {
-		w.states[i].Store(partWaits)
-		w.panics[i] = nil
-	}
-	s.config.Executor.Do(n, w.run)
-	for i := range n {
-		w.runPart(i)
-		if w.states[i].Load() != partEnded {
-			panic("netcode: Executor.Do has returned before the calls that it made")
-		}
-	}
-	w.job = nil
-	for i := range n {
-		if w.panics[i] != nil {
-			panic(w.panics[i])
-		}
-	}
-}
-
-// runPart does a part, once. A panic is kept: in a goroutine that is not the server's nobody could recover from it.
-func (w *crew) runPart(part int) {
-	if !w.states[part].CompareAndSwap(partWaits, partRuns) {
-		return
-	}
-	defer func() {
-		w.panics[part] = recover()
-		w.states[part].Store(partEnded)
-	}()
-	w.job(part)
 }

@@ -1,34 +1,13 @@
 package netcode
 
 import (
-	"bytes"
-	"errors"
-	"log/slog"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/peer"
 )
-
-func TestLogIsLimited(t *testing.T) {
-	var out bytes.Buffer
-	var told int
-	r := reporter{injected: true, logger: slog.New(slog.NewTextHandler(&out, nil)), onError: []func(error){func(error) { told++ }}}
-	for second := range 3 {
-		r.now = time.Duration(second) * time.Second
-		for range 1000 {
-			r.error(errors.New("the same again"))
-		}
-	}
-	require.Equal(t, 3000, told)
-	require.Equal(t, 30, strings.Count(out.String(), "the same again"))
-	require.Contains(t, out.String(), "990")
-	require.EqualValues(t, 2970, r.suppressed)
-}
 
 func TestExplainBearsAnyText(t *testing.T) {
 	p := NewProtocol()
@@ -60,5 +39,4 @@ func TestStateNames(t *testing.T) {
 	for s, name := range map[State]string{Disconnected: "Disconnected", Connecting: "Connecting", Connected: "Connected", Closing: "Closing", 9: "State(9)"} {
 		require.Equal(t, name, s.String())
 	}
-	require.Equal(t, "Step(200)", Step(200).String())
 }

@@ -75,6 +75,12 @@ func (p *Protocol) Schema() *snapshot.Schema {
 	return p.schema
 }
 
+// Messages lists the message types, with their numbers. Asking freezes the protocol.
+func (p *Protocol) Messages() *message.Registry {
+	p.freeze()
+	return &p.messages
+}
+
 // Debug turns packing off: every component and message travels byte by byte, each field at the size and with the value
 // that it has in memory, so that a dump of packets can be read by eye. Call it on both sides, in any order with Replicate
 // and Handle: the hash tells a protocol with packing from one without, and a server refuses the other kind. Packets are

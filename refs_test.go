@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -110,7 +111,7 @@ func TestNamesOfUnseenEntitiesDoNotTravel(t *testing.T) {
 	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 		if to == c.conn.LocalAddr() {
 			sizes[len(packet)] = true
-			require.NotContains(t, string(c.AppendDump(nil, packet)), secret.String())
+			require.NotContains(t, string(inspect.AppendClientDump(nil, c.Client, packet)), secret.String())
 		}
 		return packet
 	}

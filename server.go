@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -55,8 +56,7 @@ type Server struct {
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
-	order  order
-	report reporter
+	report report.Reporter
 	events events
 	stats  Stats
 	ended  peer.Stats // Packet counters of the sessions that are gone.
@@ -94,7 +94,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
 		byAddress: map[netip.AddrPort]*Session{},
 		byID:      map[wire.ClientID]*Session{},
-		report:    newReporter(config.Logger),
+		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
 	s.setUpCrew()
@@ -103,7 +103,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.setUp(s, config)
 	s.events.end = &s.courier
 	s.events.over = s.forgetAfter
-	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	s.extend()
 	return s, nil
 }
@@ -111,7 +110,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 // BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
 func (s *Server) BeginFrame(now time.Duration) {
 	stall := s.frame.begin(now)
-	s.report.now = s.frame.now
+	s.report.Now = s.frame.now
 	for _, c := range s.sessions {
 		c.heard += stall
 		c.leaveEnd += stall
@@ -189,12 +188,8 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 // last resort: a panic of its own is not contained.
 func (s *Server) OnError(f func(error)) {
 	mustBeGiven(f != nil, "Server.OnError")
-	s.report.onError = append(s.report.onError, f)
+	s.report.OnError = append(s.report.OnError, f)
 }
 
 // Report passes an error that has no caller to OnError and to the log.
-func (s *Server) Report(err error) { s.report.error(err) }
-
-// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError. The first frames may have no fixed step.
-func (s *Server) Enter(step Step) { s.order.enter(step) }
+func (s *Server) Report(err error) { s.report.Error(err) }

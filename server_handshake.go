@@ -140,11 +140,11 @@ func (s *Server) fits(from netip.AddrPort) *peer.Error {
 func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
-	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.enabled(slog.LevelWarn) {
+	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
 		return
 	}
 	s.refusedAt = max(s.frame.now, 1)
-	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
+	s.report.Log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
@@ -160,7 +160,7 @@ func (s *Server) tellRefused(from netip.AddrPort, hello peer.Hello) {
 	difference := s.differenceFrom(hello)
 	if !slices.Contains(s.refused, difference) {
 		s.refused = append(s.refused, difference)
-		s.report.tell(&ProtocolError{Address: from, Difference: difference})
+		s.report.Tell(&ProtocolError{Address: from, Difference: difference})
 	}
 }
 

@@ -186,8 +186,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.enabled(slog.LevelInfo) {
-		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+	if s.report.Enabled(slog.LevelInfo) {
+		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
 	}
 }
 
@@ -215,8 +215,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how ending) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.enabled(slog.LevelInfo) {
-		s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(slog.LevelInfo) {
+		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.take(c.address.Addr(), -1)
 	if c.near == nil {
@@ -260,14 +260,14 @@ func (s *Server) remove(c *Session) {
 		delete(s.byAddress, c.address)
 	}
 	c.outgoing.Clear()
-	addPackets(&s.ended, c.conn.Stats())
+	s.ended.Add(c.conn.Stats())
 	s.move(c, gone)
 }
 
 // forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
 // once more.
 func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
-	s.calls.drop(client, reason)
+	s.calls.Drop(client, reason)
 	if s.interest != nil {
 		s.interest.Leave(client)
 	}

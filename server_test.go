@@ -1,11 +1,11 @@
 package netcode_test
 
 import (
-	"github.com/mlange-42/arche/ecs"
 	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
@@ -105,7 +106,7 @@ func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
 	var dump []byte
 	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
 		if from == k.server.conn.LocalAddr() {
-			dump = k.clients[0].AppendDump(dump, packet)
+			dump = inspect.AppendClientDump(dump, k.clients[0].Client, packet)
 		}
 		return packet
 	}

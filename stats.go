@@ -78,25 +78,6 @@ type Stats struct {
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
 }
 
-// addPackets adds the counters of one connection to a sum.
-func addPackets(sum *peer.Stats, one peer.Stats) {
-	sum.Sent += one.Sent
-	sum.Repeated += one.Repeated
-	sum.BytesSent += one.BytesSent
-	sum.Received += one.Received
-	sum.BytesReceived += one.BytesReceived
-	sum.Accepted += one.Accepted
-	sum.Duplicates += one.Duplicates
-	sum.Old += one.Old
-	sum.BadChecksum += one.BadChecksum
-	sum.Malformed += one.Malformed
-	sum.AcksOfUnsent += one.AcksOfUnsent
-	sum.Acked += one.Acked
-	sum.Lost += one.Lost
-	sum.LateAcks += one.LateAcks
-	sum.RingFull += one.RingFull
-}
-
 // refused counts a connection that ended for what its other end sent.
 func (s *Stats) refused(reason *peer.Error) {
 	if reason.Reason == peer.ReasonQueueOverflow {
@@ -112,7 +93,7 @@ func (s *Server) Stats() Stats {
 	stats.Packets = s.ended
 	for _, c := range s.sessions {
 		if c.state != gone {
-			addPackets(&stats.Packets, c.conn.Stats())
+			stats.Packets.Add(c.conn.Stats())
 		}
 	}
 	stats.Messages = s.inbound.Stats()
@@ -126,7 +107,7 @@ func (s *Server) Stats() Stats {
 			stats.HistoryBytes += uint64(c.theirs.HistoryBytes())
 		}
 	}
-	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
+	stats.Errors, stats.LinesSkipped = s.report.Errors, s.report.Suppressed
 	return stats
 }
 
@@ -135,13 +116,13 @@ func (c *Client) Stats() Stats {
 	stats := c.stats
 	stats.Packets = c.ended
 	if c.conn != nil {
-		addPackets(&stats.Packets, c.conn.Stats())
+		stats.Packets.Add(c.conn.Stats())
 	}
 	stats.Messages = c.inbound.Stats()
 	stats.TicksSlipped += c.frame.clock.Slipped()
 	if c.replica != nil {
 		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
 	}
-	stats.Errors, stats.LinesSkipped = c.report.errors, c.report.suppressed
+	stats.Errors, stats.LinesSkipped = c.report.Errors, c.report.Suppressed
 	return stats
 }

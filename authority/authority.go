@@ -13,9 +13,9 @@ import (
 
 // Errors of Write.
 var (
-	// ErrSharedWorld says that a host's player writes a component by assigning to it, in the world that it shares with the server.
+	// ErrSharedWorld means that a host's player writes a component by assigning to it, in the world that it shares with the server.
 	ErrSharedWorld = errors.New("netcode: a host assigns to the component in the server's world")
-	// ErrNotAllowed says that the component is not this client's to write.
+	// ErrNotAllowed means that the component is not this client's to write.
 	ErrNotAllowed = errors.New("netcode: not this client's to write")
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // WrittenBy is an option of netcode.Replicate that sets the writer of a component. Without it that is the server. The client
-// that may write the component assigns to it in its own world. The value travels to the server and to the other clients, not
+// that may write the component assigns to it in its own world. The value is sent to the server and to the other clients, not
 // back to its author. While a client has the right, values that the server's own game writes reach the others and not the
 // author. To correct an author, take the right first, by Grant(server, entity, 0) or another owner, and give it back later.
 // The server takes a value only from the client that may write it at that moment. Such a component names no entities. Call

@@ -160,7 +160,7 @@ func Release(c *netcode.Client, entity netcode.NetworkID) error {
 }
 
 // Write gives a component of an entity another value, where the client keeps no world. In one, game code assigns to the
-// component and systems.Gather notices. The value is copied and travels with the next tick. The errors are
+// component and systems.Gather notices. The value is copied and is sent with the next tick. The errors are
 // netcode.ErrNoComponent, ErrNotAllowed where the component is not this client's to write, and *netcode.UnstorableError. A
 // host's player writes where the server has the entity. Of one that Server.Spawn made, Write is netcode.Put, and ErrNotAllowed
 // where the entity lacks the component. Of one in the server's world it does nothing but return ErrSharedWorld.

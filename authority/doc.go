@@ -3,7 +3,7 @@
 //
 //	netcode.Replicate[Position](protocol, authority.WrittenBy(authority.OwnerWrites))
 //
-// A client assigns to such a component in its own world. What it writes travels with the next tick to the server, and from
+// A client assigns to such a component in its own world. What it writes is sent with the next tick to the server, and from
 // there to the other clients. The server takes it only from the client that may write the component at that moment.
 //
 // A right is the rows of an entity that a client may write by now, as the server has told it. Ask and Release are how a client

@@ -60,7 +60,7 @@ func runApply(o options) error {
 // applyRun is a server's store and view, a client's replica and world, and beside them the same rows as plain bytes that
 // are written into a world by World.Get and into columns.
 type applyRun struct {
-	whole     bool // nothing is acknowledged, so that every row travels whole; else as what differs
+	whole     bool // nothing is acknowledged, so that every row is sent whole; else as what differs
 	beside    bool // the server makes each tick between two of the client's, in the same process
 	scattered bool
 	moving    float64

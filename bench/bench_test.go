@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // asProgram, when set, makes this test program the program itself.
 const asProgram = "BENCH_AS_PROGRAM"
 
-// A wrong command line exits with 2 and says so in one line; what could not be measured exits with 1.
+// A wrong command line exits with 2 and reports that in one line; what could not be measured exits with 1.
 func TestWrongFlagsExitWithTwo(t *testing.T) {
 	for args, want := range map[string]int{
 		"-nope": 2, "-c many": 2, "-c 1025": 2, "-e -1": 2, "-frac NaN": 2, "-parts 65": 2, "-run nothing": 2, "apply": 2,
@@ -126,7 +126,7 @@ func TestOnlyNamesALine(t *testing.T) {
 	}
 }
 
-// A word behind the flags is an error that says what was meant, before anything is measured: all scenarios take minutes.
+// A word behind the flags is an error that tells what was meant, before anything is measured: all scenarios take minutes.
 func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
 	for word, want := range map[string]string{"apply": "-run apply", "fly": "-list"} {
 		for _, args := range [][]string{{word}, {"-json", "-t", "1ms", word}, {"-list", word}} {

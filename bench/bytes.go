@@ -192,7 +192,7 @@ func (b *byteRun) join() error {
 	return nil
 }
 
-// errEnded says that there is no more motion.
+// errEnded means that there is no more motion.
 var errEnded = errors.New("the motion has ended")
 
 // move takes the next frame of motion into the server's world.

@@ -76,7 +76,7 @@ func (d *quantisedDress) compareBody(e ecs.Entity, was *body) error {
 	return resembles(*was, *p, *q, *on)
 }
 
-// resembles says whether decoded values are as near to the body as the quantisation allows.
+// resembles reports whether decoded values are as near to the body as the quantisation allows.
 func resembles(b body, p tracePosition, q traceOrientation, on traceInteracting) error {
 	const halfStep = 1.0/1024 + 1e-6
 	want := [3]float64{

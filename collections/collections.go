@@ -245,7 +245,7 @@ func encode[T any](e *end, def *definition, v T) ([]uint32, error) {
 	return encodeElement(e, def, def.Plan(), reflect.ValueOf(box))
 }
 
-// decode turns the words of an element into a value. Fields that do not travel are zero.
+// decode turns the words of an element into a value. Fields that are not sent are zero.
 func decode[T any](e *end, def *definition, row []uint32) T {
 	box := boxOf[T](e, def)
 	var zero T

@@ -14,6 +14,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -429,7 +430,7 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	require.Positive(t, again)
 	dump := ""
 	for past := range 4 {
-		dump += string(g.protocol.AppendHistory(nil, g.server.SentIn(past))) + string(g.protocol.AppendHistory(nil, c.ReceivedIn(past)))
+		dump += string(inspect.AppendMessages(nil, g.protocol, g.server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
 	}
 	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
 	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))
@@ -549,7 +550,7 @@ func panicText(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// A map whose key or value cannot travel: the error names the types that the game wrote, and none of this package.
+// A map whose key or value cannot be sent: the error names the types that the game wrote, and none of this package.
 func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	type item struct{ Name string }
 	for want, f := range map[string]func(){

@@ -46,7 +46,7 @@ const (
 // limits bounds one collection of one entity. Zero means the default. Both ends must agree.
 type limits struct {
 	Elements int // 1 to maxElements; default 1024
-	Bytes    int // of the elements as they travel, 1 to maxBytes; default 64 KiB
+	Bytes    int // of the elements as they are sent, 1 to maxBytes; default 64 KiB
 }
 
 // definition is one type of collection, as both ends registered it. After Settle it does not change and is safe for use by
@@ -63,7 +63,7 @@ type definition struct {
 }
 
 // newDefinition compiles a type of collection. key is nil for a list, the element itself for a set, and for a map the type of the
-// element's first field. The error names the field that cannot travel, or the limit out of its range.
+// element's first field. The error names the field that cannot be sent, or the limit out of its range.
 func newDefinition(kind kind, name string, element, key reflect.Type, limits limits) (*definition, error) {
 	d := &definition{name: name, kind: kind, limits: limits}
 	if d.limits.Elements == 0 {

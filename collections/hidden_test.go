@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -105,7 +106,7 @@ func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	name := fmt.Sprintf("Of=%dv%d", named.Index, named.Generation)
 	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 		if to == c.conn.LocalAddr() && hidden {
-			names += strings.Count(string(c.AppendDump(nil, packet)), name)
+			names += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), name)
 		}
 		return packet
 	}

@@ -13,7 +13,7 @@ type List[T any] struct{ def *definition }
 // NewList registers a type of list under its wire name. Call it on both sides, in any order with netcode.Replicate and
 // netcode.Handle. The result is for every server and client of the protocol. T is plain data with the struct tags of
 // components. A field of type netcode.NetworkID with the tag net:"entity" is zero at a client that does not see the entity.
-// NewList panics on a T that cannot travel, on a name that is taken, on limits out of their ranges and on a frozen protocol.
+// NewList panics on a T that cannot be sent, on a name that is taken, on limits out of their ranges and on a frozen protocol.
 func NewList[T any](p *netcode.Protocol, name string, options ...Option) *List[T] {
 	return &List[T]{register(p, "NewList", kindList, name, reflect.TypeFor[T](), nil, options)}
 }

@@ -6,7 +6,7 @@ import "github.com/arche-netcode/netcode/wire"
 // capture notices, whether or not they are registered with netcode.Replicate: registering one is for clients that shall
 // see it too. Without one, or when it is taken away, an entity is as its zero value says, but that the priority is 1.
 
-// Owner says which client an entity belongs to. Interest policies, collections and game code that applies inputs read it, and the
+// Owner tells which client an entity belongs to. Interest policies, collections and game code that applies inputs read it, and the
 // owner may write the components that were registered with authority.WrittenBy(authority.OwnerWrites). A new owner counts from
 // the capture in which it is noticed.
 type Owner struct {
@@ -30,21 +30,21 @@ type Group struct {
 	ID uint32 // 0: none. Groups have no order, any number is as good as another
 }
 
-// Priority says how much an entity counts where the bandwidth does not suffice for all. One of twice the weight is
+// Priority tells how much an entity counts where the bandwidth does not suffice for all. One of twice the weight is
 // sent twice as often, up to once a tick. It is multiplied with the relevance to each client, which is a matter of interest,
 // and with the netcode.Importance of the components that have changed.
 type Priority struct {
 	Weight float32 // 1 is normal; 0 to 255 in steps of 1/256, 0 being as little as 1/256. Others are clamped and reported
 }
 
-// Rate says how often an entity's components are captured. Changes in between are sent with the next capture, the
+// Rate tells how often an entity's components are captured. Changes in between are sent with the next capture, the
 // last value before rest too. Which ticks are its turn depends on the entity, or on its group: see Group. Components that
 // are added or removed, the entity's birth and death, and the components Owner, Group, Priority and Rate do not wait.
 type Rate struct {
 	Every uint16 // ticks; 0 and 1: each tick
 }
 
-// Kind says what an entity is, so that clients can give it what is local to them: netcode carries the number, games
+// Kind tells what an entity is, so that clients can give it what is local to them: netcode carries the number, games
 // give it a meaning. It does nothing on the server, and is to be registered with netcode.Replicate.
 type Kind struct {
 	ID uint16 // the game's own number for it

@@ -5,12 +5,12 @@ package components
 // component that was given to interpolate.Register, when the entity appears at the moment that is presented, and writes it
 // once a frame; code that draws asks for entities with a Smooth[T] in place of those with a T.
 //
-// Game code reads it and does not write it. It is a client's own and never travels.
+// Game code reads it and does not write it. It is a client's own and is never sent.
 type Smooth[T any] struct {
 	Value T // as of the moment that is presented
 }
 
-// Teleport on an entity says that it did not go the way between its last two values: with every other Count than before,
+// Teleport on an entity tells that it did not go the way between its last two values: with every other Count than before,
 // what is interpolated of the entity jumps at that tick and does not slide. Game code on the server counts it up in the
 // tick in which it moves the entity. It is to be registered with netcode.Replicate.
 type Teleport struct {

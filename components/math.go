@@ -2,7 +2,7 @@ package components
 
 import "github.com/arche-netcode/netcode/wire"
 
-// The types here are data that travels, and bring no arithmetic: games have a library for that, whose
+// The types here are data that is sent, and bring no arithmetic: games have a library for that, whose
 // vectors convert to these or replace them. None has padding or pointers, so each can be a replicated
 // component, a field of one with a net tag of its own, or part of a message.
 //

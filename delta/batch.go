@@ -78,7 +78,7 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 	}
 }
 
-// nonzero8 has for each of eight bytes one that says whether any of its lower four bits is set.
+// nonzero8 has for each of eight bytes one that tells whether any of its lower four bits is set.
 func nonzero8(b uint64) uint64 {
 	return (b&0x0F0F0F0F0F0F0F0F + 0x0F0F0F0F0F0F0F0F) >> 4 & 0x0101010101010101
 }

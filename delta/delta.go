@@ -52,7 +52,7 @@ type deltaGroup struct {
 	read         *SymbolReader // of rows that are read together
 }
 
-// deltaLane says how one lane travels when it changed.
+// deltaLane tells how one lane is sent when it changed.
 type deltaLane struct {
 	bits  uint8
 	model quantize.LaneModel
@@ -191,7 +191,7 @@ func (r prepared) Table(name, class string, symbols, contexts int) (*Table, erro
 	return t, err
 }
 
-// NewDelta returns the delta code of a plan. The error says which table is missing.
+// NewDelta returns the delta code of a plan. The error tells which table is missing.
 func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
 		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
@@ -376,7 +376,7 @@ func bitOf(b bool) (v uint32) {
 // finiteLane reports whether the bits of a float32 are neither infinite nor NaN.
 func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 
-// ErrExtrapolation says that a plan that was parsed is extrapolated by a function that this program does not have.
+// ErrExtrapolation means that a plan that was parsed is extrapolated by a function that this program does not have.
 var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
 
 // predicted is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
@@ -414,7 +414,7 @@ func (d *Delta) release(o *predicted) {
 	}
 }
 
-// EachField says how many bits each field takes of a row that travels as what differs; field -1 is which of them do.
+// EachField tells how many bits each field takes of a row that is sent as what differs; field -1 is which of them do.
 func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
 	var list [2]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}

@@ -162,7 +162,7 @@ func TestDeltaRoundTrips(t *testing.T) {
 	t.Run("single", func(t *testing.T) { testDelta(t, deltaPlan[loneNumber](t)) })
 }
 
-// The zero that is below zero has no place on the line of floats, and yet travels.
+// The zero that is below zero has no place on the line of floats, and yet is sent.
 func TestDeltaOfNegativeZero(t *testing.T) {
 	type one struct{ X, Y float32 }
 	p := deltaPlan[one](t)
@@ -328,7 +328,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 	}
 }
 
-// Whatever the function says, even beyond what lanes hold, rows travel.
+// Whatever the function says, even beyond what lanes hold, rows are sent.
 func TestWildExtrapolationsStillTravel(t *testing.T) {
 	p := deltaPlan[anyField](t)
 	word := uint32(1)
@@ -361,7 +361,7 @@ func TestExtrapolateByRefusesNames(t *testing.T) {
 	}
 }
 
-// What is expected of a field says nothing of how a row of exact floats travels whole.
+// What is expected of a field says nothing of how a row of exact floats is sent whole.
 func TestFloatsAreExactWithAnyExtrapolation(t *testing.T) {
 	type exact struct {
 		X float32 `net:"extrapolate=none"`

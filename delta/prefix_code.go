@@ -20,13 +20,13 @@ const (
 
 // Why a prefix code or a set of tables is refused.
 var (
-	// ErrCodeOverfull says that the lengths promise more codes than there are: two would be one another's prefix.
+	// ErrCodeOverfull means that the lengths promise more codes than there are: two would be one another's prefix.
 	ErrCodeOverfull = errors.New("wire: over-full prefix code")
-	// ErrCodeUnderfull says that some bits would mean nothing: a code that is not complete wastes them, and a reader would meet them.
+	// ErrCodeUnderfull means that some bits would mean nothing: a code that is not complete wastes them, and a reader would meet them.
 	ErrCodeUnderfull = errors.New("wire: under-full prefix code")
-	// ErrCodeTooDeep says that a code is longer than MaxCodeLength.
+	// ErrCodeTooDeep means that a code is longer than MaxCodeLength.
 	ErrCodeTooDeep = errors.New("wire: prefix code too deep")
-	// ErrAlphabet says that the number of symbols or contexts is not the one that is needed, or is none that can be.
+	// ErrAlphabet means that the number of symbols or contexts is not the one that is needed, or is none that can be.
 	ErrAlphabet = errors.New("wire: wrong alphabet")
 )
 
@@ -37,7 +37,7 @@ const (
 
 // Code is a canonical prefix code: each symbol 0..n-1 has a code of its own, none is the start of another, and the
 // lengths alone say which. Codes are given out in the order of (length, symbol), each the one before plus 1, with as
-// many zeros behind it as it is longer; they travel most significant bit first:
+// many zeros behind it as it is longer; they are sent most significant bit first:
 //
 //	symbol   0 1 2 3 4        0  1   2  3   4
 //	length   2 3 2 3 2   ->  00 110 01 111 10

@@ -60,7 +60,7 @@ func (d *Delta) lines(o *offsets, now, base, before []uint32, age, span int64) {
 	}
 }
 
-// turn is those of rowTurn, of the lanes that changed. It says false where the three rows do not leave out the same
+// turn is those of rowTurn, of the lanes that changed. It returns false where the three rows do not leave out the same
 // component, or their rotations are turned over on the way: see rotation, which does the same for all.
 func (d *Delta) turn(o *offsets, now, base, before []uint32, age, span int64, changed uint) bool {
 	r0, r1, r2 := (*[4]uint32)(now), (*[4]uint32)(base), (*[4]uint32)(before)
@@ -143,7 +143,7 @@ func (d *Delta) tokens(w *BitBuffer, o *offsets, changed uint, age, miss int) in
 	return miss
 }
 
-// codeRow is Code for the rows that have a way of their own. It says false, and has done nothing, where this one has not.
+// codeRow is Code for the rows that have a way of their own. It returns false, and has done nothing, where this one has not.
 // Before is the row as of T', or of T if T' is not used.
 func (d *Delta) codeRow(w *BitBuffer, now, before []uint32, v *quantize.Baselines, changed, moved uint64) bool {
 	var o offsets

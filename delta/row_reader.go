@@ -33,7 +33,7 @@ type RowGroup struct {
 // expectedRow is the extrapolation of one component of several entities.
 type expectedRow struct {
 	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: its extrapolation, the first entry of its token's context, and whether it moves down
-	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that says which lanes changed
+	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that tells which lanes changed
 	moved   [MaxExpected]uint8               // by entity: the lanes that differ between T' and T
 	which   *SymbolReader
 	symbols []uint16
@@ -153,7 +153,7 @@ func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, ag
 	}
 }
 
-// contexts fills in the contexts of the symbol that says which lanes changed, and makes ready what reads it and the tokens.
+// contexts fills in the contexts of the symbol that tells which lanes changed, and makes ready what reads it and the tokens.
 func (e *expectedRow) contexts(n, class int, unknown bool) {
 	d := e.delta
 	if !d.expects {

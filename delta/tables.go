@@ -187,7 +187,7 @@ func NewTables(tables ...*Table) (*Tables, error) {
 	return s, nil
 }
 
-// Find returns the table of that name with exactly that many symbols and contexts; the error says what is there
+// Find returns the table of that name with exactly that many symbols and contexts; the error tells what is there
 // instead and wraps ErrAlphabet.
 func (s *Tables) Find(name string, symbols, contexts int) (*Table, error) {
 	for _, t := range s.list {
@@ -210,9 +210,9 @@ func (s *Tables) Hash() uint64 { return s.hash }
 
 // Errors of the text form of tables.
 var (
-	// ErrTableText says that a text is not the one that AppendText writes for any tables.
+	// ErrTableText means that a text is not the one that AppendText writes for any tables.
 	ErrTableText = errors.New("wire: malformed table text")
-	// ErrTableSum says that a text was changed after it was written.
+	// ErrTableSum means that a text was changed after it was written.
 	ErrTableSum = errors.New("wire: the sum of the table text is wrong")
 )
 

@@ -340,7 +340,7 @@ func BenchmarkShipped(b *testing.B) {
 	}
 }
 
-// cube is a body of a recording, quantised as its description says: x y z, largest, three parts, interacting.
+// cube is a body of a recording, quantised as its description tells: x y z, largest, three parts, interacting.
 type cube [8]int64
 
 // readCubes returns the bodies of each frame. Recordings are not part of this module: without them the test is skipped.

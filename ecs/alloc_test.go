@@ -1,7 +1,6 @@
 package netecs_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -122,61 +121,5 @@ func TestApplyAllocatesNothing(t *testing.T) {
 			require.Equal(t, k < 1000, p.apply.Stats().Rows > before)
 			p.same()
 		})
-	}
-}
-
-// BenchmarkCapture is per run of all entities; the extra metric is per row, a
-// row being an entity's 40 bytes as in the project's targets.
-func BenchmarkCapture(b *testing.B) {
-	for _, n := range []int{1000, 10000, 100000} {
-		for _, percent := range []int{0, 1, 10, 100} {
-			b.Run(fmt.Sprintf("n=%d/moving=%d", n, percent), func(b *testing.B) {
-				p, all := scene(b, n)
-				for b.Loop() {
-					if percent > 0 {
-						b.StopTimer()
-						move(p, all, 100/percent)
-						b.StartTimer()
-					}
-					p.tick++
-					p.capture.Run(p.tick)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
-			})
-		}
-	}
-}
-
-func BenchmarkCaptureRelations(b *testing.B) {
-	p, all := scene(b, 1000)
-	s := p.server
-	for _, e := range all {
-		child := s.world.NewEntity(s.rep, s.child, s.pos)
-		s.world.Relations().Set(child, s.child, e)
-	}
-	for b.Loop() {
-		p.tick++
-		p.capture.Run(p.tick)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/target")
-}
-
-func BenchmarkApply(b *testing.B) {
-	for _, n := range []int{1000, 10000} {
-		for _, percent := range []int{0, 10, 100} {
-			b.Run(fmt.Sprintf("n=%d/moving=%d", n, percent), func(b *testing.B) {
-				p, all := scene(b, n)
-				for b.Loop() {
-					if percent > 0 {
-						b.StopTimer()
-						move(p, all, 100/percent)
-						p.send()
-						b.StartTimer()
-					}
-					p.apply.Run()
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
-			})
-		}
 	}
 }

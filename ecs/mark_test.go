@@ -109,7 +109,7 @@ func TestByMarksLooksAtNothingElse(t *testing.T) {
 	require.Zero(t, p.store.Len(), "a reset is noticed all the same")
 }
 
-// The check changes nothing of what travels: MarkWorld takes along what nobody marked, of that run and of runs before.
+// The check changes nothing of what is sent: MarkWorld takes along what nobody marked, of that run and of runs before.
 func TestCheckMarksChangesNothingOfMarkWorld(t *testing.T) {
 	for _, check := range []bool{false, true} {
 		p := markedPair(t)

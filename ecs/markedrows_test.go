@@ -23,7 +23,7 @@ type said struct {
 	known bool // it has been captured whole
 }
 
-// Of what game code wrote, all over two archetypes and in any order, exactly what it marked travels.
+// Of what game code wrote, all over two archetypes and in any order, exactly what it marked is sent.
 func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestTheFirstRateIsObeyedAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot travel is reported of exactly the entity that has it, and its other fields go.
+// What cannot be sent is reported of exactly the entity that has it, and its other fields go.
 func TestFaultsOfMarkedRows(t *testing.T) {
 	p := markedPair(t)
 	p.capture.ByMarks(true)

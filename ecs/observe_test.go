@@ -56,7 +56,7 @@ func TestChangesOfARun(t *testing.T) {
 	require.EqualValues(t, 1, p.apply.Stats().Applied)
 
 	s.position(a).X = 4
-	get[health](s, a, s.health).Note = 5 // does not travel
+	get[health](s, a, s.health).Note = 5 // is not sent
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: position1}}, changes(p))
 	require.EqualValues(t, 2, p.apply.Stats().Applied)

@@ -26,7 +26,7 @@ const (
 	pacedRows
 )
 
-// paced is a pair whose health travels once, velocity every 3 ticks and seeker every 5.
+// paced is a pair whose health is sent once, velocity every 3 ticks and seeker every 5.
 func paced(t testing.TB) *pair {
 	schema := schemaOf(t, follows{}, health{}, components.Owner{}, position{}, seeker{}, velocity{})
 	schema.SetOptions(pacedHealth, snapshot.RowOptions{Once: true})

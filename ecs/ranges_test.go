@@ -48,7 +48,7 @@ type stretchServer struct {
 	ids    []wire.NetworkID
 	seq    uint64
 	most   int  // entities
-	deltas bool // stretchCold is in the place of stretchHeat: rows travel as what differs
+	deltas bool // stretchCold is in the place of stretchHeat: rows are sent as what differs
 }
 
 func newStretchServer(t *testing.T, seed uint64) *stretchServer {
@@ -59,7 +59,7 @@ func newStretchServerOf(t *testing.T, seed uint64, most int) *stretchServer {
 	return stretchServerWith(t, seed, most, stretchHeat{})
 }
 
-// newDeltaServer is newStretchServer with rows that travel as what differs, where that is acknowledged.
+// newDeltaServer is newStretchServer with rows that are sent as what differs, where that is acknowledged.
 func newDeltaServer(t *testing.T, seed uint64) *stretchServer {
 	s := stretchServerWith(t, seed, stretchEntities, stretchCold{})
 	s.deltas = true
@@ -247,7 +247,7 @@ func (c *stretchClient) shuffle(ids []wire.NetworkID, random *rand.Rand) {
 // lives, structures, loss, and games that write, move and remove replicated entities.
 func TestRangesEqualSingleEntities(t *testing.T) { playStretches(t, newStretchServer) }
 
-// TestRangesOfDeltasEqualSingleEntities is the same for rows that travel as deltas and are dequantised.
+// TestRangesOfDeltasEqualSingleEntities is the same for rows that are sent as deltas and are dequantised.
 func TestRangesOfDeltasEqualSingleEntities(t *testing.T) { playStretches(t, newDeltaServer) }
 
 func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {

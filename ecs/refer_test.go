@@ -334,29 +334,3 @@ func TestCaptureOfReferencesAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 100, func() { p.tick++; run() })
 	require.Zero(t, p.store.Changed())
 }
-
-// BenchmarkCaptureReferences is the idle cost of entities that name others, to be read beside BenchmarkCapture.
-func BenchmarkCaptureReferences(b *testing.B) {
-	for _, moving := range []bool{false, true} {
-		name := "idle"
-		if moving {
-			name = "a target dies"
-		}
-		b.Run(name, func(b *testing.B) {
-			p, all := referring(b, 10000)
-			for i := 0; b.Loop(); i++ {
-				if moving {
-					w, s, e := p.server.world, p.server, all[i*4%10000]
-					if w.Has(e, s.rep) {
-						w.Remove(e, s.rep)
-					} else {
-						w.Add(e, s.rep)
-					}
-				}
-				p.tick++
-				p.capture.Run(p.tick)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/entity")
-		})
-	}
-}

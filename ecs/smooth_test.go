@@ -149,18 +149,3 @@ func TestSmoothAllocatesNothing(t *testing.T) {
 	require.Less(t, after.Written-before.Written, uint64(5*2*len(all)))
 	require.Greater(t, after.Rested-before.Rested, uint64(50*len(all)))
 }
-
-func BenchmarkSmooth(b *testing.B) {
-	p, all := scene(b, 10000)
-	s := newSmoothed(b, p)
-	for range 8 {
-		move(p, all, 1)
-		p.step()
-		s.smooth.Run(s.at())
-	}
-	b.ResetTimer()
-	for i := range b.N {
-		s.smooth.Run(s.at().Add(tick.Span(i%64) * tick.OneTick / 64))
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*len(all)), "ns/twin")
-}

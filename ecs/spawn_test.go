@@ -213,27 +213,6 @@ func TestListenerMayMeddleWithOthers(t *testing.T) {
 	}, c.kinds())
 }
 
-func BenchmarkSpawnAndRemove(b *testing.B) {
-	const n = 10_000
-	p := newPair(b)
-	for b.Loop() {
-		b.StopTimer()
-		for range n {
-			p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.vel)
-		}
-		p.send()
-		b.StartTimer()
-		p.apply.Run()
-		b.StopTimer()
-		p.server.world.Batch().RemoveEntities(ecs.All(p.server.vel))
-		p.send()
-		p.spawned, p.departed = p.spawned[:0], p.departed[:0]
-		b.StartTimer()
-		p.apply.Run()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
-}
-
 // TestShownAgainInTheSameRow lets an entity leave and come back under the same
 // id, to the very row where it was.
 func TestShownAgainInTheSameRow(t *testing.T) {

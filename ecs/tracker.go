@@ -396,7 +396,7 @@ func (o *activeTables) activate(t *table, run uint64) {
 	o.active = slices.Insert(o.active, at, t)
 }
 
-// updateActive makes tables idle that have long been empty. If the number of entities says that an idle table has some, it
+// updateActive makes tables idle that have long been empty. If the number of entities tells that an idle table has some, it
 // makes that active.
 func (w *tracker) updateActive() {
 	kept := w.active[:0]

@@ -31,7 +31,7 @@ const (
 	behindMost    = 0xFFFE
 	behindUnknown = 0xFFFF
 
-	// reach is the number of ticks before and after the server's that inputs may be for, and the most that travel at once.
+	// reach is the number of ticks before and after the server's that inputs may be for, and the most that are sent at once.
 	reach = 64
 	// maxTypes bounds the types of input of a protocol.
 	maxTypes = 8
@@ -39,7 +39,7 @@ const (
 	maxBits = 8 * (netcode.MinPacketSize / 2)
 )
 
-// ErrNotRegistered says that the input type was not given to Register before the protocol was frozen. Set wraps it with the
+// ErrNotRegistered means that the input type was not given to Register before the protocol was frozen. Set wraps it with the
 // type's name: ask with errors.Is.
 var ErrNotRegistered = errors.New("netcode: input type not registered")
 
@@ -48,6 +48,7 @@ type types struct {
 	plans []*quantize.Plan
 	first []int // By number, the place of its lanes among those of all.
 	lanes int   // Of all.
+	tells bool  // TellUsed was called.
 }
 
 // Register makes T an input. Call it on both sides. T is blittable, with the tags of netcode.Replicate, and has no entity
@@ -63,16 +64,12 @@ type types struct {
 // values of the frames instead: notches of a wheel, several presses in a tick. Presses are dropped while the client is not
 // connected.
 //
-// Register panics, naming the type and the field, on a type that cannot travel, on one of more than 1024 bits, on a wire name or
+// Register panics, naming the type and the field, on a type that cannot be sent, on one of more than 1024 bits, on a wire name or
 // a type that is an input already, on more than 8 inputs, and on a frozen protocol.
 func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	t := reflect.TypeFor[T]()
 	plan := p.Plan("input.Register", t, options...)
-	all, ok := netcode.ExtensionOf[*types](p)
-	if !ok {
-		all = &types{}
-		p.Extend(all.extension())
-	}
+	all := typesOf(p)
 	if len(all.plans) == maxTypes {
 		panic(fmt.Sprintf("netcode: input.Register[%s]: a protocol has at most %d inputs", t, maxTypes))
 	}
@@ -80,6 +77,16 @@ func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 		panic(fmt.Sprintf("netcode: input.Register[%s]: an input has 1 to %d bits, this one %d", t, maxBits, plan.Bits()))
 	}
 	all.plans = append(all.plans, plan)
+}
+
+// typesOf finds or makes the inputs of a protocol.
+func typesOf(p *netcode.Protocol) *types {
+	all, ok := netcode.ExtensionOf[*types](p)
+	if !ok {
+		all = &types{}
+		p.Extend(all.extension())
+	}
+	return all
 }
 
 // extension returns the extension of a protocol with inputs.

@@ -15,7 +15,7 @@ type Explicit struct {
 func NewExplicit() *Explicit { return &Explicit{} }
 
 // Show lets a client see an entity until Hide. The client need not be there yet, nor need the capture that spawned the
-// entity be over. It says false of an entity whose life is over.
+// entity be over. It returns false of an entity whose life is over.
 func (e *Explicit) Show(client wire.ClientID, id wire.NetworkID) bool {
 	ok, taken := e.claim(id)
 	if taken {
@@ -27,7 +27,7 @@ func (e *Explicit) Show(client wire.ClientID, id wire.NetworkID) bool {
 	return ok
 }
 
-// Hide takes an entity out of a client's sight. It says false if the client was not shown it.
+// Hide takes an entity out of a client's sight. It returns false if the client was not shown it.
 func (e *Explicit) Hide(client wire.ClientID, id wire.NetworkID) bool {
 	if !e.Shown(client, id) {
 		return false
@@ -75,7 +75,7 @@ type namedEntities struct {
 	ahead []uint32 // indexes at which it spoke of somebody else than who lived there at the newest Prepare
 }
 
-// claim says whether an entity may be spoken of: it is not of a life that is over. taken says that its index was
+// claim reports whether an entity may be spoken of: it is not of a life that is over. taken tells that its index was
 // somebody else's until now, about whom everything is to be forgotten.
 func (c *namedEntities) claim(id wire.NetworkID) (ok, taken bool) {
 	if id.Index >= snapshot.MaxEntities || id.Generation == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Position says where an entity is, in the game's unit of length; ok is false if it is nowhere. A game in two dimensions
+// Position tells where an entity is, in the game's unit of length; ok is false if it is nowhere. A game in two dimensions
 // gives 0 for the third.
 type Position func(s *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool)
 
@@ -28,9 +28,9 @@ func PositionOf[T any](schema *snapshot.Schema, of func(component *T) (x, y, z f
 	}
 }
 
-// GridConfig says how a [Grid] measures. Position and Enter are needed.
+// GridConfig tells how a [Grid] measures. Position and Enter are needed.
 type GridConfig struct {
-	// Position says where an entity is. It goes by nothing but the rows of that entity: it is asked again only
+	// Position tells where an entity is. It goes by nothing but the rows of that entity: it is asked again only
 	// when one of those has changed.
 	Position Position
 	// Enter is the distance from a client's viewpoint at which an entity comes into sight, in the game's unit of length:
@@ -203,7 +203,7 @@ const fewestBuckets = 64
 
 func (c *cells) bucket(of cell) uint64 { return of.spread() & uint64(len(c.heads)-1) }
 
-// put says where an entity is; it may have been elsewhere.
+// put notes where an entity is; it may have been elsewhere.
 func (c *cells) put(index uint32, at point) {
 	for int(index) >= len(c.places) {
 		c.places = append(c.places, place{})
@@ -364,7 +364,7 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 	return v.set
 }
 
-// stirred says whether anything has happened within reach of a viewpoint since its set was built.
+// stirred reports whether anything has happened within reach of a viewpoint since its set was built.
 func (g *Grid) changedNear(v *sight) bool {
 	if g.cells.emptied > v.built {
 		return true

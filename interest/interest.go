@@ -6,7 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Leaving says what becomes of an entity at a client that may not see it any more.
+// Leaving tells what becomes of an entity at a client that may not see it any more.
 type Leaving uint8
 
 // Effects of leaving sight.
@@ -113,7 +113,7 @@ type lifetimes struct {
 	count       int
 }
 
-// follow takes in the newest capture. It says false if that was taken in before: then nothing was done.
+// follow takes in the newest capture. It returns false if that was taken in before: then nothing was done.
 func (l *lifetimes) follow(s *snapshot.Store) bool {
 	if s.Tick() == l.tick {
 		return false

@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// OwnerConfig says what [OwnerOnly] shows beside a client's own.
+// OwnerConfig tells what [OwnerOnly] shows beside a client's own.
 type OwnerConfig struct {
 	ServersToAll bool // Entities of the server are visible to everybody; else to nobody.
 }
@@ -50,7 +50,7 @@ func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 // owners follows whom each living entity belongs to.
 type owners struct {
 	owner   []wire.ClientID  // by index, of who lives there
-	known   Set              // where owner says something
+	known   Set              // where owner is known
 	sets    perClient[owned] // of those to whom anything belongs
 	changed Set              // entities that have another owner since the Prepare before
 }

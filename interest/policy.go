@@ -28,11 +28,11 @@ type View interface {
 	Hide(id wire.NetworkID)
 	// Keep takes an entity out of the client's sight and leaves it there as it was.
 	Keep(id wire.NetworkID)
-	// SetRows says which components of a visible entity the client may see: all, until then.
+	// SetRows tells which components of a visible entity the client may see: all, until then.
 	SetRows(id wire.NetworkID, rows snapshot.Mask)
-	// SetWeight says how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
+	// SetWeight tells how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
 	SetWeight(id wire.NetworkID, weight uint16)
-	// ShowNew says whether the client sees new entities until they are hidden, or does not until they are shown.
+	// ShowNew reports whether the client sees new entities until they are hidden, or does not until they are shown.
 	ShowNew(show bool)
 }
 
@@ -62,7 +62,7 @@ type combined struct {
 	clients perClient[Set]
 }
 
-// Any returns the policy under which an entity is visible if at least one of some policies says so. It panics without
+// Any returns the policy under which an entity is visible if at least one of some policies shows it. It panics without
 // any.
 func Any(policies ...Policy) Policy { return combine(policies, false) }
 

@@ -62,7 +62,7 @@ func (r *Rooms) Add(id wire.NetworkID, to Room) bool {
 	return true
 }
 
-// Remove takes an entity out of a room. It says false if it was not in it.
+// Remove takes an entity out of a room. It returns false if it was not in it.
 func (r *Rooms) Remove(id wire.NetworkID, from Room) bool {
 	if !r.holds(id) || int(id.Index) >= len(r.of) {
 		return false
@@ -85,7 +85,7 @@ func (r *Rooms) Enter(client wire.ClientID, to Room) {
 	}
 }
 
-// Exit takes a client out of a room. It says false if it was not in it.
+// Exit takes a client out of a room. It returns false if it was not in it.
 func (r *Rooms) Exit(client wire.ClientID, from Room) bool {
 	v := r.clients.get(client)
 	if v == nil {

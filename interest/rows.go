@@ -8,12 +8,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// RowsFunc says which components of an entity a client may see, given that it may see the entity. Components that the
+// RowsFunc tells which components of an entity a client may see, given that it may see the entity. Components that the
 // entity lacks do not matter. It is not asked again each tick: see NewRows for when, and call Rows.Refresh when its answer
 // for an entity has changed.
 type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask
 
-// Rows is visibility for each component, on top of a policy that says which entities are visible.
+// Rows is visibility for each component, on top of a policy that tells which entities are visible.
 type Rows struct {
 	lifetimes
 	of     Policy

@@ -17,7 +17,7 @@ import (
 // defaultAhead is the time for which a component goes on beyond its newest version.
 const defaultAhead = 100 * time.Millisecond
 
-// Option says how a component is interpolated.
+// Option tells how a component is interpolated.
 type Option func(*registered)
 
 // registered is the result of the options of one Register.
@@ -81,7 +81,7 @@ func Ahead(d time.Duration) Option {
 }
 
 // Register makes clients show component T smoothly: Of gives its value at the moment that is presented, and systems.Interpolate
-// keeps it in components.Smooth[T]. T must be registered with netcode.Replicate, before or after. Nothing travels differently, so
+// keeps it in components.Smooth[T]. T must be registered with netcode.Replicate, before or after. Nothing is sent differently, so
 // only clients need to call it. It panics, naming the type and the field, on more than one way of interpolation, on a component
 // that holds entities of a world or nothing, and on a frozen protocol; what is missing in the protocol panics when it freezes.
 func Register[T any](p *netcode.Protocol, options ...Option) {

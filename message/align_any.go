@@ -2,6 +2,6 @@
 
 package message
 
-// anyAlignment says that this machine reads and writes numbers at any address, so that a value may be copied as what it is
+// anyAlignment tells that this machine reads and writes numbers at any address, so that a value may be copied as what it is
 // from where it lies in a packet.
 const anyAlignment = true

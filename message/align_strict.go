@@ -2,5 +2,5 @@
 
 package message
 
-// anyAlignment says that this machine reads and writes numbers at any address; this one goes byte by byte.
+// anyAlignment tells that this machine reads and writes numbers at any address; this one goes byte by byte.
 const anyAlignment = false

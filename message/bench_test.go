@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
-	"github.com/stretchr/testify/require"
 )
 
 // The load of a frame: messages of 16 bytes, over four stages, from 64 senders, 60 in a packet.
@@ -104,90 +105,4 @@ func TestLoadIsHandledWhole(t *testing.T) {
 		r.frame()
 		alloctest.Zero(t, 3, r.frame, "history of %d", history)
 	}
-}
-
-// BenchmarkInbound is push, drain, decode and handler of the load, by the message. BenchmarkTwin is its measure.
-func BenchmarkInbound(b *testing.B) {
-	r := newLoadRig(b, 0)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.frame()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
-}
-
-// BenchmarkInboundHistory is BenchmarkInbound with two past frames.
-func BenchmarkInboundHistory(b *testing.B) {
-	r := newLoadRig(b, 2)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.frame()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
-}
-
-// BenchmarkTwin does the same with a queue of bytes for each stage and a table of handlers, and none of the promises.
-func BenchmarkTwin(b *testing.B) {
-	var queues [tick.NumStages][]byte
-	sum, count := uint64(0), 0
-	handlers := [1 << 8]func(payload []byte){}
-	of := wire.FirstUserMessage
-	handlers[of] = func(payload []byte) {
-		m := order{
-			Unit:   binary.LittleEndian.Uint32(payload),
-			Target: binary.LittleEndian.Uint32(payload[4:]),
-			Serial: binary.LittleEndian.Uint64(payload[8:]),
-		}
-		sum += m.Serial
-		count++
-	}
-	l := newLoad(of)
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, packet := range l.packets {
-			for rest := packet; len(rest) > 0; {
-				_, stage, payload, after := next(rest)
-				queues[stage] = append(queues[stage], rest[:4+len(payload)]...)
-				rest = after
-			}
-		}
-		for stage := range queues {
-			for rest := queues[stage]; len(rest) > 0; {
-				of, _, payload, after := next(rest)
-				handlers[of](payload)
-				rest = after
-			}
-			queues[stage] = queues[stage][:0]
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
-}
-
-// BenchmarkTypeOf is the look-up that Send begins with.
-func BenchmarkTypeOf(b *testing.B) {
-	r := newRig(b, Config{})
-	b.ReportAllocs()
-	for b.Loop() {
-		if t, c := TypeOf[order](&r.registry, &r.cache); t == nil || c == nil {
-			b.Fatal("not found")
-		}
-	}
-}
-
-// BenchmarkEncode does the same as Send with a message that is copied, and one that is packed.
-func BenchmarkEncode(b *testing.B) {
-	var s Scratch
-	room := make([]byte, 64)
-	b.Run("copied", func(b *testing.B) {
-		c, m := codec[order](b, "order", nil), order{1, 2, 3}
-		for b.Loop() {
-			_, _ = c.Encode(&s, room, &m)
-		}
-	})
-	b.Run("packed", func(b *testing.B) {
-		c, m := codec[chat](b, "chat", nil), chat{From: 1, Heat: 0.5}
-		for b.Loop() {
-			_, _ = c.Encode(&s, room, &m)
-		}
-	})
 }

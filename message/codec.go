@@ -16,7 +16,7 @@ type Codec interface {
 	Name() string
 	// GoType returns the type of the values.
 	GoType() reflect.Type
-	// Plan returns the fields that travel; nil for a type with a Serialize method.
+	// Plan returns the fields that are sent; nil for a type with a Serialize method.
 	Plan() *quantize.Plan
 	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
 	Size() int
@@ -30,7 +30,7 @@ type Codec interface {
 	Handle(ctx *Context, payload []byte) bool
 	// Describe appends name and fields, or for a type with a Serialize method its name and bound.
 	Describe(dst []byte) []byte
-	// AppendValues appends what a payload says, for people; if it is not legal, the bytes and what is wrong.
+	// AppendValues appends the values of a payload, for people; if it is not legal, the bytes and what is wrong.
 	AppendValues(dst, payload []byte) []byte
 	// Debug turns packing off. Call it before the codec is used.
 	Debug()
@@ -72,7 +72,7 @@ type CodecOf[T any] struct {
 
 // NewCodec returns the codec of T under its wire name: by its Serialize method if *T has one, else by its fields, with the
 // tags of quantize.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
-// and reused afterwards; it starts from zero, also in fields that do not travel. The error says why T cannot travel.
+// and reused afterwards; it starts from zero, also in fields that are not sent. The error tells why T cannot be sent.
 func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T], error) {
 	c := &CodecOf[T]{name: name, handle: handle}
 	if _, ok := any((*T)(nil)).(wire.Serializable); ok {
@@ -105,7 +105,7 @@ func (c *CodecOf[T]) Name() string { return c.name }
 // GoType returns the type T.
 func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 
-// Plan returns the fields that travel; nil for a type with a Serialize method.
+// Plan returns the fields that are sent; nil for a type with a Serialize method.
 func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 
 // Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
@@ -194,7 +194,7 @@ func (c *CodecOf[T]) fits(payload []byte) bool {
 	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
 }
 
-// encodePlan writes the fields as packed bits, and says of a value that cannot travel which field is to blame. There is no
+// encodePlan writes the fields as packed bits, and says of a value that cannot be sent which field is to blame. There is no
 // last good value to keep, unlike for a component, and there is a caller to tell.
 func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 	if len(dst) < c.size {
@@ -210,7 +210,7 @@ func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 	return w.Finish(), nil
 }
 
-// outside says what number a value has that is out of range, and which is allowed. It looks at a copy, so that m does not escape.
+// outside tells what number a value has that is out of range, and which is allowed. It looks at a copy, so that m does not escape.
 func outside[T any](plan *quantize.Plan, m *T, fault quantize.Fault) string {
 	return plan.Outside(reflect.ValueOf(*m), fault)
 }
@@ -242,7 +242,7 @@ type Raw struct {
 type RawCalls struct {
 	Check  func(payload []byte) bool               // whether a payload is legal, without any effect
 	Handle func(ctx *Context, payload []byte)      // is called with those that are
-	Dump   func(dst []byte, payload []byte) []byte // appends what a payload says, for people, legal or not
+	Dump   func(dst []byte, payload []byte) []byte // appends the values of a payload, for people, legal or not
 }
 
 // NewRaw returns a codec of bytes.
@@ -283,7 +283,7 @@ func (c *Raw) Handle(ctx *Context, payload []byte) bool {
 // Describe appends the name. The bytes are described elsewhere.
 func (c *Raw) Describe(dst []byte) []byte { return append(append(dst, c.name...), "{raw}"...) }
 
-// AppendValues appends what a payload says, for people.
+// AppendValues appends the values of a payload, for people.
 func (c *Raw) AppendValues(dst, payload []byte) []byte { return c.calls.Dump(dst, payload) }
 
 // Debug does nothing: there is no packing to turn off.

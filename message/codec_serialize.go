@@ -104,7 +104,7 @@ func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
 	return ok
 }
 
-// AppendValues appends what a payload says, for people; if it is not legal, the bytes and what is wrong.
+// AppendValues appends the values of a payload, for people; if it is not legal, the bytes and what is wrong.
 func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 	var s Scratch
 	if c.way != bySerialize {

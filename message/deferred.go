@@ -146,7 +146,7 @@ func (r *waitingRoom) rest() {
 // stale is the verdict of a message that a newer one of its channel has overtaken.
 const stale = Never + 1
 
-// verdict says whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
+// verdict reports whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
 // ordered channel nothing is dropped before its turn; what was put aside for a tick is not asked for anything else before that.
 func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	if inOrder(m.Channel.Delivery()) && !s.turn(m) || aside && m.NotBefore > in.due {

@@ -111,7 +111,7 @@ type Endpoint interface {
 	Tick() tick.Tick   // its newest tick
 }
 
-// Context says where a message comes from and when. It is good until the handler returns; copy what is kept.
+// Context tells where a message comes from and when. It is good until the handler returns; copy what is kept.
 type Context struct {
 	End       Endpoint         // the end that handles the message
 	Sender    wire.ClientID    // who sent it, known from the connection and never from the payload; 0 is the server
@@ -135,7 +135,7 @@ func (c *Context) Delivery() wire.Delivery { return c.Channel.Delivery() }
 // Loopback reports whether the receiver sent the message itself.
 func (c *Context) Loopback() bool { return c.Sender == c.Local }
 
-// Message says how a message goes or came, beside its payload.
+// Message tells how a message goes or came, beside its payload.
 type Message struct {
 	NotBefore tick.Tick        // not handled before this tick, see Inbound.Due; tick.None for at once
 	Entity    wire.NetworkID   // not handled before this entity exists at the receiver; zero for no entity
@@ -145,7 +145,7 @@ type Message struct {
 	HasCall   bool             // it is a question or an answer, which goes to Config.Special
 	Type      wire.MessageType // which type it has
 	Stage     tick.Stage       // where it is handled
-	Channel   wire.Channel     // on which it travels
+	Channel   wire.Channel     // on which it is sent
 
 	order uint64 // its place in its channel, where that has an order; 0 for none
 }
@@ -156,25 +156,25 @@ func (m *Message) simple() bool {
 }
 
 var (
-	// ErrQuota says that a source has sent more in this frame than is taken from it; the unreliable message was dropped.
+	// ErrQuota means that a source has sent more in this frame than is taken from it; the unreliable message was dropped.
 	ErrQuota = errors.New("message: quota of the sender exceeded")
 
-	// ErrFull says that a message finds no room: the queue of its stage holds only reliable ones, or the frame's memory is
+	// ErrFull means that a message finds no room: the queue of its stage holds only reliable ones, or the frame's memory is
 	// used up. It was dropped; for a reliable one that must end the connection.
 	ErrFull = errors.New("message: queue full")
 
-	// ErrStage says that a message is meant for a stage that does not exist; it was dropped.
+	// ErrStage means that a message is meant for a stage that does not exist; it was dropped.
 	ErrStage = errors.New("message: no such stage")
 
-	// ErrIllegal says that a payload is no legal encoding of its type.
+	// ErrIllegal means that a payload is no legal encoding of its type.
 	ErrIllegal = errors.New("message: payload is not legal")
 
-	// ErrDeferredFull says that a reliable message of an end in this process was to wait for its tick or entity and found no
+	// ErrDeferredFull means that a reliable message of an end in this process was to wait for its tick or entity and found no
 	// room: there Limits.PerStage and Limits.Bytes bound what waits, and not a credit.
 	ErrDeferredFull = errors.New("message: too much is deferred")
 )
 
-// FieldError says that a field of a message cannot travel as it is. Nothing was encoded.
+// FieldError means that a field of a message cannot be sent as it is. Nothing was encoded.
 type FieldError struct {
 	Name   string           // of the message type
 	Field  string           // path of the field, such as "Pos.X"
@@ -182,7 +182,7 @@ type FieldError struct {
 	Detail string           // of wire.OutOfRange the value and the bounds; may be empty
 }
 
-// Error names the field and says what is wrong with it.
+// Error names the field and tells what is wrong with it.
 func (e *FieldError) Error() string {
 	if e.Detail != "" {
 		return fmt.Sprintf("message: %s.%s: %s: %s", e.Name, e.Field, e.Reason, e.Detail)
@@ -190,7 +190,7 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("message: %s.%s: %s", e.Name, e.Field, e.Reason)
 }
 
-// BoundError says that the Serialize method of a message wrote more than its SizeUpperBound, or its own measure, had
+// BoundError means that the Serialize method of a message wrote more than its SizeUpperBound, or its own measure, had
 // promised. Nothing was encoded.
 type BoundError struct {
 	Name  string // of the message type
@@ -202,7 +202,7 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("message: %s: Serialize writes more than the %d bytes that it promised", e.Name, e.Bound)
 }
 
-// SerializeError says that the Serialize method of a message failed. Nothing was encoded.
+// SerializeError means that the Serialize method of a message failed. Nothing was encoded.
 type SerializeError struct {
 	Name string // of the message type
 	Err  error  // what the serializer said

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chat is packed, and has a field that does not travel.
+// chat is packed, and has a field that is not sent.
 type chat struct {
 	From  uint32
 	Heat  float32 `net:"min=0,max=1,step=0.01"`

@@ -99,7 +99,7 @@ func TestRedeliver(t *testing.T) {
 	require.Equal(t, 1, r.Past(0).Len(), "nothing is added")
 }
 
-// Calls and messages of no known type go where the end says.
+// Calls and messages of no known type go where the end tells.
 func TestSpecial(t *testing.T) {
 	var seen []string
 	r := newRig(t, Config{Special: func(ctx *Context, payload []byte) {

@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Existence says whether an entity is there.
+// Existence reports whether an entity is there.
 type Existence uint8
 
 // The answers.
@@ -25,10 +25,10 @@ type Config struct {
 	Limits   Limits        // zero fields take their defaults
 	History  int           // past frames that are kept beside the current one
 
-	// Exists says of an entity whether messages about it may be handled; nil says that every entity is there.
+	// Exists tells of an entity whether messages about it may be handled; nil means that every entity is there.
 	Exists func(id wire.NetworkID) Existence
-	// Ready says whether the state of an entity as of a tick has come from an end, and is in the world: messages that wait
-	// for it may be handled. It says yes of an entity that will have no such state any more. Nil says that it always has.
+	// Ready reports whether the state of an entity as of a tick has come from an end, and is in the world: messages that wait
+	// for it may be handled. It says yes of an entity that will have no such state any more. Nil means that it always has.
 	Ready func(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	// Special handles messages that belong to a call, and those of types below wire.FirstUserMessage. The payload is good
 	// during the call only. Nil drops them.
@@ -102,7 +102,7 @@ func NewInbound(c Config) *Inbound {
 	return in
 }
 
-// SetLocal says who this end is, once it knows.
+// SetLocal tells who this end is, once it knows.
 func (in *Inbound) SetLocal(id wire.ClientID) {
 	in.config.Local, in.local.id, in.localAt = id, id, -1
 }
@@ -341,7 +341,7 @@ func (f *Frame) show(it item, stage tick.Stage, handled bool) {
 	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
 }
 
-// item is a message in a frame: two words, which travel in registers and are stored whole. It holds no pointer, so the
+// item is a message in a frame: two words, which are passed in registers and stored whole. It holds no pointer, so the
 // memory of queues is nothing to the garbage collector.
 type item struct {
 	place uint64 // start of the payload in the frame's bytes, 32 bits; place in the frame's origins, 32 bits
@@ -386,7 +386,7 @@ func (it item) sameContext(other item) bool {
 // simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
 func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
 
-// maxPayload is the most that an item can hold: more than any message that travels, fragmented or not.
+// maxPayload is the most that an item can hold: more than any message that is sent, fragmented or not.
 const maxPayload = 1<<16 - 1
 
 // dead reports whether the message was dropped while it waited.

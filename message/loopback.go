@@ -8,7 +8,7 @@ import "github.com/arche-netcode/netcode/wire"
 // tick, an entity, or an earlier message of its ordered channel), and when it belongs to a call; then it is handled in the
 // next Drain of its stage.
 //
-// The value is encoded and decoded in every stage, so that a handler is given what one at another end would be; where fields travel as
+// The value is encoded and decoded in every stage, so that a handler is given what one at another end would be; where fields are sent as
 // they are in memory that is a copy. The context is that of a message from outside, with the end itself as the sender. A handler
 // that panics is reported to Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after each nothing was sent.
 func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) error {

@@ -2,6 +2,6 @@
 
 package message
 
-// poisoning says whether values and contexts are overwritten once their handler returned. With the build tag netcode_debug
+// poisoning reports whether values and contexts are overwritten once their handler returned. With the build tag netcode_debug
 // they are.
 const poisoning = false

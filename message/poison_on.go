@@ -2,5 +2,5 @@
 
 package message
 
-// poisoning says whether values and contexts are overwritten once their handler returned.
+// poisoning reports whether values and contexts are overwritten once their handler returned.
 const poisoning = true

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// From says whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
+// From tells whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
 // time when the packet came. Call it once a packet.
 func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 	s.enter(in.number)
@@ -199,7 +199,7 @@ func (p *Simple) step() int { return wire.MessageHeaderSize + int(p.Size) }
 // NoSize stands in Sizes for a type whose payloads have to be looked at.
 const NoSize = 1 << 16
 
-// Sizes says of each type how long its payloads are, where all payloads of that length are legal, and else NoSize.
+// Sizes tells of each type how long its payloads are, where all payloads of that length are legal, and else NoSize.
 type Sizes [1 << 8]uint32
 
 // AlwaysLegal returns how long the payloads of the type are if every one of that length is legal, and else NoSize.
@@ -210,7 +210,7 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushSimple is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
+// PushSimple is PushPlain for all messages of a packet, which are in its batches where list tells, in stages that exist. Where they
 // are most of the packet the batches are copied as a whole.
 func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 	s, messages, payloads := in.from.source, 0, 0

@@ -17,10 +17,10 @@ const MaxTypes = int(wire.MaxMessageType-wire.FirstUserMessage) + 1
 // Type is a message type that can be sent and received.
 type Type struct {
 	Name       string       // wire name, unique in a registry
-	Codec      Codec        // how its values travel, and the handler
-	Stage      tick.Stage   // where it is handled unless the sender says otherwise, if StageGiven
+	Codec      Codec        // how its values are sent, and the handler
+	Stage      tick.Stage   // where it is handled unless the sender decides otherwise, if StageGiven
 	StageGiven bool         // Stage counts; else it is handled in the stage that the sender is in
-	Channel    wire.Channel // mode of delivery and channel, unless the sender says otherwise
+	Channel    wire.Channel // mode of delivery and channel, unless the sender decides otherwise
 	Direction  Direction    // who may send it
 	OwnerOnly  bool         // a client may send it only about an entity that it owns
 
@@ -30,7 +30,7 @@ type Type struct {
 // ID returns the number that stands for the type on the wire; 0 before Freeze.
 func (t *Type) ID() wire.MessageType { return t.id }
 
-// Describe appends the canonical text of the type, which says everything that two ends must agree on:
+// Describe appends the canonical text of the type, which tells everything that two ends must agree on:
 //
 //	Chat{From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]
 //	Buy{serialized:Buy;bound:9}[from client;ReliableOrdered 3;owner only]
@@ -139,7 +139,7 @@ func (r *Registry) ByGoType(t reflect.Type) *Type {
 	return r.byGoType[t]
 }
 
-// Direction says which ends may send a message type.
+// Direction tells which ends may send a message type.
 type Direction uint8
 
 // The directions.
@@ -196,7 +196,7 @@ type FastCodec struct {
 	Given  bool   // the type says at which stage it is handled
 }
 
-// Allow says that nothing has to be asked before a message of this type is sent from this end. Types whose payloads have to be
+// Allow tells that nothing has to be asked before a message of this type is sent from this end. Types whose payloads have to be
 // looked at are sent the long way all the same. Call it before the cache is used.
 func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
 

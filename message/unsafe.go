@@ -21,7 +21,7 @@ func goTypeOf[T any]() goType {
 // place spreads types over the places of a cache.
 func (t goType) place() int { return int((t>>5 ^ t>>11) % cacheSize) }
 
-// opaque is a *CodecOf[T] whose T is not said.
+// opaque is a *CodecOf[T] whose T is unknown.
 type opaque unsafe.Pointer
 
 // opaqueOf forgets the type.

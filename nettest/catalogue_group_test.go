@@ -80,7 +80,7 @@ func bulkGroup(t *testing.T, schema *snapshot.Schema, payload, bits int) (large 
 	return len(store.LargeGroups()) > 0, packets, torn
 }
 
-// A group whose worst case fits a packet with no bit to spare travels whole. Two bits more and it is reported, sent one by
+// A group whose worst case fits a packet with no bit to spare is sent whole. Two bits more and it is reported, sent one by
 // one if need be, and arrives all the same: nothing waits for room that will never be.
 func TestCase28GroupThatMissesBySomeBits(t *testing.T) {
 	schema := bulkProtocol().Schema()

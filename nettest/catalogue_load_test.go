@@ -162,7 +162,7 @@ func TestCase28EntityLargerThanAPacket(t *testing.T) {
 	}
 }
 
-// A client that has lost its past is whole again within a second; one that says so all the time is sent the whole world
+// A client that has lost its past is whole again within a second; one that claims so all the time is sent the whole world
 // not more often than every two seconds.
 func TestCase29BaselineLost(t *testing.T) {
 	g := &walkers{count: 60}

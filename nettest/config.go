@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Config says what to run. Only Protocol is needed.
+// Config tells what to run. Only Protocol is needed.
 type Config struct {
 	Protocol *netcode.Protocol // of all ends
 	Clients  int               // how many join at the start; more may join later

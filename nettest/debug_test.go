@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 )
 
-// Packing off changes what travels and nothing else: the same game over the same bad network converges.
+// Packing off changes what is sent and nothing else: the same game over the same bad network converges.
 func TestConvergeWithPackingOff(t *testing.T) {
 	t.Parallel()
 	trace := map[bool]uint64{}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -19,7 +20,7 @@ type gamePlayer struct {
 	c     *systems.ClientSystems
 	w     *gameWorld
 	r     *rand.Rand
-	sums  *netcode.Attribution
+	sums  *inspect.Attribution
 	bytes uint64
 	sleep int           // frames that it is still suspended for
 	calm  time.Duration // when something befell it last
@@ -42,7 +43,7 @@ type gameSeen struct {
 
 func newGamePlayer(g *match, i int, c *systems.ClientSystems, w *ecs.World) *gamePlayer {
 	p := &gamePlayer{
-		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: g.protocol.NewAttribution(),
+		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: inspect.New(g.protocol.Protocol),
 		alive: map[ecs.Entity]netcode.NetworkID{}, left: map[netcode.NetworkID]ecs.Entity{},
 		seen: map[netcode.NetworkID]*gameSeen{}, notes: map[netcode.NetworkID]uint8{}, lists: map[netcode.NetworkID][]uint32{},
 	}
@@ -120,7 +121,7 @@ func (p *gamePlayer) write() {
 	}
 }
 
-// sorted yields the entities of the client that travel, in the order of its world, in which it may be changed.
+// sorted yields the entities of the client that are sent, in the order of its world, in which it may be changed.
 func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 	type one struct {
 		id netcode.NetworkID
@@ -136,7 +137,7 @@ func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 }
 
 // meddle makes changes that the game of a client may make to its world: components of its own come and go, so that tables are permuted, and it writes
-// what is not its to write, and what does not travel.
+// what is not its to write, and what is not sent.
 func (p *gamePlayer) meddle() {
 	w, r := p.w, p.r
 	for id, e := range p.sorted {

@@ -140,7 +140,7 @@ func (g *match) settle() {
 	g.hold(settled, what)
 }
 
-// differs says which client is not yet what it must be.
+// differs tells which client is not yet what it must be.
 func (g *match) differs() string {
 	for _, p := range g.players {
 		if !p.end().Running() {

@@ -16,7 +16,7 @@ type gameWorld struct {
 	sprite                      ecs.ID
 }
 
-// gameHurt and gameSprite do not travel.
+// gameHurt and gameSprite are not sent.
 type (
 	gameHurt   struct{}
 	gameSprite struct {
@@ -82,7 +82,7 @@ func (w *gameWorld) part(e ecs.Entity, part int) any {
 	return *gameAt[components.Group](w, e, id)
 }
 
-// each calls for every entity of the world that travels.
+// each calls for every entity of the world that is sent.
 func (w *gameWorld) each(call func(e ecs.Entity, id netcode.NetworkID)) {
 	query := w.Query(ecs.All(w.replicated))
 	for query.Next() {

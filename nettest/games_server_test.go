@@ -14,7 +14,7 @@ type gameEntity struct {
 	ecs.Entity
 	id    netcode.NetworkID // zero until the first capture
 	group uint32
-	paced bool         // it has or had a Rate: it travels more rarely than it changes
+	paced bool         // it has or had a Rate: it is sent more rarely than it changes
 	from  netcode.Tick // it is a copy, made then
 	said  *gameValue   // what it is, if it is in no world
 	gameThings
@@ -231,7 +231,7 @@ func (g *match) changeGroup(e *gameEntity) {
 			members++
 		}
 	}
-	if members < 4 && !e.paced { // a group of which one travels more rarely does so as a whole
+	if members < 4 && !e.paced { // a group of which one is sent more rarely does so as a whole
 		e.group, stamp.V = group, g.stamps[group]
 		w.Add(e.Entity, w.id[partGroup])
 		gameAt[components.Group](w, e.Entity, w.id[partGroup]).ID = group

@@ -93,7 +93,7 @@ func (s *gameSight) partsOf(c netcode.ClientID, id netcode.NetworkID) partMask {
 	return allParts
 }
 
-// born says who sees an entity from its first tick on.
+// born tells who sees an entity from its first tick on.
 func (s *gameSight) born(id netcode.NetworkID, r *rand.Rand) {
 	if s.way == wayRooms {
 		for room := range gameRooms {

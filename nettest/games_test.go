@@ -180,7 +180,7 @@ func (g *match) account(from, to netip.AddrPort, datagram []byte) {
 		if !ok || stats.Address != to {
 			continue
 		}
-		p.c.Client.Attribute(p.sums, datagram)
+		p.sums.Add(p.c.Client, datagram)
 		p.bytes += uint64(len(datagram))
 		p.hold(p.sums.Bytes == p.bytes && p.sums.Total() == 8*p.bytes, "of", p.bytes, "bytes", p.sums.Bytes, "and", p.sums.Total(), "bits are accounted for")
 	}

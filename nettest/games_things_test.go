@@ -99,7 +99,7 @@ func (p *gamePlayer) hearThings() {
 	})
 }
 
-// thingsDiffer says what of a visible entity's collections a client has otherwise, or was told otherwise.
+// thingsDiffer tells what of a visible entity's collections a client has otherwise, or was told otherwise.
 func (p *gamePlayer) thingsDiffer(e *gameEntity) string {
 	list, set, table := []uint32(nil), map[uint16]bool{}, map[uint8]int32{}
 	for _, v := range p.g.protocol.list.Of(p.c.Client, e.id).All() {

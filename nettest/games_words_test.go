@@ -98,7 +98,7 @@ func (g *match) hear(ctx *netcode.Context, m *gameWord) {
 	g.met["words heard"]++
 }
 
-// wordsMissing says which reliable words to and from a client have not come.
+// wordsMissing tells which reliable words to and from a client have not come.
 func (p *gamePlayer) wordsMissing() string {
 	t := &p.g.talks
 	for mode, delivery := range gameModes {

@@ -237,7 +237,7 @@ func (n *Net) Run(d time.Duration) {
 	}
 }
 
-// RunUntil runs frames until done says so, at most for limit, and returns
+// RunUntil runs frames until done returns true, at most for limit, and returns
 // whether it did.
 func (n *Net) RunUntil(limit time.Duration, done func() bool) bool {
 	n.t.Helper()

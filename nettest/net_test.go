@@ -270,7 +270,7 @@ func TestHiddenFromItsBirthOn(t *testing.T) {
 	require.NotZero(t, n.Clients[0].Replica().Len())
 }
 
-// The 16 bits of a tick that travel go around every 36 minutes at 30 ticks a second.
+// The 16 bits of a tick that are sent go around every 36 minutes at 30 ticks a second.
 func TestAWorldAtRestForAnHour(t *testing.T) {
 	const hour = 60 * 60 * 30
 	n := nettest.New(t, nettest.Config{

@@ -181,7 +181,6 @@ func (g *leakGame) some(r *rand.Rand, of func(e *leakEntity) bool) *leakEntity {
 func isSecret(e *leakEntity) bool { return e.secret }
 func isOpen(e *leakEntity) bool   { return !e.secret }
 func isSeen(e *leakEntity) bool   { return !e.hidden && !e.id.IsZero() }
-func isHidden(e *leakEntity) bool { return e.hidden && !e.id.IsZero() }
 
 // leakPlayer is the game at the client under test: it goes by what it sees alone.
 type leakPlayer struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// leakDeliveries is all modes in which messages travel.
+// leakDeliveries is all modes in which messages are sent.
 var leakDeliveries = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
 func leakHow(r *rand.Rand) []netcode.How {

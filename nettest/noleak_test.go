@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 )
 
@@ -100,7 +101,7 @@ func playLeak(t *testing.T, seed, which uint64, show int, met leakMet) *leakTold
 	n := g.net
 	n.OnSend(func(_, to netip.AddrPort, datagram []byte) {
 		if to == g.address() {
-			told.tell(show, fmt.Sprintf("at %v: %x", n.Now(), datagram), func() string { return string(n.Clients[0].AppendDump(nil, datagram)) })
+			told.tell(show, fmt.Sprintf("at %v: %x", n.Now(), datagram), func() string { return string(inspect.AppendClientDump(nil, n.Clients[0].Client, datagram)) })
 		}
 	})
 	for range 60 {

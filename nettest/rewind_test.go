@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// gaze is an input that says what its player saw when it was made.
+// gaze is an input that tells what its player saw when it was made.
 type gaze struct {
 	Tick     uint64
 	Fraction uint32

@@ -15,7 +15,7 @@ import (
 )
 
 // busyHash is of all datagrams of the game below. It changes when a byte of any of them does, which is a change of the protocol, of what is sent when, or of
-// the tables that ship; then it is what the test says that it is now. It does not depend on the processor, on the compiler, or on loops in assembly.
+// the tables that ship; then it is the value in the test. It does not depend on the processor, on the compiler, or on loops in assembly.
 const busyHash = uint64(0xbeeb8dcf18fdfa78)
 
 type (

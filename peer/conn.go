@@ -76,10 +76,10 @@ func (c ConnConfig) withDefaults() ConnConfig {
 // The calls come from inside [Conn.Read] and [Conn.DetectLost], in rising order
 // of sequence within one call of those.
 type Outcome interface {
-	// Acked says that the packet arrived and was decoded whole. sentAt is the
+	// Acked notes that the packet arrived and was decoded whole. sentAt is the
 	// tick that was given to Finish.
 	Acked(seq uint64, sentAt tick.Tick)
-	// Lost says that the packet is presumed lost (docs/design.md, rule 8).
+	// Lost notes that the packet is presumed lost (docs/design.md, rule 8).
 	Lost(seq uint64)
 }
 
@@ -117,7 +117,7 @@ func NewConn(cfg ConnConfig) *Conn {
 	}
 }
 
-// Next returns the sequence that the next packet will carry.
+// Next returns the sequence that the next packet will have.
 func (c *Conn) Next() uint64 { return c.sent.next }
 
 // CanSend reports whether there is room to remember one more packet with anything
@@ -144,7 +144,7 @@ func (c *Conn) CanSign(now time.Duration) bool {
 // HasRoom reports whether any packet may be sent at all.
 func (c *Conn) HasRoom() bool { return !c.sent.full() }
 
-// Skip leaves one number out: no packet will carry it, and a remote end that
+// Skip leaves one number out: no packet will have it, and a remote end that
 // acknowledges it is caught claiming what it cannot have received. It does
 // nothing when CanSend is false.
 func (c *Conn) Skip() {
@@ -349,6 +349,25 @@ type Stats struct {
 	Lost     uint64 // eliciting packets presumed lost, LateAcks included
 	LateAcks uint64 // packets acknowledged after they were presumed lost
 	RingFull uint64 // ticks in which nothing but signs of life could be sent, since too many packets are awaited
+}
+
+// Add adds the counters of one connection to a s.
+func (s *Stats) Add(one Stats) {
+	s.Sent += one.Sent
+	s.Repeated += one.Repeated
+	s.BytesSent += one.BytesSent
+	s.Received += one.Received
+	s.BytesReceived += one.BytesReceived
+	s.Accepted += one.Accepted
+	s.Duplicates += one.Duplicates
+	s.Old += one.Old
+	s.BadChecksum += one.BadChecksum
+	s.Malformed += one.Malformed
+	s.AcksOfUnsent += one.AcksOfUnsent
+	s.Acked += one.Acked
+	s.Lost += one.Lost
+	s.LateAcks += one.LateAcks
+	s.RingFull += one.RingFull
 }
 
 // MaxBody returns the longest body, in bytes, that Reserve takes for such a message while nothing else waits; 0 also when

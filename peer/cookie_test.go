@@ -93,16 +93,6 @@ func TestCookiesDoNotAllocate(t *testing.T) {
 	})
 }
 
-func BenchmarkCookieCheckForged(b *testing.B) {
-	c := testCookies(1)
-	c.Rotate([32]byte{2})
-	addr := netip.MustParseAddrPort("192.0.2.7:4000")
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Check(Cookie{1}, addr, 1, 0, 0)
-	}
-}
-
 // The epochs of a cookie are the same each time, and none can be read from it or from another cookie.
 func TestEpochsFollowFromTheCookieAndAreSecret(t *testing.T) {
 	c := testCookies(1)
@@ -190,13 +180,4 @@ func TestPrefixesOfAddresses(t *testing.T) {
 		require.Equal(t, want[1], NetworkPrefix(netip.MustParseAddr(addr)).String())
 	}
 	require.False(t, NetworkPrefix(netip.Addr{}).IsValid())
-}
-
-func BenchmarkLimiterTake(b *testing.B) {
-	l := NewLimiter([16]byte{1})
-	p := NetworkPrefix(netip.MustParseAddr("192.0.2.77"))
-	b.ReportAllocs()
-	for b.Loop() {
-		l.Take(p, WorkProven, 100, time.Second)
-	}
 }

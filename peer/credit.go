@@ -40,7 +40,7 @@ type creditGrant struct {
 	freed    uint64 // of those that were handled
 	told     uint64 // what was granted beyond InitialCredit, by the newest credit message
 	offered  uint64 // what the next one will grant
-	packet   uint64 // that carried the newest credit message; 0 for none
+	packet   uint64 // that had the newest credit message; 0 for none
 	awaited  bool   // its outcome is not known
 	again    bool   // it was lost
 }
@@ -59,7 +59,7 @@ func (g *creditGrant) offer() (low uint32, due bool) {
 	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
 }
 
-// sent notes that a packet carries what offer returned last.
+// sent notes that a packet has what offer returned last.
 func (g *creditGrant) sent(packet uint64) {
 	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
 }

@@ -45,53 +45,53 @@ func CloseReason(err error) Reason {
 	return ReasonNone
 }
 
-// Reason says why a connection ended, or why none was made. It travels as one
+// Reason tells why a connection ended, or why none was made. It is sent as one
 // byte, so its numbers are part of the protocol. Reason is an error, so that
 // errors.Is(err, peer.ReasonFull) asks for one.
 type Reason uint8
 
 // The reasons. The second half can only be given before a connection is open.
 const (
-	// ReasonNone is the zero value: no reason. It never travels.
+	// ReasonNone is the zero value: no reason. It is never sent.
 	ReasonNone Reason = 0
 	// ReasonClosed is a clean close by the other end.
 	ReasonClosed Reason = 1
-	// ReasonKicked says that the server's game code removed the client.
+	// ReasonKicked means that the server's game code removed the client.
 	ReasonKicked Reason = 2
-	// ReasonShuttingDown says that the server ends for everybody.
+	// ReasonShuttingDown means that the server ends for everybody.
 	ReasonShuttingDown Reason = 3
-	// ReasonTimeout says that nothing was heard for the silence timeout.
+	// ReasonTimeout means that nothing arrived for the silence timeout.
 	ReasonTimeout Reason = 4
-	// ReasonReplaced says that the same address opened a new connection, or that
+	// ReasonReplaced means that the same address opened a new connection, or that
 	// the client itself was told to Connect again.
 	ReasonReplaced Reason = 5
-	// ReasonMalformed says that a packet passed its checksum and was not legal.
+	// ReasonMalformed means that a packet passed its checksum and was not legal.
 	ReasonMalformed Reason = 6
-	// ReasonAckOfUnsent says that a packet was acknowledged that was never sent.
+	// ReasonAckOfUnsent means that a packet was acknowledged that was never sent.
 	ReasonAckOfUnsent Reason = 7
-	// ReasonQueueOverflow says that a queue of reliable messages went over its cap.
+	// ReasonQueueOverflow means that a queue of reliable messages went over its cap.
 	ReasonQueueOverflow Reason = 8
-	// ReasonRateLimit says that the other end sent far beyond its quota for long.
+	// ReasonRateLimit means that the other end sent far beyond its quota for long.
 	ReasonRateLimit Reason = 9
-	// ReasonHandlerPanic says that a handler panicked on a message of the other end, or another function of the game that was called
+	// ReasonHandlerPanic means that a handler panicked on a message of the other end, or another function of the game that was called
 	// for the connection. The detail names the end and the function.
 	ReasonHandlerPanic Reason = 10
-	// ReasonNotAllowed says that the other end wrote, again and again, what it has no authority over.
+	// ReasonNotAllowed means that the other end wrote, again and again, what it has no authority over.
 	ReasonNotAllowed Reason = 11
-	// ReasonTooManyEntities says that the server showed more entities than the client's Config.MaxEntities.
+	// ReasonTooManyEntities means that the server showed more entities than the client's Config.MaxEntities.
 	ReasonTooManyEntities Reason = 12
 
-	// ReasonFull says that the server has no free client slot.
+	// ReasonFull means that the server has no free client slot.
 	ReasonFull Reason = 32
-	// ReasonWrongProtocol says that the two ends registered different types.
+	// ReasonWrongProtocol means that the two ends registered different types.
 	ReasonWrongProtocol Reason = 33
-	// ReasonWrongVersion says that the two ends speak different protocol versions.
+	// ReasonWrongVersion means that the two ends speak different protocol versions.
 	ReasonWrongVersion Reason = 34
-	// ReasonHandshakeTimeout says that no connection came about in time.
+	// ReasonHandshakeTimeout means that no connection came about in time.
 	ReasonHandshakeTimeout Reason = 35
-	// ReasonCrowded says that the client's address, or the network around it, has as many clients at the server as it may.
+	// ReasonCrowded means that the client's address, or the network around it, has as many clients at the server as it may.
 	ReasonCrowded Reason = 36
-	// ReasonBusy says that too many attempts to connect come from the client's address, or from the network around it. The
+	// ReasonBusy means that too many attempts to connect come from the client's address, or from the network around it. The
 	// client goes on trying, and its attempt ends with this if it gets no other answer in time.
 	ReasonBusy Reason = 37
 
@@ -185,7 +185,7 @@ func legalRune(r rune, size int) bool {
 	return (r != utf8.RuneError || size > 1) && unicode.IsPrint(r)
 }
 
-// cleanDetail returns text as it may travel: every rune that is not legal as a
+// cleanDetail returns text as it may be sent: every rune that is not legal as a
 // question mark, cut to at most limit bytes without cutting a rune.
 func cleanDetail(text string, limit int) string {
 	for i, r := range text {
@@ -216,7 +216,7 @@ func replaceIllegal(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
-// FieldError says that a field of a handshake datagram is out of its range. It wraps ErrMalformed.
+// FieldError means that a field of a handshake datagram is out of its range. It wraps ErrMalformed.
 type FieldError struct {
 	Field    string // Its name, for people.
 	Value    uint64 // The value in the datagram.

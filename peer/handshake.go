@@ -68,7 +68,7 @@ func (d Digest) Len() int { return len(d.hashes) / 4 }
 func (d Digest) At(i int) uint32 { return binary.LittleEndian.Uint32(d.hashes[4*i:]) }
 
 // FirstDifference returns the first place where the two differ, and whether
-// there is one among the hashes that travel.
+// there is one among the hashes that are sent.
 func (d Digest) FirstDifference(other Digest) (index int, found bool) {
 	n := min(d.Len(), other.Len())
 	for i := range n {

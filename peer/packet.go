@@ -87,7 +87,7 @@ func (b *Builder) Grow(n int) int {
 	return n
 }
 
-// Sequence returns the number that the packet will carry.
+// Sequence returns the number that the packet will have.
 func (b *Builder) Sequence() uint64 { return b.sequence }
 
 // Switch makes ch the channel of the messages that are added from now on; a
@@ -226,7 +226,7 @@ const Version uint16 = 1
 //
 // All numbers in the bodies are little-endian.
 
-// Kind says what a datagram is, by its first byte.
+// Kind tells what a datagram is, by its first byte.
 type Kind uint8
 
 // The kinds. Those of the handshake have their number on the wire.

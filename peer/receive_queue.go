@@ -229,13 +229,13 @@ func (a *Arrivals) Waiting() int { return int(a.credit.received - a.credit.freed
 // CreditDue returns what a credit message would say now, and whether one is to be sent in the next packet.
 func (a *Arrivals) CreditDue() (low uint32, due bool) { return a.credit.offer() }
 
-// CreditSent says that the packet seq carries a credit message with what CreditDue returned last.
+// CreditSent notes that the packet seq has a credit message with what CreditDue returned last.
 func (a *Arrivals) CreditSent(seq uint64) { a.credit.sent(seq) }
 
-// Acked says that a packet arrived.
+// Acked notes that a packet arrived.
 func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 
-// Lost says that a packet is presumed lost: a credit message in it is due again.
+// Lost notes that a packet is presumed lost: a credit message in it is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
 // Unsent takes back CreditSent for a packet that will not be finished: the next one takes its number.
@@ -343,7 +343,7 @@ func (s *reorderBuffer) fit(size int) {
 //
 // Index is below count, which is 2 to MaxFragments. All pieces but the last are of the same length, the last is at most as
 // long; none is empty. Numbers of the pieces follow each other. Joined they are what follows the number in a message that
-// travels whole.
+// is sent whole.
 type fragments struct {
 	channel wire.Channel
 	header  wire.MessageHeader // of the whole, without size

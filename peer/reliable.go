@@ -160,7 +160,7 @@ func (r *reliable) grow(size int) {
 	r.arena.buf, r.arena.tail, r.arena.head = buf, 0, at
 }
 
-// framed returns a message as it travels.
+// framed returns a message as it is sent.
 func (r *reliable) framed(it *reliableMessage) []byte {
 	return r.arena.buf[it.start : it.start+it.size]
 }
@@ -234,7 +234,7 @@ func (r *reliable) push(place uint8, it reliableMessage) {
 	l.tail = id
 }
 
-// acked confirms what a packet carried.
+// acked confirms the messages of a packet.
 func (r *reliable) acked(seq uint64, stats *OutgoingStats) {
 	p := r.carried.packet(seq)
 	if p == nil || p.acked {
@@ -305,7 +305,7 @@ func (r *reliable) confirmPiece(id uint64) {
 	}
 }
 
-// lost puts what a packet carried among the lost, unless a later packet carries it or it arrived.
+// lost puts the messages of a packet among the lost, unless a later packet has it or it arrived.
 func (r *reliable) lost(seq uint64) {
 	p := r.carried.packet(seq)
 	if p == nil || p.acked || p.lost {

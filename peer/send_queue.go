@@ -21,7 +21,7 @@ type OutgoingConfig struct {
 	// ReliableBytes bounds the memory of reliable messages that wait or are not yet acknowledged; each takes 64 bytes beside
 	// its own. Default 256 KiB.
 	ReliableBytes int
-	// SentPackets is that of the connection: for how many packets back it is remembered what they carried. Default 1024.
+	// SentPackets is that of the connection: for how many packets back it is remembered what they had. Default 1024.
 	SentPackets int
 }
 
@@ -43,7 +43,7 @@ func (c OutgoingConfig) withDefaults() OutgoingConfig {
 	return c
 }
 
-// opened says where the message that Reserve opened will go.
+// opened tells where the message that Reserve opened will go.
 type opened uint8
 
 const (
@@ -231,13 +231,13 @@ func (o *Outgoing) SetPacketSize(n int) bool {
 	return true
 }
 
-// Acked says that a packet arrived, also one that was presumed lost: its messages are confirmed.
+// Acked notes that a packet arrived, also one that was presumed lost: its messages are confirmed.
 func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
 
-// Lost says that a packet is presumed lost: its messages wait to be sent again, unless a later packet has them.
+// Lost notes that a packet is presumed lost: its messages wait to be sent again, unless a later packet has them.
 func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
 
-// Unsent says that a packet that was filled will not be finished: the next one takes its number. Its messages wait
+// Unsent notes that a packet that was filled will not be finished: the next one takes its number. Its messages wait
 // again.
 func (o *Outgoing) Unsent(seq uint64) {
 	o.reliable.lost(seq)
@@ -305,7 +305,7 @@ func (o *Outgoing) Stats() OutgoingStats {
 
 // Fill moves what may be sent into the packet that b builds: first what was lost, oldest first, then what waits, in the
 // order of the calls; at most limit bytes, with the headers of messages and batches. Reliable messages that wait for window
-// or credit let others pass. It stops at the first message that does not fit, and more says that something is left that
+// or credit let others pass. It stops at the first message that does not fit, and more tells that something is left that
 // could be sent now. The builder is at channel 0 of Unreliable afterwards.
 //
 // The packet must be finished. One that is not after all must be told to Unsent.
@@ -373,7 +373,7 @@ func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 	return true
 }
 
-// carry notes that a packet carries a message.
+// carry notes that a packet has a message.
 func (r *reliable) carry(seq, id uint64, it *reliableMessage) {
 	for r.carried.crowded(seq) {
 		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // what it carried is sent again, rather than forgotten
@@ -408,7 +408,7 @@ func (r *reliable) sendHead(l *line, b *Builder) bool {
 	return true
 }
 
-// hold says why the first message that waits in a line cannot be sent.
+// hold tells why the first message that waits in a line cannot be sent.
 type hold uint8
 
 const (
@@ -483,24 +483,24 @@ func (r *reliable) blocked() hold {
 }
 
 var (
-	// ErrQueueFull says that no more unreliable messages can wait for this peer; the message was dropped and counted.
+	// ErrQueueFull means that no more unreliable messages can wait for this peer; the message was dropped and counted.
 	ErrQueueFull = errors.New("peer: send queue full")
-	// ErrBackPressure says that no more reliable messages can wait for this peer; nothing was sent. The caller may try
+	// ErrBackPressure means that no more reliable messages can wait for this peer; nothing was sent. The caller may try
 	// again later.
 	ErrBackPressure = errors.New("peer: too many reliable messages wait")
-	// ErrTooLarge says that a message is, or may become, larger than what one message can be; nothing was sent.
+	// ErrTooLarge means that a message is, or may become, larger than what one message can be; nothing was sent.
 	ErrTooLarge = errors.New("peer: message too large")
-	// ErrEntity says that a message speaks of an entity whose id cannot travel: its index is MaxEntityIndex or more, or its
+	// ErrEntity means that a message speaks of an entity whose id cannot be sent: its index is MaxEntityIndex or more, or its
 	// generation 0; or that it waits for the state of no entity. Nothing was sent.
 	ErrEntity = errors.New("peer: no such entity id")
-	// ErrDelivery says that one of netcode's own types was sent on a channel that it does not travel on; nothing was sent.
+	// ErrDelivery means that one of netcode's own types was sent on a channel that it is not sent on; nothing was sent.
 	ErrDelivery = errors.New("peer: the type does not travel on this channel")
 )
 
 // MaxEntityIndex bounds the index of an entity in a message: it is below.
 const MaxEntityIndex = 1 << 20
 
-// Post says of a message what travels beside its body.
+// Post tells of a message what is sent beside its body.
 type Post struct {
 	Channel wire.Channel      // which also says how it is delivered
 	Type    wire.MessageType  // 1..254
@@ -512,7 +512,7 @@ type Post struct {
 	State   tick.Tick         // with FlagState, its 16 low bits
 }
 
-// legal returns why p cannot be sent: its type does not travel on its channel, or its entity not at all.
+// legal returns why p cannot be sent: its type is not sent on its channel, or its entity not at all.
 func (p *Post) legal() error {
 	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
 		return ErrEntity
@@ -637,7 +637,7 @@ const (
 type reliableMessage struct {
 	number uint64 // in its channel
 	next   uint64 // id of the channel's next one that waits, 0 for none
-	packet uint64 // that carried it last
+	packet uint64 // that had it last
 	start  int    // in the arena
 	size   int    // header and payload; 0 when confirmed
 	// setCost is the cost of the whole message, in the first of its pieces, and pieces their number; 0 elsewhere.

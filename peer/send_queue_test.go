@@ -120,7 +120,7 @@ func TestReserveRefuses(t *testing.T) {
 	require.False(t, o.Pending())
 }
 
-// TestCase06ExactFit: what exactly fits travels, in a packet of exactly the limit.
+// TestCase06ExactFit: what exactly fits is sent, in a packet of exactly the limit.
 func TestCase06ExactFit(t *testing.T) {
 	for _, p := range []Post{onChannel(wire.Unreliable, 0), onChannel(wire.Unreliable, 9), onChannel(wire.Reliable, 0)} {
 		for over := range 2 {
@@ -470,108 +470,4 @@ func TestLargeMessagesDoNotAllocate(t *testing.T) {
 	alloctest.Zero(t, 500, turn)
 	require.NotZero(t, f.in.Stats().Joined)
 	require.NotZero(t, f.in.Stats().Early)
-}
-
-// benchmarkMessages tells the cost of one message, with its share of everything.
-func benchmarkMessages(b *testing.B, p Post, lose tick.Tick) {
-	f := newFlow(lose)
-	b.ReportAllocs()
-	const each = 470
-	b.N = (b.N + each - 1) / each * each
-	for range b.N / each {
-		f.turn(&p, each)
-	}
-}
-
-func BenchmarkUnreliableThrough(b *testing.B) { benchmarkMessages(b, Post{Type: 16}, 0) }
-func BenchmarkReliableThrough(b *testing.B) {
-	benchmarkMessages(b, Post{Type: 16, Channel: wire.NewChannel(wire.Reliable, 0)}, 0)
-}
-func BenchmarkOrderedThroughLossy(b *testing.B) {
-	benchmarkMessages(b, Post{Type: 16, Channel: wire.NewChannel(wire.ReliableOrdered, 0)}, 10)
-}
-
-// BenchmarkReserveCommit hands over unreliable messages of 16 bytes and drops them when the queue is half full.
-func BenchmarkReserveCommit(b *testing.B) {
-	o, p, n := NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize)), Post{Type: 16, Stage: tick.Update}, 0
-	b.ReportAllocs()
-	for b.Loop() {
-		room, err := o.Reserve(&p, 16)
-		if err != nil {
-			b.Fatal(err)
-		}
-		room[0] = byte(n)
-		o.Commit(16)
-		if n++; n == 1500 {
-			n = 0
-			o.Clear()
-		}
-	}
-}
-
-// BenchmarkByteQueue is the measure for BenchmarkReserveCommit: messages of 16 bytes behind a header of 4 in a
-// plain slice.
-func BenchmarkByteQueue(b *testing.B) {
-	queue, n, body := make([]byte, 0, 1<<16), 0, [16]byte{}
-	b.ReportAllocs()
-	for b.Loop() {
-		queue = append(queue, 16, 4, 16, 0)
-		queue = append(queue, body[:]...)
-		if n++; n == 1500 {
-			n, queue = 0, queue[:0]
-		}
-	}
-}
-
-// BenchmarkFill moves 470 messages of 16 bytes into packets: 9400 bytes; beside it the same bytes by copy alone.
-func BenchmarkFill(b *testing.B) {
-	o, p := NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize)), Post{Type: 16, Stage: tick.Update}
-	c, buf := newTestConn(1, 64), make([]byte, DefaultPacketSize)
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		for range 470 {
-			_ = o.Push(&p, buf[:16])
-		}
-		b.StartTimer()
-		for more := true; more; {
-			packet := c.Begin(buf)
-			more = o.Fill(&packet, DefaultPacketSize)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/470, "ns/message")
-}
-
-func BenchmarkReader(b *testing.B) {
-	batches := []byte{0, 0}
-	for range 55 {
-		framed := make([]byte, 20)
-		wire.MessageHeader{Type: 16, Stage: tick.Update, Size: 16}.Put(framed)
-		batches = append(batches, framed...)
-	}
-	wire.BatchHeader{Size: uint16(len(batches))}.Put(batches)
-	sum := 0
-	for b.Loop() {
-		r := readBatches(batches)
-		for r.Next() {
-			sum += int(r.Payload[0]) + int(r.Header.Type)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/55, "ns/message")
-	require.NotZero(b, sum)
-}
-
-// BenchmarkAckLayer is one packet of a busy link: built, read, and acknowledged.
-func BenchmarkAckLayer(b *testing.B) {
-	x := newExchange(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		x.at++
-		x.now += 16 * ms
-		x.a.DetectLost(x.now, &x.out)
-		builder := x.a.Begin(x.buf)
-		builder.Add(16, tick.Update, 0)
-		x.take(x.b, x.a.Finish(&builder, x.at, x.now))
-		x.a, x.b = x.b, x.a // the answer acknowledges
-	}
 }

@@ -15,7 +15,7 @@ const (
 	sentPending                  // eliciting, neither acknowledged nor lost yet
 	sentAcked
 	sentLost
-	sentSkipped // a number that no packet carried
+	sentSkipped // a number that no packet had
 )
 
 // record is one packet that went out.
@@ -175,7 +175,7 @@ func (s *sent) noteStep(step uint64) {
 	}
 }
 
-// cause says why a packet counts as lost (docs/design.md, rule 8).
+// cause tells why a packet counts as lost (docs/design.md, rule 8).
 type cause uint8
 
 const (

@@ -21,14 +21,14 @@ type packetReliables struct {
 }
 
 // sentReliables remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
-// packets that carried some take room. Packets and spans are each a queue in a ring, numbered from 0.
+// packets that had some take room. Packets and spans are each a queue in a ring, numbered from 0.
 type sentReliables struct {
 	packets  ring[packetReliables]
 	spans    ring[idRange]
 	remember uint64 // how many packet numbers back the connection remembers
 }
 
-// maxSpans bounds the memory of spans. It is more than what one packet can carry.
+// maxSpans bounds the memory of spans. It is more than what one packet can have.
 const maxSpans = 1 << 14
 
 // firstRing is the first size of a ring, in elements. A packet that is lost for good keeps all after it in the ring for a
@@ -57,7 +57,7 @@ func (r *ring[T]) push(v T) {
 	*r.at(r.next - 1) = v
 }
 
-// packet returns what a packet carried, nil if nothing is known of it.
+// packet returns the messages of a packet, nil if nothing is known of it.
 func (c *sentReliables) packet(seq uint64) *packetReliables {
 	n := c.packets.len()
 	i := uint64(sort.Search(int(n), func(i int) bool { return c.packets.at(c.packets.first+uint64(i)).packet >= seq }))
@@ -89,7 +89,7 @@ func (c *sentReliables) takeBack(seq uint64) {
 	}
 }
 
-// note adds an item to what the packet seq carries, which is open already.
+// note adds an item to what the packet seq has, which is open already.
 func (c *sentReliables) note(p *packetReliables, id uint64) {
 	if p.count > 0 {
 		if s := c.spans.at(c.spans.next - 1); s.first+s.count == id {

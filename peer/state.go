@@ -107,7 +107,7 @@ func kindOf(t wire.MessageType) messageKind {
 
 // verdictTable has a row for each type and a cell for each state, of which the first letter is the server's and the second
 // the client's: + accept, - drop, x close. While connecting nothing passes the checksum, for there is no epoch; when closing
-// nothing that comes is handled any more, but credit lets what is owed leave.
+// nothing that comes is handled any more, but credit lets the last messages leave.
 //
 //	connecting connected closing closed
 const verdictTable = "" +

@@ -14,7 +14,7 @@ type run struct {
 	channel    wire.Channel
 }
 
-// batches is the queue of unreliable messages: framed as they will travel, in a fixed number of buffers that each hold what
+// batches is the queue of unreliable messages: framed as they will be sent, in a fixed number of buffers that each hold what
 // fits a packet. Messages are appended to the newest buffer, runs leave from the oldest.
 type batches struct {
 	buf     []byte       // the newest buffer, up to where it is filled

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// BlendMode says how a component goes from one version to the next.
+// BlendMode tells how a component goes from one version to the next.
 type BlendMode uint8
 
 // The modes of a Blend.
 const (
 	BlendByKind BlendMode = iota // floats in a straight line, angles and quaternions by the shortest turn, all else in a step
 	BlendStep                    // each version holds until the next
-	BlendAngles                  // every float is an angle in radians, whatever its tag says
+	BlendAngles                  // every float is an angle in radians, whatever its tag tells
 	BlendQuats                   // every four float32 that follow each other are a quaternion
 )
 
@@ -51,7 +51,7 @@ const (
 	blendQuat
 )
 
-// NewBlend returns the blend of a plan. The error says why the plan has none: it holds entities of a world, or for
+// NewBlend returns the blend of a plan. The error tells why the plan has none: it holds entities of a world, or for
 // BlendQuats numbers that are no quaternions.
 func NewBlend(p *Plan, mode BlendMode) (*Blend, error) {
 	if len(p.holds) > 0 || p.aimed {
@@ -91,7 +91,7 @@ func NewBlend(p *Plan, mode BlendMode) (*Blend, error) {
 	return b, nil
 }
 
-// quatAt says whether four exact float32 lie in a row from field i on.
+// quatAt reports whether four exact float32 lie in a row from field i on.
 func (p *Plan) quatAt(i int) bool {
 	if i+3 >= len(p.ops) {
 		return false
@@ -106,7 +106,7 @@ func (p *Plan) quatAt(i int) bool {
 
 // NewBlendWithSpeed returns the blend by kind of a plan whose numbers have velocities, in units a second: the k-th number
 // of the plan moves at what the k-th number of the other says. The way between is a cubic Hermite curve, beyond To it is
-// straight. The error says what does not fit.
+// straight. The error tells what does not fit.
 func NewBlendWithSpeed(p, speed *Plan) (*Blend, error) {
 	b, err := NewBlend(p, BlendByKind)
 	if err != nil {

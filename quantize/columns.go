@@ -357,7 +357,7 @@ func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	return rows
 }
 
-// CopyFloats reads the lanes of float32 fields that travel exactly, of rows that were written one behind the other from a byte
+// CopyFloats reads the lanes of float32 fields that are sent exactly, of rows that were written one behind the other from a byte
 // of their own on. It is false when one is not finite, and when the bytes are fewer than the lanes are.
 func CopyFloats(lanes []uint32, buf []byte) bool {
 	if len(buf) < 4*len(lanes) {
@@ -375,7 +375,7 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	return carries>>31 == 0
 }
 
-// FloatRows reads rows of float32 fields that travel exactly, as CopyFloats does. It knows whether the processor takes 32 bytes at
+// FloatRows reads rows of float32 fields that are sent exactly, as CopyFloats does. It knows whether the processor takes 32 bytes at
 // a time: make one with NewFloatRows, once. The zero value comes to the same, some bytes at a time.
 type FloatRows struct{ wide bool }
 
@@ -393,7 +393,7 @@ func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
 	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
-// QuickWords says that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind
+// QuickWords tells that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind
 // where they begin: then lanes may be moved two at a time. Package netecs asks the same.
 const QuickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "wasm"
 

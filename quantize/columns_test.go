@@ -195,7 +195,7 @@ type dequantised struct {
 	Exact float32
 }
 
-// Rows that are dequantised together are what each is alone, and what does not travel stays.
+// Rows that are dequantised together are what each is alone, and what is not sent stays.
 func TestDequantiseRowsIsDequantise(t *testing.T) {
 	p := deltaPlan[dequantised](t)
 	random := rand.New(rand.NewPCG(3, 14))

@@ -23,7 +23,7 @@ const maxName = 255
 // Compile turns a component type into a plan, under the name that it has on the wire. Booleans, sized
 // integers, floats, arrays, structs and named types of these travel, also in unexported fields; blank
 // fields and those tagged `net:"-"` do not. The errors name the type and the field, and say why it
-// cannot travel or what is wrong with its tag. Tags:
+// cannot be sent or what is wrong with its tag. Tags:
 //
 //	net:"min=-512,max=512,step=0.002"   float within bounds, in steps of at most this size
 //	net:"min=0,max=100"                 integer within bounds
@@ -33,11 +33,11 @@ const maxName = 255
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
 //	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
 //	net:"...,extrapolate=previous"      how both ends extrapolate the field from the versions they hold: none (it then
-//	                                    travels whole), previous (as it was) or linear; left out, as suits its kind
+//	                                    is sent whole), previous (as it was) or linear; left out, as suits its kind
 //	net:"event", net:"event=count"      in inputs only: a press, which is in the input of exactly one tick. Of the frames
 //	                                    since the last tick, event joins the bits of a bool or of an unsigned integer
 //	                                    without bounds, event=count adds an integer of at most 32 bits
-//	net:"-"                             does not travel and is never touched on the receiver
+//	net:"-"                             is not sent and is never touched on the receiver
 //
 // A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
 // target: see Plan.Target.
@@ -99,7 +99,7 @@ func (c *compiler) fail(path, format string, args ...any) error {
 	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
 }
 
-// NotFieldsError says that a type cannot travel field by field: it holds what is no plain data, or too much.
+// NotFieldsError means that a type cannot be sent field by field: it holds what is no plain data, or too much.
 type NotFieldsError struct{ text string }
 
 // Error implements error.
@@ -170,7 +170,7 @@ func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string
 			return err
 		}
 		if len(c.plan.ops) == before {
-			return nil // nothing of the element travels: nor of the others, however many
+			return nil // nothing of the element is sent: nor of the others, however many
 		}
 	}
 	return nil
@@ -268,7 +268,7 @@ func (c *compiler) scalar(t reflect.Type, path string, offset uintptr, tag tag, 
 	return c.fail(path, "%v", err)
 }
 
-// float compiles a float that travels exactly.
+// float compiles a float that is sent exactly.
 func (c *compiler) float(o op) error {
 	if o.size == 4 {
 		o.kind, o.text = opFloat32, "f32"
@@ -278,7 +278,7 @@ func (c *compiler) float(o op) error {
 	return c.add(o, lane{bits: 32, max: math.MaxUint32}, lane{bits: 32, max: math.MaxUint32, check: checkFloat64})
 }
 
-// integer compiles an integer that travels with its whole range.
+// integer compiles an integer that is sent with its whole range.
 func (c *compiler) integer(o op) error {
 	width := uint(o.size) * 8
 	o.text = integerText(&o)
@@ -373,7 +373,7 @@ type eventLane struct {
 	top   uint32 // The largest lane.
 }
 
-// event makes a field an event, as its tag says.
+// event makes a field an event, as its tag tells.
 func (c *compiler) event(o *op, lanes []lane) error {
 	k := c.tag.event
 	first, e := len(c.plan.lanes), eventLane{count: k == eventCount}
@@ -403,7 +403,7 @@ func (c *compiler) event(o *op, lanes []lane) error {
 	return nil
 }
 
-// ErrEvents says that a type that is no input has event fields.
+// ErrEvents means that a type that is no input has event fields.
 var ErrEvents = errors.New("the tag event is for inputs: register the type with input.Register")
 
 // Events reports whether the plan has event fields: those tagged `net:"event"` or `net:"event=count"`.

@@ -14,11 +14,11 @@ import (
 // word, the four float32 of a quaternion in both.
 type cell [2]uint64
 
-// Debug turns packing off: from now on a row travels in the debug encoding, which people can read in a dump of
+// Debug turns packing off: from now on a row is sent in the debug encoding, which people can read in a dump of
 // bytes. It begins at a byte, and each field has the size and the value that it has in memory, little-endian:
 // what AppendFields appends. Entity fields, and a relation's target behind all others, have their network id, index
 // and generation of 4 bytes each. It is as strict as the packed form: each value must be one that quantising
-// gives. Describe says that packing is off, so both ends must do it, or the protocol hash tells them apart.
+// gives. Describe tells that packing is off, so both ends must do it, or the protocol hash tells them apart.
 //
 // Call it before the plan is used; afterwards the plan does not change.
 func (p *Plan) Debug() {
@@ -248,7 +248,7 @@ func (o *op) appendValue(dst []byte, c cell) []byte {
 	return strconv.AppendFloat(dst, math.Float64frombits(c[0]), 'g', -1, 64)
 }
 
-// Outside says of a value of the plan's Type what the fault of its quantising does not: the number that is out of range, and the bounds of
+// Outside tells of a value of the plan's Type what the fault of its quantising does not: the number that is out of range, and the bounds of
 // its tag, as "300, and its tag allows -100 to 100". It is empty for other faults.
 func (p *Plan) Outside(v reflect.Value, fault Fault) string {
 	for i := range p.ops {
@@ -259,7 +259,7 @@ func (p *Plan) Outside(v reflect.Value, fault Fault) string {
 	return ""
 }
 
-// outsideOf says what number a field has and which its tag allows; empty for a field without bounds.
+// outsideOf tells what number a field has and which its tag allows; empty for a field without bounds.
 func (o *op) outsideOf(v reflect.Value) string {
 	low, high := "", ""
 	switch o.kind {

@@ -12,7 +12,7 @@ type extrapolateKind uint8
 
 const (
 	extrapolateUsual    extrapolateKind = iota
-	extrapolateNone                     // nothing is known: it travels whole
+	extrapolateNone                     // nothing is known: it is sent whole
 	extrapolatePrevious                 // what it was at T
 	extrapolateLinear                   // where it goes in a straight line
 )
@@ -39,7 +39,7 @@ func (o *op) usual() extrapolateKind {
 	return extrapolatePrevious
 }
 
-// expectBy makes a field be extrapolated as its tag says.
+// expectBy makes a field be extrapolated as its tag tells.
 func (o *op) expectBy(k extrapolateKind, lanes int) error {
 	switch {
 	case k == extrapolateUsual || k == o.usual():

@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// opKind says how a field's memory becomes lanes. Hot loops switch on it; there is no call through an
+// opKind tells how a field's memory becomes lanes. Hot loops switch on it; there is no call through an
 // interface or a function value anywhere on the way.
 type opKind uint8
 
@@ -81,7 +81,7 @@ func (o *op) outside(f float64, lanes []uint32) wire.FaultReason {
 	return wire.OutOfRange
 }
 
-// quantiseFloat64 quantises the bits of a float64 that travels exactly.
+// quantiseFloat64 quantises the bits of a float64 that is sent exactly.
 func (o *op) quantiseFloat64(v uint64, lanes []uint32) wire.FaultReason {
 	if !finite64(uint32(v >> 32)) {
 		return wire.NotFinite
@@ -217,7 +217,7 @@ func (o *op) compileAxis() {
 	}
 }
 
-// A quaternion of length 1 travels as its smallest three components (Hobson, "Quaternion compression"):
+// A quaternion of length 1 is sent as its smallest three components (Hobson, "Quaternion compression"):
 // lane 0 says which of x, y, z, w is left out, the largest, whose sign is made positive; lanes 1 to 3 are
 // the others, in order, from -1/sqrt2 to 1/sqrt2 in 2^bits-1 steps.
 //

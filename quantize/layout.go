@@ -10,19 +10,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Layout is a struct type compiled once to its byte form: the fields that travel, in the order of their
+// Layout is a struct type compiled once to its byte form: the fields that are sent, in the order of their
 // declaration, each whole and little-endian, nothing between them. It is what hand-written
 // encoding/binary code would give, and as fast: neighbours in memory are copied together, behind one
 // bounds check. Fields travel and not memory, so padding and fields tagged net:"-" are neither sent nor
 // touched. A Layout does not change and may be used by any number of goroutines.
 //
 // A Plan is for rows of bits that are quantised and compared; a Layout is for messages and bulk data
-// that travel exactly.
+// that are sent exactly.
 type Layout[T any] struct{ form layoutForm }
 
 // LayoutOptions are the choices of a Layout. Both ends must choose alike; Describe says what was chosen.
 type LayoutOptions struct {
-	// Finite refuses NaN and infinities, in both directions. Without it any float travels, and who
+	// Finite refuses NaN and infinities, in both directions. Without it any float is sent, and who
 	// applies it must judge it.
 	Finite bool
 }
@@ -53,7 +53,7 @@ type layoutCheck struct {
 	mask, step, top uint64
 }
 
-// CompileLayout compiles T, whose fields must travel exactly: booleans, sized integers, floats, arrays,
+// CompileLayout compiles T, whose fields must be sent exactly: booleans, sized integers, floats, arrays,
 // structs and named types of these. The errors name the type and the field that does not.
 func CompileLayout[T any](options LayoutOptions) (*Layout[T], error) {
 	form, err := compileLayout(reflect.TypeFor[T](), options, kernel.HostLittle)
@@ -208,7 +208,7 @@ func (l *Layout[T]) Read(r *wire.Reader, value *T) {
 	}
 }
 
-// Describe appends the canonical text, which says everything that the bytes depend on.
+// Describe appends the canonical text, which tells everything that the bytes depend on.
 func (l *Layout[T]) Describe(dst []byte) []byte { return append(dst, l.form.text...) }
 
 // put writes the value that begins at from.

@@ -222,7 +222,7 @@ func TestLayoutBytes(t *testing.T) {
 	require.Equal(t, append(want, 4, 3, 2, 1, 0xFF), dst)
 }
 
-// Padding and fields that do not travel stay on both sides what they are.
+// Padding and fields that are not sent stay on both sides what they are.
 func TestLayoutLeavesTheRestAlone(t *testing.T) {
 	l := mustLayout[layoutSmall](t, LayoutOptions{})
 	v := layoutSmall{Local: 5, V: [3]float64{1, 2, 3}}

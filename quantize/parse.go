@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// tagMode says which of the ways to travel a tag asks for.
+// tagMode tells which of the ways to travel a tag asks for.
 type tagMode uint8
 
 const (
@@ -67,7 +67,7 @@ func tagModeOf(word string) tagMode {
 	return tagNone
 }
 
-// splitTag sorts the words of a tag and refuses what is unknown or said twice.
+// splitTag sorts the words of a tag and refuses what is unknown or given twice.
 func splitTag(text string) (tagWords, error) {
 	var w tagWords
 	keys := [tagKeys]string{"min", "max", "step", "bits", "extrapolate"}
@@ -96,7 +96,7 @@ func splitTag(text string) (tagWords, error) {
 	return w, nil
 }
 
-// parseTag reads the words of a tag and refuses what is unknown, said twice or contradictory.
+// parseTag reads the words of a tag and refuses what is unknown, given twice or contradictory.
 func parseTag(text string) (tag, error) {
 	if text == "" {
 		return tag{}, nil
@@ -277,7 +277,7 @@ func formatFloat(v float64, size uint8) string {
 	return strconv.FormatFloat(v, 'g', -1, int(size)*8)
 }
 
-// ErrDescription says that a text is not one that Plan.Describe writes.
+// ErrDescription means that a text is not one that Plan.Describe writes.
 var ErrDescription = errors.New("wire: malformed description")
 
 // maxDescription bounds a component's description in bytes.

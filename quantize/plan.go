@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Plan is a component type compiled once: the flat list of fields that travel, and how. Everything that
+// Plan is a component type compiled once: the flat list of fields that are sent, and how. Everything that
 // runs per row goes by this list and never touches reflection. A Plan does not change after Compile (and
 // Debug, if called) and may be used by any number of goroutines.
 //
@@ -20,13 +20,13 @@ type Plan struct {
 	ops    []op    // fields in order of travel
 	lanes  []lane  // words of a row
 	widths []uint8 // their bits
-	spans  []span  // runs of bytes that travel
+	spans  []span  // runs of bytes that are sent
 	bits   int     // of an absolute row, at most
 	refs   []int   // first lanes of the entity fields
 	holds  []int   // those of them that hold a handle in memory
 	goal   int     // first lane of the target
 	aimed  bool    // there is a target
-	// floats says that all lanes are those of float32 fields that travel exactly.
+	// floats tells that all lanes are those of float32 fields that are sent exactly.
 	floats    bool
 	floatRows bool // see DequantiseRows
 	events    []eventLane
@@ -47,17 +47,17 @@ func (p *Plan) Type() reflect.Type { return p.typ }
 // Size returns the size of the Go type in memory, in bytes.
 func (p *Plan) Size() uintptr { return p.typ.Size() }
 
-// Lanes returns how many words a row has; 0 for a component without fields that travel.
+// Lanes returns how many words a row has; 0 for a component without fields that are sent.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
-// Packed reports whether rows travel in as few bits as they can, which is so unless Debug was called.
+// Packed reports whether rows are sent in as few bits as they can, which is so unless Debug was called.
 func (p *Plan) Packed() bool { return !p.debug }
 
 // Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
 // fields. With packing off, zeros up to the next byte go before them.
 func (p *Plan) Bits() int { return p.bits }
 
-// Fault is the first thing that Quantise found wrong with a row. The zero value says that nothing was.
+// Fault is the first thing that Quantise found wrong with a row. The zero value means that nothing was.
 type Fault struct {
 	Reason wire.FaultReason // what is wrong; NoFault where nothing is
 	field  string
@@ -67,7 +67,7 @@ type Fault struct {
 func (f Fault) Field() string { return f.field }
 
 // Plain reports whether a row's lanes are the component's memory, word by word and in the machine's own order: fields
-// of float32 and uint32 that travel exactly, next to each other, and nothing else. Code that writes many rows may then copy
+// of float32 and uint32 that are sent exactly, next to each other, and nothing else. Code that writes many rows may then copy
 // the lanes instead of calling Dequantise.
 func (p *Plan) Plain() bool {
 	for i := range p.ops {
@@ -80,7 +80,7 @@ func (p *Plan) Plain() bool {
 	return len(p.ops) > 0 && p.Size() == 4*uintptr(len(p.ops))
 }
 
-// Fields returns the fields that travel, in order, by their paths within the component, such as "Vel.X".
+// Fields returns the fields that are sent, in order, by their paths within the component, such as "Vel.X".
 func (p *Plan) Fields() []string {
 	names := make([]string, len(p.ops))
 	for i := range p.ops {
@@ -89,7 +89,7 @@ func (p *Plan) Fields() []string {
 	return names
 }
 
-// EachField says how many bits each field of a row takes that travels whole. With packing off what fills up to the next
+// EachField tells how many bits each field of a row takes that is sent whole. With packing off what fills up to the next
 // byte is no field's.
 func (p *Plan) EachField(lanes []uint32, each func(field, bits int)) {
 	var buf [16]byte

@@ -22,7 +22,7 @@ type body struct {
 	Rot [4]float32 `net:"quat,bits=9"`
 }
 
-// exact travels bit by bit.
+// exact is sent bit by bit.
 type exact struct {
 	A, B, C float32
 	D       uint32

@@ -2,7 +2,7 @@ package quantize
 
 import "github.com/arche-netcode/netcode/wire"
 
-// laneCheck says what ReadRow has to ask about a lane beyond its number of bits.
+// laneCheck tells what ReadRow has to ask about a lane beyond its number of bits.
 type laneCheck uint8
 
 const (
@@ -23,7 +23,7 @@ type lane struct {
 	max   uint64 // largest number; of both lanes for checkMax64
 }
 
-// span is a run of bytes in memory that travel.
+// span is a run of bytes in memory that are sent.
 type span struct{ offset, size uintptr }
 
 // bytes returns how many bytes of memory the field takes.
@@ -75,7 +75,7 @@ func (p *Plan) ReadRow(r *wire.BitReader, lanes []uint32) bool {
 	return true
 }
 
-// Floats reports whether all lanes are those of float32 fields that travel exactly.
+// Floats reports whether all lanes are those of float32 fields that are sent exactly.
 func (p *Plan) Floats() bool { return p.floats && !p.debug }
 
 // legal reports whether lanes[last], which is l, may hold what it does.
@@ -151,7 +151,7 @@ func (p *Plan) WritePacked(w *wire.BitWriter, packed []uint64) {
 	}
 }
 
-// Describe appends the plan's canonical text, which says everything that the bytes of a row depend on:
+// Describe appends the plan's canonical text, which tells everything that the bytes of a row depend on:
 //
 //	Position{X:f32[-512,512,0.002];Y:f32[-512,512,0.002];Rot:quat9;Team:u8}
 //

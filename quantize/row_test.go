@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// randomise fills every field that travels with random bytes: any number, also NaN and infinities, but
+// randomise fills every field that is sent with random bytes: any number, also NaN and infinities, but
 // booleans of 0 and 1.
 func randomise(t *rapid.T, p *Plan, v unsafe.Pointer) {
 	for i := range p.ops {

@@ -3,6 +3,7 @@ package quantize
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
@@ -104,7 +105,7 @@ func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(base), offset)
 }
 
-// Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
+// Dequantise writes the value of a row into the component at dst: the fields that are sent and nothing
 // else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	ops := p.fields()
@@ -156,7 +157,7 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 // blendTarget is a component of the plan's type that a blend writes.
 type blendTarget = unsafe.Pointer
 
-// Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
+// Mix writes what lies at way.Part into the component at dst: the fields that are sent and nothing else, as Dequantise does.
 // It allocates nothing, unless a function of the user's does.
 func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	if b.custom != nil {
@@ -194,6 +195,34 @@ func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 			*(*float32)(at) = float32(v)
 		} else {
 			*(*float64)(at) = v
+		}
+	}
+}
+
+// Shift moves the component at dst by a part of the way from one row back to another: its numbers by the difference, angles by
+// the shorter way round, rotations by the turn between the two. Part 1 moves it by as much as from differs from to, 0 not at
+// all. Other fields stay. It shows a value that was corrected as if the correction came bit by bit.
+func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
+	for i := range b.fields {
+		f := &b.fields[i]
+		// SAFETY: dst points to a value of the plan's type, and the field's offset is that of a float32, a float64 or four
+		// float32 in it, as its kind and size say.
+		at := unsafe.Add(dst, f.op.offset)
+		if f.kind == blendQuat {
+			*(*[4]float32)(at) = f.turned(*(*[4]float32)(at), from, to, part)
+			continue
+		}
+		by := f.op.float(from) - f.op.float(to)
+		if f.kind == blendAngle {
+			by = angleNear(by)
+		}
+		if by *= part; by != by || math.IsInf(by, 0) {
+			continue
+		}
+		if f.op.size == 4 {
+			*(*float32)(at) += float32(by)
+		} else {
+			*(*float64)(at) += by
 		}
 	}
 }
@@ -268,7 +297,7 @@ func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire
 	}
 }
 
-// Compare compares the fields that travel of two components, bit by bit, and names the first that
+// Compare compares the fields that are sent of two components, bit by bit, and names the first that
 // differs.
 func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
 	// SAFETY: a and b point to values of p.typ, whose travelling fields the spans cover.
@@ -298,7 +327,7 @@ func memory(base unsafe.Pointer, offset, size uintptr) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(base, offset)), int(size))
 }
 
-// AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
+// AppendFields appends the bytes of the fields that are sent, in order and little-endian on every machine:
 // what hashes of a world are made of.
 func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 	if !kernel.HostLittle {

@@ -1,5 +1,5 @@
 // Package record learns from games that were played: it makes the tables of prefix codes by which a game's own state
-// travels in the fewest bits.
+// is sent in the fewest bits.
 //
 // # Files
 //

@@ -26,15 +26,15 @@ const (
 
 // Errors of reading.
 var (
-	// ErrFormat says that a file is no recording, or one of another version.
+	// ErrFormat means that a file is no recording, or one of another version.
 	ErrFormat = errors.New("record: not a recording of this version")
-	// ErrDamaged says that a chunk is not what was written, a *DamageError which one.
+	// ErrDamaged means that a chunk is not what was written, a *DamageError which one.
 	ErrDamaged = errors.New("record: damaged recording")
-	// ErrBackwards says that Seek was asked for a tick that lies before where the reader is.
+	// ErrBackwards means that Seek was asked for a tick that lies before where the reader is.
 	ErrBackwards = errors.New("record: a reader goes forward only")
-	// ErrProtocol says that a recording has other components than it is played for.
+	// ErrProtocol means that a recording has other components than it is played for.
 	ErrProtocol = errors.New("record: a recording of another protocol")
-	// ErrCut says that a file ends within a chunk, as after a crash. All before it was read.
+	// ErrCut means that a file ends within a chunk, as after a crash. All before it was read.
 	ErrCut = errors.New("record: the recording was cut off")
 )
 
@@ -58,7 +58,7 @@ func (h *Header) appendText(dst []byte) []byte {
 	return dst
 }
 
-// check says what is wrong with a header.
+// check tells what is wrong with a header.
 func (h *Header) check() error {
 	if h.TickRate < 1 || h.TickRate > 1000 {
 		return fmt.Errorf("%w: %d ticks a second", ErrFormat, h.TickRate)

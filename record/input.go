@@ -104,7 +104,7 @@ func (r *Reader) look() (h chunkHead, packed []byte, err error) {
 	return h, packed, nil
 }
 
-// chunk looks at the next chunk. Where there is none the reader goes on to the next one that is whole, and says what lies
+// chunk looks at the next chunk. Where there is none the reader goes on to the next one that is whole, and tells what lies
 // before it: ErrDamaged, or ErrCut where that is the end.
 func (r *Reader) chunk() (h chunkHead, packed []byte, err error) {
 	if h, packed, err = r.look(); err == nil {

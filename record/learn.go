@@ -134,7 +134,7 @@ func (c Cost) PerRow() float64 {
 	return c.Bits / float64(c.Rows)
 }
 
-// Measure plays a recording as Learn does, and says what rows take with these tables, from one tick to before another. What was
+// Measure plays a recording as Learn does, and tells what rows take with these tables, from one tick to before another. What was
 // learned from the same ticks does better there than in play.
 func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost

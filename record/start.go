@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// ErrRecording says that a server is recorded already.
+// ErrRecording means that a server is recorded already.
 var ErrRecording = errors.New("netcode: the server is recorded already")
 
 // recording is the writer of a server's ticks; nil while it is not recorded.

@@ -184,7 +184,7 @@ func same(a, b []uint32) bool {
 	return true
 }
 
-// gap says how far it is to the next index; never 0, which ends a tick.
+// gap tells how far it is to the next index; never 0, which ends a tick.
 func (w *Writer) gap(index uint32) {
 	w.tick = wire.AppendVarint(w.tick, uint64(index+1-w.previous))
 	w.previous = index + 1

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// DefaultLimit bounds how far back a client is believed to have seen the world, unless Limit says otherwise.
+// DefaultLimit bounds how far back a client is believed to have seen the world, unless Limit decides otherwise.
 const DefaultLimit = 500 * time.Millisecond
 
 // Stats counts the views of one server.
@@ -72,7 +72,7 @@ type View struct {
 // At lets game code look at the world as a client's player saw it in the tick that is simulated: when it aimed. The client tells
 // with each input which moment it presented (package input). Where it sends no inputs, the moment is the newest tick that it has
 // acknowledged. A client is believed no farther back than Limit and never ahead of what was
-// captured. At says false, without a call, if there is no such client, or nothing was captured or is known of it yet. view is
+// captured. At returns false, without a call, if there is no such client, or nothing was captured or is known of it yet. view is
 // good during the call, and reads only. At allocates nothing but at the first call for a server.
 func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool {
 	c := s.Session(client)

@@ -15,6 +15,8 @@ import (
 type Apply struct {
 	Client *netcode.Client // Received it.
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
+	// Adopt, when not nil, names the entity of this world that one of the server becomes: see netecs.Apply.Adopt.
+	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
 
 	world   *ecs.World
 	apply   *netecs.Apply
@@ -22,6 +24,7 @@ type Apply struct {
 
 	applied    bool // The last Update found something to apply.
 	otherWorld bool // ErrOtherWorld was reported.
+	order      *order
 }
 
 // Initialize implements System.
@@ -29,7 +32,7 @@ func (a *Apply) Initialize(w *ecs.World) { a.world = w }
 
 // Update implements System.
 func (a *Apply) Update(w *ecs.World) {
-	a.Client.Enter(netcode.StepApply)
+	enter(a.Client, &a.order, StepApply)
 	if a.world == nil {
 		a.Initialize(w)
 	}
@@ -112,10 +115,14 @@ func (a *Apply) renew() {
 		return
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+	a.apply.Adopt(a.Adopt)
 	if authority.ClientsWrite(a.Client.Protocol()) {
 		a.apply.Own(func(id netcode.NetworkID) snapshot.Mask { return authority.Rights(a.Client, id) })
 	}
 }
+
+// Bridge returns what writes to the world, nil before the first connection.
+func (a *Apply) Bridge() *netecs.Apply { return a.apply }
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }
 

@@ -43,7 +43,7 @@ func (c *Capture) Initialize(w *ecs.World) {
 }
 
 // Update implements System: it runs if a network tick is due.
-func (c *Capture) Update(w *ecs.World) { (&Tick{c.Server, c}).Update(w) }
+func (c *Capture) Update(w *ecs.World) { (&Tick{Server: c.Server, Capture: c}).Update(w) }
 
 // Run captures the world as of tick t.
 func (c *Capture) Run(w *ecs.World, t netcode.Tick) {

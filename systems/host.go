@@ -15,7 +15,8 @@ type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
 
-	begun bool // The first frame was, and the player joined the game in it, or could not.
+	order *order // Of the player.
+	begun bool   // The first frame was, and the player joined the game in it, or could not.
 }
 
 // NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player
@@ -40,7 +41,7 @@ func (h *HostSystems) Systems() []System {
 	f := h.newFrame(h.Client, h.Server)
 	f.run(h.Receive, player(func() { h.begin(h.Receive.Now()) }))
 	f.stage(tick.Initialization)
-	f.run(player(func() { h.Client.Enter(netcode.StepApply) })) // there is nothing to apply: the player shares the world
+	f.run(player(func() { enter(h.Client, &h.order, StepApply) })) // there is nothing to apply: the player shares the world
 	h.update(f)
 	f.stage(tick.PostLateUpdate)
 	f.run(player(h.send), h.Send)
@@ -52,7 +53,7 @@ func player(step func()) System { return Func(func(*ecs.World) { step() }) }
 
 // begin begins the player's frame. In the first one the player joins.
 func (h *HostSystems) begin(now time.Duration) {
-	h.Client.Enter(netcode.StepReceive)
+	enter(h.Client, &h.order, StepReceive)
 	h.Client.BeginFrame(now)
 	if h.begun {
 		return
@@ -66,7 +67,7 @@ func (h *HostSystems) begin(now time.Duration) {
 
 // send ends the player's frame.
 func (h *HostSystems) send() {
-	h.Client.Enter(netcode.StepSend)
+	enter(h.Client, &h.order, StepSend)
 	h.Client.Send()
 }
 

@@ -31,7 +31,7 @@ type (
 	twinTag  struct{}
 )
 
-// twinGame is a game's system that writes all kinds of components, and says so where it is told to.
+// twinGame is a game's system that writes all kinds of components, and marks them where told to.
 type twinGame struct {
 	random  *rand.Rand
 	capture *systems.Capture

@@ -143,7 +143,7 @@ func TestMessageWaitsForStateOfItsFrame(t *testing.T) {
 	}
 }
 
-// Under a budget that does not suffice for what moves, the state of an entity travels many ticks after it changed, and messages
+// Under a budget that does not suffice for what moves, the state of an entity is sent many ticks after it changed, and messages
 // about it wait.
 func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
 	g := newHitGame(t, 30, 1500, 6000, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id)} })

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -29,6 +28,7 @@ type Receive struct {
 
 	buffer []byte
 	faults faults
+	order  *order
 }
 
 // Initialize implements System.
@@ -36,7 +36,7 @@ func (r *Receive) Initialize(*ecs.World) { r.buffer = make([]byte, maxDatagram) 
 
 // Update implements System.
 func (r *Receive) Update(*ecs.World) {
-	r.End.Enter(netcode.StepReceive)
+	enter(r.End, &r.order, StepReceive)
 	r.End.BeginFrame(r.Now())
 	if r.buffer == nil {
 		r.Initialize(nil)
@@ -62,9 +62,7 @@ func (r *Receive) Update(*ecs.World) {
 // Finalize implements System. It closes the socket, if that can be closed: its goroutine ends with it. Another group may then
 // drive the server or client.
 func (r *Receive) Finalize(*ecs.World) {
-	if end, ok := r.End.(attachable); ok {
-		end.Detach()
-	}
+	orderOf(r.End).attached = false
 	if socket, ok := r.Socket.(io.Closer); ok {
 		if err := socket.Close(); err != nil {
 			r.faults.report(r.End, "closing", err)
@@ -76,6 +74,8 @@ func (r *Receive) Finalize(*ecs.World) {
 type Dispatch struct {
 	End   End        // Its messages.
 	Stage tick.Stage // Dispatch runs at its start.
+
+	order *order
 }
 
 // Initialize implements System.
@@ -83,7 +83,7 @@ func (d *Dispatch) Initialize(*ecs.World) {}
 
 // Update implements System.
 func (d *Dispatch) Update(*ecs.World) {
-	d.End.Enter(netcode.StepDispatch(d.Stage))
+	enter(d.End, &d.order, StepDispatch(d.Stage))
 	d.End.Dispatch(d.Stage)
 }
 

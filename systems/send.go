@@ -5,8 +5,6 @@ import (
 	"net/netip"
 
 	"github.com/mlange-42/arche/ecs"
-
-	"github.com/arche-netcode/netcode"
 )
 
 // Send builds the packets of the frame and gives them to the socket. It runs last, after everything of stage
@@ -21,6 +19,7 @@ type Send struct {
 	socket  allSocket
 	fault   error // The first of the frame.
 	faults  faults
+	order   *order
 }
 
 // allSocket is a socket that takes packets to several addresses at once: transport.BatchSender.
@@ -44,7 +43,7 @@ func (s *Send) Initialize(*ecs.World) {
 
 // Update implements System.
 func (s *Send) Update(*ecs.World) {
-	s.End.Enter(netcode.StepSend)
+	enter(s.End, &s.order, StepSend)
 	s.End.Send()
 	if s.send == nil {
 		s.Initialize(nil)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -18,7 +17,6 @@ type fullEnd struct {
 	reported []error
 }
 
-func (*fullEnd) Enter(netcode.Step)      {}
 func (*fullEnd) Send()                   {}
 func (e *fullEnd) Report(err error)      { e.reported = append(e.reported, err) }
 func (*fullEnd) address() netip.AddrPort { return netip.MustParseAddrPort("1.2.3.4:5") }

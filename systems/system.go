@@ -56,8 +56,6 @@ type Socket interface {
 
 // End is a netcode.Server or a netcode.Client: what they have in common.
 type End interface {
-	// Enter notes that a system takes a step of the frame. A wrong order is reported.
-	Enter(step netcode.Step)
 	// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
 	BeginFrame(now time.Duration)
 	// Receive takes one datagram. It does not keep the slice.
@@ -133,15 +131,9 @@ func (f *frame) stage(list ...tick.Stage) {
 	}
 }
 
-// attachable is an end that one group drives at a time.
-type attachable interface {
-	Attach() bool
-	Detach()
-}
-
 // mustBeAlone panics if another group drives an end: each would begin frames, and receive and send for it.
-func mustBeAlone(end attachable, call, what string) {
-	if !end.Attach() {
+func mustBeAlone(end End, call, what string) {
+	if !orderOf(end).attach() {
 		panic("systems: " + call + ": " + what + " is in another group already: one group drives it, until Runner.Close or the systems' Finalize")
 	}
 }

@@ -11,6 +11,8 @@ import (
 type Tick struct {
 	Server  *netcode.Server // Its clock decides about ticks.
 	Capture *Capture        // Runs on each tick. Send then sends what it captured.
+
+	order *order
 }
 
 // Due reports whether a network tick falls into this frame. It is valid from Receive on.
@@ -21,7 +23,7 @@ func (t *Tick) Initialize(w *ecs.World) { t.Capture.Initialize(w) }
 
 // Update implements System.
 func (t *Tick) Update(w *ecs.World) {
-	t.Server.Enter(netcode.StepCapture)
+	enter(t.Server, &t.order, StepCapture)
 	if t.Due() {
 		t.Capture.Run(w, t.Server.Tick())
 	}

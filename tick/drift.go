@@ -118,7 +118,7 @@ func add(a, b Span) Span {
 	return sum
 }
 
-// point says that at a moment of local time it was a certain game time somewhere.
+// point tells that at a moment of local time it was a certain game time somewhere.
 type point struct {
 	at   time.Duration
 	time Time

@@ -20,7 +20,7 @@ type PresentationConfig struct {
 	Jump     time.Duration // When behind by more than this, At jumps ahead; default 500 ms, at least 4 ticks.
 }
 
-// Presentation says which moment of the server's past is shown. It is as far behind as keeps the two versions around it
+// Presentation tells which moment of the server's past is shown. It is as far behind as keeps the two versions around it
 // at hand: at each arrival of a newer tick it takes note of which was the newest tick when a frame was last shown before,
 // the worst moment of all, and follows the lowest of these but for the worst sixty-fourth. So the delay is the interval
 // between arrivals, plus what jitter adds at that percentile, plus the gaps that loss tears, and nothing else: the playout
@@ -73,7 +73,7 @@ func NewPresentation(config PresentationConfig) Presentation {
 	}
 }
 
-// Arrive says that the state of a tick of the server's arrived at now. Only one that is newer than all before matters.
+// Arrive notes that the state of a tick of the server's arrived at now. Only one that is newer than all before matters.
 func (p *Presentation) Arrive(server Tick, now time.Duration) {
 	p.touch(now)
 	if server <= p.newest.time.Tick {

@@ -155,15 +155,6 @@ func TestPresentationAllocatesNothing(t *testing.T) {
 	require.Positive(t, p.At(now).Tick)
 }
 
-func BenchmarkPresentation(b *testing.B) {
-	p, now := tick.NewPresentation(tick.PresentationConfig{}), time.Duration(0)
-	for n := tick.Tick(1); b.Loop(); n++ {
-		now += time.Second / 30
-		p.Arrive(n, now)
-		p.At(now)
-	}
-}
-
 // What is shown lies between two versions that have arrived, and moves on evenly.
 func ExamplePresentation() {
 	show := tick.NewPresentation(tick.PresentationConfig{Rate: 20})

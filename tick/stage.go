@@ -3,7 +3,7 @@ package tick
 import "strconv"
 
 // Stage is a point in the frame. Stages run in the order of their numbers; FixedUpdate may run any
-// number of times in a frame, also none. The number is also the byte that travels.
+// number of times in a frame, also none. The number is also the byte that is sent.
 type Stage uint8
 
 // The stages of a frame, in order.

@@ -47,9 +47,9 @@ type SyncConfig struct {
 // more than Jump. Both ends' clocks may drift apart by up to 6.25 % on top of that. After a suspension of either end, a
 // jump of the local clock or a silence of 3.5 s everything is measured anew, with the old lead to begin with.
 //
-// Advance says how many steps to run, so Sync works under any loop that can be stepped by hand: arche-model's, whose
+// Advance tells how many steps to run, so Sync works under any loop that can be stepped by hand: arche-model's, whose
 // speed cannot be nudged finely, calls it once a frame and runs that many steps, mostly 1 when both rates are alike, and
-// 0 or 2 now and then. A loop that can be nudged, such as systems.Runner's, sleeps until Wait says that the next step is
+// 0 or 2 now and then. A loop that can be nudged, such as systems.Runner's, sleeps until Wait tells that the next step is
 // due, or runs at Factor times its speed, and always gets 1.
 type Sync struct {
 	config SyncConfig
@@ -114,7 +114,7 @@ func NewSync(config SyncConfig) Sync {
 	}
 }
 
-// Sample says that a packet which arrived at now carried this tick of the server's. Packets may be lost, late and in any
+// Sample notes that a packet which arrived at now carried this tick of the server's. Packets may be lost, late and in any
 // order. A tick below 1 is no sample. Only the first packet of a tick is looked at: the others, and those of an earlier tick,
 // are delayed more. A tick that is further back than any network delays, by a second, tells that the server's time stepped.
 func (s *Sync) Sample(server Tick, now time.Duration) {
@@ -146,7 +146,7 @@ func (s *Sync) RTT(rtt, jitter time.Duration) {
 	s.measured = true
 }
 
-// Feedback says how early the input of a tick first arrived at the server: 0 when it was there just in time for its
+// Feedback tells how early the input of a tick first arrived at the server: 0 when it was there just in time for its
 // tick, above that when it had to wait, below 0 when its tick had begun without it, which then counts whole. A server
 // that sees packets only as a tick begins gives whole ticks: the input's tick minus the one that begins. Any choice of
 // inputs will do that leaves out neither the late ones nor those refused for coming too early. An answer about a tick that was not sent lately is ignored, and so

@@ -177,17 +177,6 @@ func TestSyncAllocatesNothing(t *testing.T) {
 	require.Positive(t, s.Tick())
 }
 
-func BenchmarkSync(b *testing.B) {
-	s, now := tick.NewSync(tick.SyncConfig{}), time.Duration(0)
-	for n := tick.Tick(1); b.Loop(); n++ {
-		now += time.Second / 30
-		s.Sample(n, now)
-		s.RTT(30*ms, 5*ms)
-		s.Advance(now)
-		s.Feedback(s.Tick(), tick.OneTick)
-	}
-}
-
 // The loop is not netcode's, and its speed is fixed: it calls Advance once a frame and steps by hand.
 func ExampleSync_Advance() {
 	sync := tick.NewSync(tick.SyncConfig{Rate: 20})

@@ -2,7 +2,7 @@ package tick
 
 import "strconv"
 
-// Verdict says what a Window decided about the input of a tick.
+// Verdict tells what a Window decided about the input of a tick.
 type Verdict uint8
 
 // Decisions of a Window about the input of a tick.

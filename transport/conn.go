@@ -13,11 +13,11 @@ var (
 	// ErrClosed is returned by Send and Receive after Close. It is the only error that ends a connection.
 	ErrClosed = errors.New("transport: connection closed")
 
-	// ErrTooLarge says that one datagram was dropped because it does not fit: on Send into what the connection or the
+	// ErrTooLarge means that one datagram was dropped because it does not fit: on Send into what the connection or the
 	// network takes, on Receive into the buffer of the caller.
 	ErrTooLarge = errors.New("transport: datagram too large")
 
-	// ErrAddress says that an address cannot be sent to from this connection: it is not valid, or of another family.
+	// ErrAddress means that an address cannot be sent to from this connection: it is not valid, or of another family.
 	ErrAddress = errors.New("transport: address cannot be reached from this connection")
 )
 
@@ -31,7 +31,7 @@ type Conn interface {
 	// An empty datagram is not sent.
 	Send(to netip.AddrPort, datagram []byte) error
 
-	// Receive copies the next datagram into buf and says how long it is and who sent it. With nothing waiting, n is zero
+	// Receive copies the next datagram into buf and tells how long it is and who sent it. With nothing waiting, n is zero
 	// and err is nil; empty datagrams are skipped inside. ErrClosed is final; after any other error the caller goes on.
 	// IPv4 senders have IPv4 addresses, never IPv6 addresses that stand for them.
 	Receive(buf []byte) (n int, from netip.AddrPort, err error)

@@ -188,7 +188,7 @@ func TestB11WorldClientRpcComplexArray(t *testing.T) {
 	travels(t, worldClientRPC{[]myComplexStruct{v, {}, v}}, le(3, b, make([]byte, 28), b))
 }
 
-// B8: conditional on the direction. The length travels first, and reading allocates by it.
+// B8: conditional on the direction. The length is sent first, and reading allocates by it.
 type myCustomStruct struct{ Array []int32 }
 
 func (c *myCustomStruct) Serialize(s *wire.Serializer) {

@@ -12,12 +12,12 @@ import (
 // follow each other without anything between; a slice is its count as a varint and then an array.
 
 // Integer is every integer type, with every type made from one, such as enumerations. An int or uint
-// travels as 8 bytes on every platform; one that the reader's platform cannot hold is malformed.
+// is sent as 8 bytes on every platform; one that the reader's platform cannot hold is malformed.
 type Integer interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint
 }
 
-// Fixed is every type that travels in a fixed number of bytes: booleans, integers, floats, and every type
+// Fixed is every type that is sent in a fixed number of bytes: booleans, integers, floats, and every type
 // made from one.
 type Fixed interface {
 	~bool | Integer | ~float32 | ~float64
@@ -192,7 +192,7 @@ func (w *Writer) Strings(v []string, limit, each int) {
 }
 
 // Strings reads what Writer.Strings wrote into dst, from its start, and returns it; nil is a good dst. It
-// grows dst with the strings that are really there, whatever the count says.
+// grows dst with the strings that are really there, whatever the count is.
 func (r *Reader) Strings(dst []string, limit, each int) []string {
 	dst = dst[:0]
 	for range r.Count(limit, 1) {
@@ -233,7 +233,7 @@ func (r *Reader) ByteSlices(dst [][]byte, limit, each int) [][]byte {
 // bits takes 65535 and calls 65536 malformed.
 
 // Packable is every integer type that has a packed form, with every type made from one. An int or uint
-// travels whatever its size here; where it is smaller, numbers that do not fit are malformed.
+// is sent whatever its size here; where it is smaller, numbers that do not fit are malformed.
 type Packable interface {
 	~int16 | ~int32 | ~int64 | ~int | ~uint16 | ~uint32 | ~uint64 | ~uint
 }
@@ -355,8 +355,8 @@ func ReadPackedSlice[T Packable](r *Reader, dst []T, limit int) []T {
 	return dst
 }
 
-// shape says how numbers lie in memory and on the wire. Only machines that keep the most significant byte
-// first, and those whose int has 4 bytes, need it: everywhere else memory is what travels.
+// shape tells how numbers lie in memory and on the wire. Only machines that keep the most significant byte
+// first, and those whose int has 4 bytes, need it: everywhere else memory is what is sent.
 type shape struct {
 	size   int  // bytes in memory: 1, 2, 4, 8
 	wire   int  // bytes on the wire, size or more

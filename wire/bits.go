@@ -372,7 +372,7 @@ func (r *BitReader) fill() {
 	}
 }
 
-// ReadFloats reads numbers of 32 bits that are the bits of finite floats: lanes of float32 fields that travel exactly. It returns false, with lanes worth
+// ReadFloats reads numbers of 32 bits that are the bits of finite floats: lanes of float32 fields that are sent exactly. It returns false, with lanes worth
 // nothing and the reader failed, if the bits end or a float is not finite.
 func ReadFloats(r *BitReader, lanes []uint32) bool {
 	i, finite := r.floats(lanes)

@@ -84,10 +84,10 @@ func (w *Writer) Int32(v int32) { w.Uint32(uint32(v)) }
 // Int64 appends 8 bytes, two's complement.
 func (w *Writer) Int64(v int64) { w.Uint64(uint64(v)) }
 
-// Float32 appends 4 bytes, IEEE 754. Any value travels, also NaN: who applies it must judge it.
+// Float32 appends 4 bytes, IEEE 754. Any value is sent, also NaN: who applies it must judge it.
 func (w *Writer) Float32(v float32) { w.Uint32(math.Float32bits(v)) }
 
-// Float64 appends 8 bytes, IEEE 754. Any value travels, also NaN: who applies it must judge it.
+// Float64 appends 8 bytes, IEEE 754. Any value is sent, also NaN: who applies it must judge it.
 func (w *Writer) Float64(v float64) { w.Uint64(math.Float64bits(v)) }
 
 // Bool appends one byte, 0 or 1.
@@ -265,7 +265,7 @@ func (r *Reader) Varint() uint64 {
 func (r *Reader) Zigzag() int64 { return Unzigzag64(r.Varint()) }
 
 // Bytes reads a length and that many bytes, which stay part of the reader's buffer: callers that keep
-// them copy them. A length above limit is ErrTooLong. It allocates nothing, whatever the length says.
+// them copy them. A length above limit is ErrTooLong. It allocates nothing, whatever the length tells.
 func (r *Reader) Bytes(limit int) []byte {
 	n := r.Varint()
 	if r.err == nil && n > uint64(max(limit, 0)) {

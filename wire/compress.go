@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ErrCompression says that compressed bytes are damaged, or not what was declared.
+// ErrCompression means that compressed bytes are damaged, or not what was declared.
 var ErrCompression = errors.New("wire: damaged compressed data")
 
 // Flags of a compressed payload: its first byte.

@@ -146,7 +146,7 @@ func TestDecompressRefuses(t *testing.T) {
 	require.Equal(t, bomb, got)
 }
 
-// broken is a compressor that says that it fits what it does not, or nothing at all.
+// broken is a compressor that tells that it fits what it does not, or nothing at all.
 type broken struct{ n int }
 
 func (b broken) Compress([]byte, []byte) (int, bool) { return b.n, true }

@@ -9,7 +9,7 @@ import (
 
 // Dump prints packets for people: headers, messages and, by name, fields and their values. The zero value knows
 // no names but those of the types that netcode itself uses. It reads the packed and the debug encoding alike,
-// and says of bytes from anywhere what is wrong with them; it never panics.
+// and tells of bytes from anywhere what is wrong with them; it never panics.
 type Dump struct {
 	// Name returns the name of a registered message type, "" for others.
 	Name func(t MessageType) string
@@ -20,7 +20,7 @@ type Dump struct {
 	Check *Checksum
 }
 
-// Append appends what a datagram says, in lines:
+// Append appends the contents of a datagram, in lines:
 //
 //	packet of 33 bytes, sequence 12, ack 7, before it 6 5 3
 //	 batch of 22 bytes

@@ -9,28 +9,28 @@ import (
 
 // Errors of readers and parsers. Callers that hold a checksummed packet treat each as malformed.
 var (
-	// ErrTruncated says that the bytes end before the value does.
+	// ErrTruncated means that the bytes end before the value does.
 	ErrTruncated = errors.New("wire: truncated")
-	// ErrMalformed says that the bytes are no legal encoding of anything.
+	// ErrMalformed means that the bytes are no legal encoding of anything.
 	ErrMalformed = errors.New("wire: malformed")
-	// ErrTooLong says that a length is above the limit that the caller gave.
+	// ErrTooLong means that a length is above the limit that the caller gave.
 	ErrTooLong = errors.New("wire: longer than allowed")
-	// ErrOverflow says that a value does not fit the writer's buffer.
+	// ErrOverflow means that a value does not fit the writer's buffer.
 	ErrOverflow = errors.New("wire: buffer full")
-	// ErrNotFinite says that a NaN or an infinity was to be written where none may travel.
+	// ErrNotFinite means that a NaN or an infinity was to be written where none may be sent.
 	ErrNotFinite = errors.New("wire: not finite")
-	// ErrTrailing says that bytes are left over after the value.
+	// ErrTrailing means that bytes are left over after the value.
 	ErrTrailing = errors.New("wire: bytes left over")
-	// ErrTooDeep says that a value has more values within values than MaxDepth.
+	// ErrTooDeep means that a value has more values within values than MaxDepth.
 	ErrTooDeep = errors.New("wire: nested too deep")
 )
 
-// LengthError says that a text, a slice or a count is longer than its limit, so that it is not written. It wraps ErrTooLong. Bytes from
+// LengthError means that a text, a slice or a count is longer than its limit, so that it is not written. It wraps ErrTooLong. Bytes from
 // outside that are too long give ErrTooLong itself, which costs no memory.
 type LengthError struct {
 	Field  string // Path of the field, such as "Lines[2]", once Find has found it; else empty.
 	Length int    // Bytes of a text or of bytes, elements of a slice; below 0 for a count that is.
-	Limit  int    // The most that may travel.
+	Limit  int    // The most that may be sent.
 
 	at uintptr // Address of the value, to be compared only.
 }

@@ -2,7 +2,7 @@ package wire
 
 import "math"
 
-// Float16 is a number of IEEE 754 binary16 as it travels: 1 sign bit, 5 bits of exponent, 10 of fraction.
+// Float16 is a number of IEEE 754 binary16 as it is sent: 1 sign bit, 5 bits of exponent, 10 of fraction.
 // It holds 0, steps of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
 type Float16 uint16
 
@@ -117,7 +117,7 @@ func (s *Serializer) measureNumber(size int, reason FaultReason) {
 	s.size += size
 }
 
-// Snorm8 is a position within [-1, 1] as it travels, such as that of a stick: -127 to 127, in steps of 1/127.
+// Snorm8 is a position within [-1, 1] as it is sent, such as that of a stick: -127 to 127, in steps of 1/127.
 // -128 is no axis.
 type Snorm8 int8
 
@@ -178,7 +178,7 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	return reason
 }
 
-// FaultReason says what was wrong with a field's value.
+// FaultReason tells what was wrong with a field's value.
 type FaultReason uint8
 
 // Faults of a value that game code wrote.

@@ -234,7 +234,7 @@ func TestAxisReports(t *testing.T) {
 	}
 }
 
-// stick is a type of a user's that travels by both.
+// stick is a type of a user's that is sent by both.
 type stick struct{ X, Reach float32 }
 
 func (s *stick) Serialize(w *Serializer) {

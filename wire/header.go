@@ -20,7 +20,7 @@ import (
 //	| H | 0 | 0 | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
 //	+---+---+---+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
 //
-// Ack is the newest sequence received; bit i of the ack bits says that sequence Ack-1-i arrived too.
+// Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too.
 // Where all arrives every ack-bits byte is 0xFF and none is sent.
 type PacketHeader struct {
 	Sequence Sequence // this packet's number
@@ -136,7 +136,7 @@ func ParseBatchHeader(b []byte) (BatchHeader, error) {
 	return BatchHeader{Size: size}, nil
 }
 
-// MessageFlags says what stands in front of a message's body. It travels in the high bits of the stage's byte.
+// MessageFlags tells what stands in front of a message's body. It is sent in the high bits of the stage's byte.
 type MessageFlags uint8
 
 // The flags, and what each puts into the payload, in this order, before the body. The other bits are never set.
@@ -233,7 +233,7 @@ func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
 		Size: uint16(v >> 16)}, legalHeader(v)
 }
 
-// Delivery says what is promised of a message.
+// Delivery tells what is promised of a message.
 type Delivery uint8
 
 // The modes of delivery.
@@ -287,7 +287,7 @@ func (c Channel) Number() int { return int(c & (MaxChannels - 1)) }
 // String returns mode and number, such as "Reliable 3".
 func (c Channel) String() string { return c.Delivery().String() + " " + strconv.Itoa(c.Number()) }
 
-// Sequence is a packet's number as it travels: the 16 low bits of a 64-bit number.
+// Sequence is a packet's number as it is sent: the 16 low bits of a 64-bit number.
 type Sequence uint16
 
 // Before reports whether s comes before other, taking the shorter way around. Two numbers exactly half

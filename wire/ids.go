@@ -29,7 +29,7 @@ func (id NetworkID) String() string {
 // session takes a fresh number and none is used twice.
 type ClientID uint32
 
-// MessageType says what a message's payload is. It is one byte on the wire.
+// MessageType tells what a message's payload is. It is one byte on the wire.
 type MessageType uint8
 
 // Message types. 0 is never sent and 255 is kept as an escape to wider numbers.

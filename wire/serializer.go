@@ -8,7 +8,7 @@ import (
 // MaxDepth is the deepest nesting of values. A deeper one is ErrTooDeep, on both ends.
 const MaxDepth = 64
 
-// Serializable is a type that travels: its one method reads, writes and measures it, by handing its fields
+// Serializable is a type that is sent: its one method reads, writes and measures it, by handing its fields
 // to the serializer in an order that is the same for all three:
 //
 //	func (m *Move) Serialize(s *wire.Serializer) {
@@ -22,7 +22,7 @@ const MaxDepth = 64
 // It has the receiver *T, and it must write at least one byte to be an element of SerializeEach. A struct
 // that embeds a Serializable type has that type's method and sends nothing else: name such a field instead.
 type Serializable interface {
-	// Serialize reads, writes or measures the value, as the serializer says.
+	// Serialize reads, writes or measures the value, as the serializer tells.
 	Serialize(s *Serializer)
 }
 
@@ -392,7 +392,7 @@ func (s *Serializer) Uint64(v *uint64) {
 	}
 }
 
-// Float32 serializes 4 bytes. Any value travels, also NaN: who applies it must judge it.
+// Float32 serializes 4 bytes. Any value is sent, also NaN: who applies it must judge it.
 func (s *Serializer) Float32(v *float32) {
 	switch s.direction {
 	case reading:
@@ -404,7 +404,7 @@ func (s *Serializer) Float32(v *float32) {
 	}
 }
 
-// Float64 serializes 8 bytes. Any value travels, also NaN: who applies it must judge it.
+// Float64 serializes 8 bytes. Any value is sent, also NaN: who applies it must judge it.
 func (s *Serializer) Float64(v *float64) {
 	switch s.direction {
 	case reading:
@@ -603,7 +603,7 @@ type Pointer[T any] interface {
 
 // SerializeEach serializes at most limit elements that serialize themselves. Each must take at least one
 // byte, or it is ErrMalformed: a count that costs nothing could not be believed. Reading sets each element
-// to zero first, and grows *v with the elements that are really there, whatever the count says.
+// to zero first, and grows *v with the elements that are really there, whatever the count is.
 func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
 	n := len(*v)
 	s.count(&n, limit, 1, addressOf(v))

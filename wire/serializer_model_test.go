@@ -56,7 +56,7 @@ type (
 	flag         bool
 )
 
-// mixed is a type that may travel whole.
+// mixed is a type that may be sent whole.
 type mixed struct {
 	F    float64
 	I    int32

@@ -9,7 +9,7 @@ import (
 // maxRuns bounds the codec of a value; 4096 runs of numbers are far more than a message has.
 const maxRuns = 4096
 
-// Value is the codec of whole values of T, which travel as one run of bytes: its numbers one after another, without the
+// Value is the codec of whole values of T, which are sent as one run of bytes: its numbers one after another, without the
 // padding that memory has between them. On most machines a type without padding is a copy of memory. Only types
 // without pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any
 // number of goroutines.
@@ -35,7 +35,7 @@ type run struct {
 func (r *run) bytes() int { return r.size * r.count }
 
 // NewValue returns the codec of T. T is made of booleans, sized integers, floats, arrays and structs, also
-// in unexported fields; net tags mean nothing here, since all of it travels but for padding. The error names the field
+// in unexported fields; net tags mean nothing here, since all of it is sent but for padding. The error names the field
 // that cannot, and why.
 func NewValue[T any]() (*Value[T], error) {
 	t := reflect.TypeFor[T]()
@@ -297,7 +297,7 @@ func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int
 	return size * t.Len(), nil
 }
 
-// NotPlain says why a type is not plain data: the end of an error's text.
+// NotPlain tells why a type is not plain data: the end of an error's text.
 func NotPlain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint, reflect.Uintptr:

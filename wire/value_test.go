@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
-// embedded and hybrid are the sample of seed A, 6: a part that travels whole, and a packed tail.
+// embedded and hybrid are the sample of seed A, 6: a part that is sent whole, and a packed tail.
 type embedded struct {
 	A, B uint8
 	C    int16
@@ -251,7 +251,7 @@ type gaps struct {
 	Last int16
 }
 
-// Padding does not travel: the bytes are those of the fields one after another, on every machine, and the padding of what is read into
+// Padding is not sent: the bytes are those of the fields one after another, on every machine, and the padding of what is read into
 // is left as it is.
 func TestPaddingDoesNotTravel(t *testing.T) {
 	one, err := NewValue[narrowed]()

@@ -39,7 +39,7 @@ func room(dst []byte, n int) (all, last []byte) {
 	return all, all[len(dst):]
 }
 
-// layoutCodec is netcode's codec for structs that travel exactly.
+// layoutCodec is netcode's codec for structs that are sent exactly.
 func layoutCodec[T comparable](all []T, options quantize.LayoutOptions, name string) (*codec, error) {
 	layout, err := quantize.CompileLayout[T](options)
 	if err != nil {

@@ -77,7 +77,7 @@ func runShip(args []string, out io.Writer) error {
 	return replace(args[0], text)
 }
 
-// runInfo says what is in recordings. A recording that is damaged is an error, after all of them were looked at.
+// runInfo tells what is in recordings. A recording that is damaged is an error, after all of them were looked at.
 func runInfo(args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return usage.Errorf("info wants recordings, as in netcode info FILE...")
@@ -151,7 +151,7 @@ func sourceOf(name string, progress io.Writer) (source, error) {
 	return s, nil
 }
 
-// without says what was not learned from.
+// without tells what was not learned from.
 func (s *source) without() string {
 	switch {
 	case s.learned < s.ticks: // with sums that are right: no recorder wrote them
@@ -245,7 +245,7 @@ func sourcesOf(to, measured string, names []string, progress io.Writer) (sources
 }
 
 // runTrain learns from the first part of each recording, says what that gains on the last, then learns from all. With another
-// recording to measure, it learns from all and says what that gains there.
+// recording to measure, it learns from all and tells what that gains there.
 func runTrain(args []string, out, progress io.Writer) error {
 	to, measured, names, err := parseTrain(args, progress)
 	if err != nil {
@@ -303,7 +303,7 @@ func tellLeftOut(names []string, progress io.Writer) {
 		strings.Join(names[:min(len(names), shown)], ", "), more)
 }
 
-// gain says what rows of the parts that are measured take, with the tables that ship and with what was learned.
+// gain tells what rows of the parts that are measured take, with the tables that ship and with what was learned.
 func gain(where string, sources []source, part *delta.Trainer, out, progress io.Writer) error {
 	learned, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {

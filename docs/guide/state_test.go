@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
@@ -116,11 +117,11 @@ func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byt
 type metered struct { // the server's socket, in a test that has the client too
 	systems.Socket
 	client  *netcode.Client
-	account *netcode.Attribution // protocol.NewAttribution()
+	account *inspect.Attribution // inspect.New(protocol)
 }
 
 func (m *metered) Send(to netip.AddrPort, datagram []byte) error {
-	m.client.Attribute(m.account, datagram)
+	m.account.Add(m.client, datagram)
 	return m.Socket.Send(to, datagram)
 }
 
@@ -131,7 +132,7 @@ type stateGame struct {
 	server  *systems.ServerSystems
 	client  *systems.ClientSystems
 	worlds  [2]ecs.World
-	account *netcode.Attribution
+	account *inspect.Attribution
 	step    func()
 }
 
@@ -142,7 +143,7 @@ func newStateGame(t *testing.T) *stateGame {
 	netcode.Replicate[Health](p)
 	netcode.Replicate[Shield](p)
 	ballistics(p)
-	g := &stateGame{worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}, account: p.NewAttribution()}
+	g := &stateGame{worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}, account: inspect.New(p)}
 	var now time.Duration
 	clock := func() time.Duration { return now }
 	network := memory.NewNetwork()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -73,7 +74,7 @@ func (a *arena) open() (err error) {
 		a.clients = append(a.clients, client)
 	}
 	if a.o.bits && a.server != nil {
-		a.server.ledger.account = a.server.net.Protocol().NewAttribution()
+		a.server.ledger.account = inspect.New(a.server.net.Protocol())
 		a.server.ledger.client = a.clients[0]
 	}
 	return nil
@@ -106,7 +107,7 @@ func (a *arena) close() (err error) {
 	return err
 }
 
-// run goes through the whole run and says how it went.
+// run goes through the whole run and tells how it went.
 func (a *arena) run(ctx context.Context) *Result {
 	a.next, a.second = a.now(), a.now()+time.Second
 	if a.server == nil {

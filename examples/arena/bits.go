@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -15,18 +15,18 @@ import (
 type ledger struct {
 	systems.Socket
 	client  *arenaClient // nil until there is one
-	account *netcode.Attribution
+	account *inspect.Attribution
 }
 
 // Send implements systems.Socket.
 func (l *ledger) Send(to netip.AddrPort, datagram []byte) error {
 	if l.client != nil && to == l.client.socket.LocalAddr() {
-		l.client.net.Attribute(l.account, datagram)
+		l.account.Add(l.client.net, datagram)
 	}
 	return l.Socket.Send(to, datagram)
 }
 
-// Bits says where the bits of all datagrams to the first client went, twice over: by reason, and by component.
+// Bits tells where the bits of all datagrams to the first client went, twice over: by reason, and by component.
 type Bits struct {
 	Datagrams  uint64          `json:"datagrams"`
 	Bytes      uint64          `json:"bytes"`
@@ -66,7 +66,7 @@ type FieldBits struct {
 }
 
 // bitsOf sorts an account by reason and by component.
-func bitsOf(a *netcode.Attribution) *Bits {
+func bitsOf(a *inspect.Attribution) *Bits {
 	s := a.State
 	b := &Bits{Datagrams: a.Datagrams, Bytes: a.Bytes}
 	r := &b.Reasons
@@ -109,7 +109,7 @@ func (t *bitTable) always(depth int, name string, bits uint64, note string) {
 }
 
 // bitLines is the account as a table: bits by reason, and once more in their parts, by header, message, component and field.
-func bitLines(a *netcode.Attribution) string {
+func bitLines(a *inspect.Attribution) string {
 	t := &bitTable{total: float64(max(8*a.Bytes, 1))}
 	b := bitsOf(a)
 	fmt.Fprintf(&t.text, "%-28s %12s %8s\n", "by reason", "bits", "share")
@@ -140,7 +140,7 @@ func bitLines(a *netcode.Attribution) string {
 }
 
 // headers prints what is no state.
-func (t *bitTable) headers(a *netcode.Attribution) {
+func (t *bitTable) headers(a *inspect.Attribution) {
 	t.line(0, "handshake", 8*a.Handshakes, "")
 	t.line(0, "packet headers", 8*a.Headers, "sequence and acknowledgements")
 	t.line(0, "batch headers", 8*a.Batches, "")

@@ -162,7 +162,7 @@ func (c *arenaClient) entities() int {
 	return query.Count()
 }
 
-// verdict says why a client that ran apart from its server did not come to the server's hash.
+// verdict tells why a client that ran apart from its server did not come to the server's hash.
 func (c *arenaClient) verdict() string {
 	switch {
 	case c.settled == nil:

@@ -12,7 +12,7 @@ type Position struct {
 	Z    float32 `net:"min=0,max=31.998046875,step=0.001953125"`
 }
 
-// Quaternion is an orientation; Rotation says how it travels.
+// Quaternion is an orientation; Rotation says how it is sent.
 type Quaternion struct{ X, Y, Z, W float32 }
 
 // Rotation of a body: the smallest three components at 9 bits each.

@@ -7,7 +7,7 @@
 // The clients' half does not know how many that is: there, a world that is not empty will do.
 //
 // With -interest each client sees only what is near its seat, and its world is compared with what a plain count of all
-// distances says that it may see. -churn sets how many bodies come and go.
+// distances tells that it may see. -churn sets how many bodies come and go.
 //
 // Where the halves are two processes, each has a verdict of its own. The server's: every client that is connected has
 // reported the server's hash, in answer to being told it, and there is one. The clients': at the end every world has the

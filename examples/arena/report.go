@@ -110,7 +110,7 @@ func (t *Table) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.out, format+"\n", args...) // nobody to tell when the output itself is gone
 }
 
-// complaints says the first few errors of one world and then falls silent: one value that cannot travel would fill
+// complaints says the first few errors of one world and then falls silent: one value that cannot be sent would fill
 // the screen.
 type complaints struct {
 	table *Table

@@ -166,7 +166,7 @@ func (s *arenaServer) follow() {
 	s.living = store.Len()
 }
 
-// visibleTo says which entities a client may see; nil is all.
+// visibleTo tells which entities a client may see; nil is all.
 func (s *arenaServer) visibleTo(client wire.ClientID) func(wire.NetworkID) bool {
 	if s.sights == nil {
 		return nil
@@ -241,7 +241,7 @@ func (s *arenaServer) begin() {
 // measured tells if the steady part has enough ticks to say something about them: a tenth of a second of them.
 func (s *arenaServer) measured() bool { return s.steady && s.ticks.Len() >= max(1, s.o.hz/10) }
 
-// stop ends motion and with it the steady part, and says what was measured in it.
+// stop ends motion and with it the steady part, and tells what was measured in it.
 func (s *arenaServer) stop(r *Result) {
 	s.motion.Stop()
 	state := s.state()

@@ -31,7 +31,7 @@ func placeOf(schema *snapshot.Schema) interest.Position {
 	return interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, p.Z })
 }
 
-// sights says which entities each client may see, by asking every entity about every client each tick. It is what the
+// sights tells which entities each client may see, by asking every entity about every client each tick. It is what the
 // grid must come to by other means.
 type sights struct {
 	place   interest.Position
@@ -88,7 +88,7 @@ func (s *sights) judge(store *snapshot.Store, client wire.ClientID, c *sight) {
 	s.went += uint64(before - kept)
 }
 
-// within says whether an entity is close enough. Positions are whole steps of 1/512 m, so there is nothing to round.
+// within reports whether an entity is close enough. Positions are whole steps of 1/512 m, so there is nothing to round.
 func (s *sights) within(store *snapshot.Store, client wire.ClientID, id wire.NetworkID, seen bool) bool {
 	x, y, z, ok := s.place(store, id)
 	if !ok {
@@ -103,7 +103,7 @@ func (s *sights) within(store *snapshot.Store, client wire.ClientID, id wire.Net
 	return float64(dx*dx)+float64(dy*dy)+float64(dz*dz) <= reach*reach
 }
 
-// visible says whether a client may see an entity.
+// visible reports whether a client may see an entity.
 func (s *sights) visible(client wire.ClientID, id wire.NetworkID) bool {
 	c := s.clients[client]
 	return c != nil && int(id.Index) < len(c.seen) && c.seen[id.Index] == id.Generation

@@ -52,7 +52,7 @@ func (m *Shown) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
 func (m *Who) Serialize(s *wire.Serializer)   { s.String(&m.Room, maxName) }
 func (m *Names) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
 
-// newProtocol is the same on both sides: what travels, how, and in which direction. A side gives nil for what never comes to it.
+// newProtocol is the same on both sides: what is sent, how, and in which direction. A side gives nil for what never comes to it.
 func newProtocol(hear func(*netcode.Context, *Line), show func(*netcode.Context, *Shown), who func(*netcode.Context, *Who, *Names) error) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Handle(p, hear, netcode.Over(netcode.ReliableOrdered), netcode.FromClient())

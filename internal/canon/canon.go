@@ -176,12 +176,12 @@ func fieldsOf(text string) []string {
 	return strings.Split(list, ";")
 }
 
-// behindFields returns the text behind the fields: how a message travels.
+// behindFields returns the text behind the fields: how a message is sent.
 func behindFields(text string) string {
 	return text[strings.LastIndexByte(text, '}')+1:]
 }
 
-// inWords describes how a type travels: a component that the server alone writes has no text.
+// inWords describes how a type is sent: a component that the server alone writes has no text.
 func inWords(behind string) string {
 	if behind == "" {
 		return "without WrittenBy"

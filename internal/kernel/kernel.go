@@ -77,7 +77,7 @@ type FixedRun struct {
 	Least, Most [4]float64 // the bounds
 	Scale       [4]float64 // steps to a unit
 	Half        [4]float64 // 1/2, added before numbers are rounded down
-	Mask        [4]uint32  // the upmost bit of each says that there is such a field
+	Mask        [4]uint32  // the upmost bit of each tells that there is such a field
 	Fields      uint64     // how many there are
 }
 

@@ -23,7 +23,7 @@ func games() []mutation {
 		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),
 		game("an ordered word does not wait for those before it", "peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
 		game("who comes into sight is not told of collections", "collections/server.go", "r.reader.Meet(c, r)", "_ = c"),
-		game("the heads of batches are for nobody's account", "attribution.go", "to.Batches += rest\n", "_ = rest\n"),
+		game("the heads of batches are for nobody's account", "inspect/attribution.go", "a.Batches += rest\n", "_ = rest\n"),
 		game("recordings know no deaths", "record/writer.go", "w.gone(s.Deaths())", "w.gone(nil)"),
 	}
 }

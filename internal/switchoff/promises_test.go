@@ -4,11 +4,11 @@ package switchoff
 func promises() []mutation {
 	const panics, answers = "TestOnErrorGetsThePanicOfAHandler", "TestUnknownQuestionsAreRefused"
 	return []mutation{
-		change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
-			"report.go", `"stack", string(err.Stack))`, `"stack", "")`),
+		testedIn(".", change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
+			"internal/report/report.go", `"stack", stack)`, `"stack", stack[:0])`)),
 		change("promises", "OnError gets no stack", panics, "contain.go", "= debug.Stack(), panickedAt()", "= debug.Stack()[:0], panickedAt()"),
-		change("promises", "OnError is not told of a panic", panics,
-			"report.go", "beside it.\n\t}\n\tfor _, f := range r.onError {", "beside it.\n\t}\n\tfor _, f := range r.onError[:0] {"),
+		testedIn(".", change("promises", "OnError is not told of a panic", panics,
+			"internal/report/report.go", "beside it.\n\t}\n\tfor _, f := range r.OnError {", "beside it.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
 			"ecs/apply_local.go", "\tfor ; rows != 0; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded"),
 		change("promises", "an open query at a server is not reported", "TestLockedServerWorldIsReported",
@@ -16,7 +16,7 @@ func promises() []mutation {
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if locked {"),
 		change("promises", "two groups drive one server", "TestTwoGroupsForOneEndAreRefused",
-			"systems/system.go", "if !end.Attach() {", "if !end.Attach() && false {"),
+			"systems/system.go", "if !orderOf(end).attach() {", "if !orderOf(end).attach() && false {"),
 		change("promises", "a loop has no frames", "TestRunnerRefusesARateOfNoFrames", "systems/runner.go", "\tif rate < 1 {\n\t\tpanic(", "\tif false {\n\t\tpanic("),
 		change("promises", "a host's player joins when the host is made", "TestHostJoinsInItsFirstFrame",
 			"systems/host.go", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),

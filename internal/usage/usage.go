@@ -11,7 +11,7 @@ import (
 // Takes says, by a flag's name, what its values are: their range and how they are written.
 type Takes map[string]string
 
-// Error says what is wrong with a command line, in one line.
+// Error tells what is wrong with a command line, in one line.
 type Error struct{ error }
 
 // Errorf returns an Error.

@@ -110,7 +110,7 @@ func (g *game) step(frames int) {
 	}
 }
 
-// inStep says whether the client's world is the server's as of the server's newest captured tick.
+// inStep reports whether the client's world is the server's as of the server's newest captured tick.
 func (g *game) inStep() bool {
 	all := func(wire.NetworkID) bool { return true }
 	return g.client.State() == netcode.Connected &&

@@ -24,7 +24,7 @@ func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error)
 	return false, err
 }
 
-// sendRun says that the system takes one datagram at a time.
+// sendRun tells that the system takes one datagram at a time.
 func (s *sender) sendRun(netip.AddrPort, []byte, int) (full, ok bool, err error) {
 	return false, false, nil
 }

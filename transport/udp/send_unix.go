@@ -66,7 +66,7 @@ func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error)
 	return full, err
 }
 
-// sendRun is send for datagrams of size bytes, the last of which may be shorter. It says false when the kernel does not
+// sendRun is send for datagrams of size bytes, the last of which may be shorter. It returns false when the kernel does not
 // take them at once: nothing was sent then.
 func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, ok bool, err error) {
 	s.mu.Lock()

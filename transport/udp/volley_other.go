@@ -7,5 +7,5 @@ import "net/netip"
 // mmsgBatch is of no use where several runs cannot go in one call.
 type mmsgBatch struct{}
 
-// sendVolley says that nothing went.
+// sendVolley tells that nothing went.
 func (c *Conn) sendVolley([]netip.AddrPort, [][]byte, []int) (n int, alone uint64) { return 0, 0 }

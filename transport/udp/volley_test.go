@@ -14,7 +14,7 @@ import (
 // runTo is a run for one of several sockets.
 type runTo struct{ socket, n, size, last int }
 
-// sendAll sends runs and says what each socket is to get.
+// sendAll sends runs and tells what each socket is to get.
 func sendAll(t *testing.T, a *Conn, sockets []*Conn, runs []runTo) (want [][][]byte) {
 	t.Helper()
 	var to []netip.AddrPort

@@ -79,7 +79,7 @@ func (p *players) frame() error {
 	return p.fault
 }
 
-// join runs a frame and says how many have not applied any of the world.
+// join runs a frame and tells how many have not applied any of the world.
 func (p *players) join() (string, error) {
 	time.Sleep(time.Millisecond) // for what is on its way
 	waiting := 0
@@ -92,7 +92,7 @@ func (p *players) join() (string, error) {
 	return fmt.Sprint(waiting), err
 }
 
-// reach waits for as many datagrams as the server has sent, runs a frame, and says how many ticks the last one is behind.
+// reach waits for as many datagrams as the server has sent, runs a frame, and tells how many ticks the last one is behind.
 func (p *players) reach(to, datagrams int64) (string, error) {
 	for deadline := time.Now().Add(patience); p.received() < datagrams; runtime.Gosched() {
 		if time.Now().After(deadline) {

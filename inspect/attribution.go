@@ -1,12 +1,13 @@
-package netcode
+package inspect
 
 import (
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Attribution says where the bytes of datagrams went: by reason, by component, by field and by message. Total is the
+// Attribution counts the bytes of datagrams: by reason, by component, by field and by message. Total is the
 // sum of all of it, and exactly the bytes of all datagrams that were added.
 type Attribution struct {
 	Datagrams  uint64 // How many were added.
@@ -30,11 +31,10 @@ type TypeBytes struct {
 	Bytes uint64 // Of payloads; headers are in Attribution.Messages.
 }
 
-// NewAttribution makes an empty account. It freezes the protocol.
-func (p *Protocol) NewAttribution() *Attribution {
-	p.freeze()
-	a := &Attribution{State: replica.NewBits(p.schema)}
-	for _, m := range p.messages.Types() {
+// New makes an empty account. It freezes the protocol.
+func New(p *netcode.Protocol) *Attribution {
+	a := &Attribution{State: replica.NewBits(p.Schema())}
+	for _, m := range p.Messages().Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}
 	return a
@@ -49,53 +49,53 @@ func (a *Attribution) Total() uint64 {
 	return 8*sum + a.State.Total()
 }
 
-// Attribute adds a datagram from the server to an account. What state means can be told from what this client holds, so
-// ask while the datagram is new: when it is sent, if that is in the same process, or before or after Receive.
-func (c *Client) Attribute(to *Attribution, datagram []byte) {
+// Add adds a datagram from the server to the account. Records of state are coded against versions that the client holds, so
+// call it while the datagram is new: when it is sent, if that is in the same process, or before or after Receive.
+func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	size := uint64(len(datagram))
-	to.Datagrams++
-	to.Bytes += size
+	a.Datagrams++
+	a.Bytes += size
 	if size > 0 && datagram[0]&wire.HandshakeFlag != 0 {
-		to.Handshakes += size
+		a.Handshakes += size
 		return
 	}
 	_, n, err := wire.ParsePacketHeader(datagram)
 	if err != nil || len(datagram)-n < wire.ChecksumSize+wire.BatchHeaderSize {
-		to.Unreadable += size
+		a.Unreadable += size
 		return
 	}
-	to.Headers += uint64(n)
-	to.Checksums += wire.ChecksumSize
+	a.Headers += uint64(n)
+	a.Checksums += wire.ChecksumSize
 	body := datagram[n : len(datagram)-wire.ChecksumSize]
-	c.attributeBatches(to, body)
+	a.addBatches(c, body)
 }
 
-// attributeBatches adds a packet's batches.
-func (c *Client) attributeBatches(to *Attribution, body []byte) {
+// addBatches adds a packet's batches.
+func (a *Attribution) addBatches(c *netcode.Client, body []byte) {
 	in := peer.Incoming{Batches: body}
 	rest := uint64(len(body))
 	r := in.Messages()
 	for r.Next() {
-		to.Messages += wire.MessageHeaderSize
+		a.Messages += wire.MessageHeaderSize
 		rest -= wire.MessageHeaderSize + uint64(len(r.Payload))
-		c.attributeMessage(to, r.Header, r.Payload)
+		a.addMessage(c, r.Header, r.Payload)
 	}
 	if r.Err() != nil {
-		to.Unreadable += rest
+		a.Unreadable += rest
 		return
 	}
-	to.Batches += rest
+	a.Batches += rest
 }
 
-// attributeMessage adds a message's payload.
-func (c *Client) attributeMessage(to *Attribution, h wire.MessageHeader, payload []byte) {
+// addMessage adds a message's payload.
+func (a *Attribution) addMessage(c *netcode.Client, h wire.MessageHeader, payload []byte) {
 	switch i := int(h.Type) - int(wire.FirstUserMessage); {
-	case h.Type == wire.MessageSnapshot && c.replica != nil:
-		c.replica.AddBits(to.State, payload)
-	case i >= 0 && i < len(to.Types):
-		to.Types[i].Count++
-		to.Types[i].Bytes += uint64(len(payload))
+	case h.Type == wire.MessageSnapshot && c.Replica() != nil:
+		c.Replica().AddBits(a.State, payload)
+	case i >= 0 && i < len(a.Types):
+		a.Types[i].Count++
+		a.Types[i].Bytes += uint64(len(payload))
 	default:
-		to.Others += uint64(len(payload))
+		a.Others += uint64(len(payload))
 	}
 }

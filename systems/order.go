@@ -1,8 +1,9 @@
-package netcode
+package systems
 
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -57,20 +58,36 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("netcode: the system %s runs after %s: keep them in the order of Systems()", e.Step, e.After)
 }
 
-// Attach notes that a group of systems drives this server, and returns false if one does already. NewServer and NewHost of package
-// systems call it.
-func (s *Server) Attach() bool { return s.order.attach() }
+// enter notes that a system takes a step of the frame of an end. In the first frame a step that is out of order or does not come
+// is reported to OnError, as *OrderError. The first frames may have no fixed step. cached is the caller's order of that end.
+func enter(end End, cached **order, step Step) {
+	if *cached == nil {
+		*cached = orderOf(end)
+	}
+	(*cached).enter(step)
+}
 
-// Detach notes that the group was finalised. Another may then drive the server.
-func (s *Server) Detach() { s.order.attached = false }
+// orderOf returns the order that is kept with an end. An end that is neither a server nor a client has one of its own, which
+// watches nothing.
+func orderOf(end any) *order {
+	if o, ok := netcode.ExtensionOf[*order](end); ok {
+		return o
+	}
+	of, _ := end.(netcode.Endpoint)
+	if s := netcode.ServerOf(of); s != nil {
+		o := newOrder(s.Report, StepReceive, StepCapture, StepSend)
+		s.Extend(netcode.ServerHooks{State: o})
+		return o
+	}
+	if c := netcode.ClientOf(of); c != nil {
+		o := newOrder(c.Report, StepReceive, StepApply, StepSend)
+		c.Extend(netcode.ClientHooks{State: o})
+		return o
+	}
+	return &order{done: true}
+}
 
-// Attach notes that a group of systems drives this client, and returns false if one does already.
-func (c *Client) Attach() bool { return c.order.attach() }
-
-// Detach notes that the group was finalised. Another may then drive the client.
-func (c *Client) Detach() { c.order.attached = false }
-
-// attach is Attach.
+// attach notes that a group of systems drives the end, and returns false if one does already.
 func (o *order) attach() bool {
 	was := o.attached
 	o.attached = true
@@ -80,7 +97,7 @@ func (o *order) attach() bool {
 // fixedWithin bounds the frames until the first fixed step of a game.
 const fixedWithin = 1000
 
-// order watches the first frame and reports each step that is out of place once.
+// order is kept with a server or a client. It watches the first frame and reports each step that is out of place once.
 type order struct {
 	attached bool // A group of systems drives the end.
 
@@ -94,8 +111,8 @@ type order struct {
 }
 
 // newOrder watches for the dispatches and for these steps.
-func newOrder(report func(error), steps ...Step) order {
-	o := order{report: report}
+func newOrder(report func(error), steps ...Step) *order {
+	o := &order{report: report}
 	for _, s := range steps {
 		o.want |= 1 << s
 	}

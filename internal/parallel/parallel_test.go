@@ -1,4 +1,4 @@
-package netcode
+package parallel
 
 import (
 	"testing"
@@ -29,17 +29,19 @@ func (e hasty) Do(_ int, part func(int)) {
 	<-e.running
 }
 
-func crewOf(t *testing.T, executor Executor) *Server {
-	s, err := NewServer(NewProtocol(), Config{Executor: executor})
-	require.NoError(t, err)
-	return s
+func runnerOf(executor interface {
+	Do(n int, part func(int))
+}) *Runner {
+	r := new(Runner)
+	r.Use(executor.Do)
+	return r
 }
 
-func TestPanicInAPartGoesOnInTheServersGoroutine(t *testing.T) {
-	s := crewOf(t, &inline{calls: []int{3, 2, 1, 0}})
+func TestPanicInAPartGoesOnInTheCallersGoroutine(t *testing.T) {
+	s := runnerOf(&inline{calls: []int{3, 2, 1, 0}})
 	var done [4]bool
 	require.PanicsWithValue(t, "two", func() {
-		s.do(4, func(part int) {
+		s.Do(4, func(part int) {
 			if part == 2 {
 				panic("two")
 			}
@@ -47,25 +49,25 @@ func TestPanicInAPartGoesOnInTheServersGoroutine(t *testing.T) {
 		})
 	})
 	require.Equal(t, [4]bool{true, true, false, true}, done, "the other parts are done all the same")
-	s.do(2, func(part int) { done[part] = false })
+	s.Do(2, func(part int) { done[part] = false })
 	require.Equal(t, [4]bool{false, false, false, true}, done, "the server goes on")
 }
 
 func TestPartsAreDoneOnceWhateverTheExecutorDoes(t *testing.T) {
 	for _, calls := range [][]int{nil, {1, 1, 1}, {0, 1, 2, 3, 3, 0}, {2}} {
-		s := crewOf(t, &inline{calls: calls})
+		s := runnerOf(&inline{calls: calls})
 		var times [4]int
-		s.do(4, func(part int) { times[part]++ })
+		s.Do(4, func(part int) { times[part]++ })
 		require.Equal(t, [4]int{1, 1, 1, 1}, times, "%v", calls)
 	}
 }
 
 func TestExecutorThatReturnsEarlyIsAnError(t *testing.T) {
 	e := hasty{make(chan struct{}), make(chan struct{})}
-	s := crewOf(t, e)
+	s := runnerOf(e)
 	hold := make(chan struct{})
 	require.PanicsWithValue(t, "netcode: Executor.Do has returned before the calls that it made", func() {
-		s.do(2, func(part int) {
+		s.Do(2, func(part int) {
 			if part == 1 {
 				close(e.running)
 				<-hold

@@ -1,7 +1,8 @@
-package netcode
+package calls
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // asker is a waiter that remembers how its call ended.
 type asker struct{ ended error }
 
-func (a *asker) fail(err error) { a.ended = err }
+func (a *asker) Fail(err error) { a.ended = err }
 
 // TestCallsAgainstAMap compares the ring with a map, over several rounds of the 16-bit numbers.
 func TestCallsAgainstAMap(t *testing.T) {
@@ -28,7 +29,8 @@ func TestCallsAgainstAMap(t *testing.T) {
 	cancel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
-		c := newCalls(limit)
+		c := New(limit)
+		c.Late = errLate
 		c.next = uint16(rapid.IntRange(0, 1<<16-1).Draw(t, "first"))
 		model := map[uint16]open{}
 		now := time.Duration(0)
@@ -43,14 +45,14 @@ func TestCallsAgainstAMap(t *testing.T) {
 				if rapid.IntRange(0, 9).Draw(t, "cancelled") == 0 {
 					o.ctx = done
 				}
-				n, ok := c.openCall(openCall{waiter: o.asker, of: o.of, deadline: o.deadline, ctx: o.ctx})
+				n, ok := c.Open(Call{Waiter: o.asker, Of: o.of, Deadline: o.deadline, Ctx: o.ctx})
 				require.Equal(t, len(model) < limit, ok)
 				if ok {
 					require.NotContains(t, model, n)
 					model[n] = o
 				}
 			case 2:
-				w, ok := c.take(number, from)
+				w, ok := c.Take(number, from)
 				o, there := model[number]
 				require.Equal(t, there && o.of == from, ok)
 				if ok {
@@ -58,26 +60,26 @@ func TestCallsAgainstAMap(t *testing.T) {
 					delete(model, number)
 				}
 			case 3:
-				require.Equal(t, model[number].asker != nil && model[number].of == from, c.waiter(number, from) != nil)
-				_, ok := c.take(number+40000, from)
+				require.Equal(t, model[number].asker != nil && model[number].of == from, c.Waiter(number, from) != nil)
+				_, ok := c.Take(number+40000, from)
 				require.False(t, ok && model[number+40000].asker == nil)
 			case 4:
 				now += time.Duration(rapid.IntRange(0, 4).Draw(t, "passed"))
-				c.expire(now)
+				c.Expire(now)
 				for n, o := range model {
 					if o.ctx == done {
 						require.ErrorIs(t, o.asker.ended, context.Canceled)
 						delete(model, n)
 					} else if now >= o.deadline {
-						require.ErrorIs(t, o.asker.ended, ErrDeadline)
+						require.ErrorIs(t, o.asker.ended, errLate)
 						delete(model, n)
 					}
 				}
 			case 5:
-				c.drop(from, ErrNotConnected)
+				c.Drop(from, errGone)
 				for n, o := range model {
 					if o.of == from {
-						require.ErrorIs(t, o.asker.ended, ErrNotConnected)
+						require.ErrorIs(t, o.asker.ended, errGone)
 						delete(model, n)
 					}
 				}
@@ -92,13 +94,15 @@ func TestCallsAgainstAMap(t *testing.T) {
 
 // A number that was used is not used again before the ring went round: a late answer finds nothing.
 func TestNumbersOfCallsAreNotReusedAtOnce(t *testing.T) {
-	c := newCalls(4)
+	c := New(4)
 	seen := map[uint16]bool{}
 	for range 1 << 16 {
-		n, ok := c.openCall(openCall{waiter: &asker{}, ctx: context.Background()})
+		n, ok := c.Open(Call{Waiter: &asker{}, Ctx: context.Background()})
 		require.True(t, ok)
 		require.False(t, seen[n])
 		seen[n] = true
-		c.take(n, 0)
+		c.Take(n, 0)
 	}
 }
+
+var errLate, errGone = errors.New("late"), errors.New("gone")

@@ -1,0 +1,76 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// AppendDump appends the contents of a datagram, in lines, for people: headers, messages, entities, components and fields by
+// name. It works with packing and without; without (see Protocol.Debug) the bytes can be followed by eye beside it. Of state
+// it can tell only what stands in the packet itself: AppendClientDump knows more. It freezes the protocol.
+func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
+	return dump(dst, p, datagram, func(dst, payload []byte) []byte {
+		return replica.AppendDump(p.Schema(), dst, payload, tick.None+1<<15, nil)
+	})
+}
+
+// AppendClientDump is AppendDump with the replica of a client, which records are coded against. Call it while the packet is
+// new, before or after Receive.
+func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
+	if c.Replica() == nil {
+		return AppendDump(dst, c.Protocol(), datagram)
+	}
+	return dump(dst, c.Protocol(), datagram, c.Replica().AppendDump)
+}
+
+// AppendMessages appends the messages of a frame, one line each, with names and fields, for people.
+func AppendMessages(dst []byte, p *netcode.Protocol, frame *message.Frame) []byte {
+	return frame.AppendDump(dst, p.Messages())
+}
+
+// resyncSize is the size of the payload of a resync message, in bytes.
+const resyncSize = 2
+
+// dump prints a datagram; state prints the payload of a snapshot.
+func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payload []byte) []byte) []byte {
+	d := wire.Dump{
+		Name: func(t wire.MessageType) string {
+			if m, ok := p.Messages().Lookup(t); ok && m.Codec.Plan() != nil {
+				return m.Name
+			}
+			return ""
+		},
+		Payload: func(dst []byte, h wire.MessageHeader, payload []byte) ([]byte, bool) {
+			switch {
+			case h.Type == wire.MessageSnapshot:
+				return state(dst, payload), true
+			case h.Type == wire.MessageClose:
+				reason, err := peer.ParseClose(payload)
+				return fmt.Appendf(dst, "   %v %v\n", reason, err), err == nil
+			case h.Type == wire.MessageResync && len(payload) == resyncSize:
+				return fmt.Appendf(dst, "   epoch %d\n", binary.LittleEndian.Uint16(payload)), true
+			case h.Type == wire.MessageCredit && len(payload) == peer.CreditSize:
+				return fmt.Appendf(dst, "   up to %d\n", binary.LittleEndian.Uint32(payload)), true
+			case h.Type == wire.MessageRefusal:
+				text, err := peer.ParseRefusal(payload)
+				return fmt.Appendf(dst, "   %s\n", text), err == nil
+			}
+			if m, ok := p.Messages().Lookup(h.Type); ok {
+				if plan := m.Codec.Plan(); plan != nil {
+					return plan.AppendPayload(dst, payload), true
+				}
+				dst = fmt.Appendf(dst, "   %s: ", m.Name)
+				return append(m.Codec.AppendValues(dst, payload), '\n'), true
+			}
+			return dst, false
+		},
+	}
+	return d.Append(dst, datagram)
+}
