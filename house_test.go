@@ -52,8 +52,14 @@ const (
 // folder here to see them, and when it has none. "*" is every folder.
 func houseKept() map[string][]string {
 	return map[string][]string{
-		ruleComment: {"systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "nettest", "quantize", "delta", "wire", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain", "internal/switchoff", "internal/usage", "internal/walk", "internal/worldless", "cmd/netcode",
-			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart"},
+		ruleComment: {
+			"systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
+			"transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind",
+			"predict", "nettest", "quantize", "delta", "wire", "cmd/netcode",
+			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
+			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
+			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
+		},
 		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest", "authority", "inspect", "input", "interpolate", "rewind"},
 		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "systems"},
 		ruleDefined: {"ecs", "peer", "message"},
@@ -64,7 +70,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict"})
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -86,6 +92,7 @@ func houseArrows() map[string][]string {
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "tick", "quantize", "wire"},
 		"rewind":      {houseRoot, "snapshot", "tick", "quantize", "wire"},
+		"predict":     {houseArche, houseRoot, "components", "ecs", "input", "quantize", "snapshot", "systems", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),

@@ -73,6 +73,7 @@ type Apply struct {
 	refs     backRefs
 	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
+	adopts   func(wire.NetworkID) (ecs.Entity, bool)
 }
 
 // appliedEntity is Apply's record of the entity at a network index.
@@ -86,6 +87,8 @@ type appliedEntity struct {
 	left         bool          // game code removed the entity, or its Replicated
 	restored     bool          // LocalWriteRestored was reported
 	authored     snapshot.Mask // rows that the client has written since it may
+	aside        snapshot.Mask // rows that are left to somebody else: see SetAside
+	back         snapshot.Mask // of aside: the next run takes them back
 	faulty       bool          // a fault of a written value was reported
 	circle       bool          // its relation is part of a cycle
 	told         bool          // RelationCycle was reported

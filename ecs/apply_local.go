@@ -24,7 +24,7 @@ func (l *localChanges) differ(*table, *column, []int32) bool { return false }
 // value.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &l.applied[id.Index]
-	if c.row < 0 || !tw.mask.Has(c.row) {
+	if c.row < 0 || !tw.mask.Has(c.row) || tw.aside.Has(c.row) {
 		return // game code's own component
 	}
 	if l.may(id, c.row) {
@@ -120,7 +120,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		l.again = append(l.again, id.Index)
 		l.refs.requeueReferrers(id)
 	}
-	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
+	for m := tw.mask &^ tw.gone &^ tw.aside &^ t.rows; m != 0; m &= m - 1 {
 		tw.gone = tw.gone.With(lowestRow(m))
 		l.tracker.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
@@ -136,11 +136,11 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
-		l.noteAdded(id, at, t.rows&^tw.mask)
+		l.noteAdded(id, at, t.rows&^tw.mask&^tw.aside)
 		return
 	}
 	before := l.tracker.tables[at.table]
-	l.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
+	l.noteAdded(id, at, t.rows&^tw.mask&^tw.aside&^before.rows)
 	for i := range t.columns {
 		c := &t.columns[i]
 		if applied := before.column(c.row); applied != nil {

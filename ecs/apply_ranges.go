@@ -81,7 +81,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 
 // calm reports whether only values of an entity with these rows may have changed.
 func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
-	return tw.mask == rows && tw.changed|tw.authored|tw.out == 0 && !tw.left
+	return tw.mask == rows && tw.changed|tw.authored|tw.out|tw.aside == 0 && !tw.left
 }
 
 // writeRanges writes the entities of the ranges.

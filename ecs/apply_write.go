@@ -71,7 +71,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEnti
 	if int(at.table) >= len(w.byTable) {
 		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
 	}
-	d := writeItem{index: index, slot: at.slot, has: tw.mask}
+	d := writeItem{index: index, slot: at.slot, has: tw.mask &^ tw.aside}
 	if tw.authored != 0 {
 		d.has &^= w.owned(wire.NetworkID{Index: index, Generation: at.generation})
 	}

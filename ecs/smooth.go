@@ -185,7 +185,7 @@ type delayedDespawn struct {
 // delay keeps a despawned entity until its end is presented. It returns false if that is past already, or if nothing is
 // presented.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.replica == nil || !l.alive(e) {
+	if !l.on || l.replica == nil || !l.alive(e) || l.applied[id.Index].aside != 0 {
 		return false
 	}
 	_, ends := l.replica.Latest(id)

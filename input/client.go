@@ -57,6 +57,8 @@ type tail struct {
 	fresh  bool        // Something was noted since the last section.
 	shown  tick.Time   // The moment that was presented when the newest was noted; of tick None: none.
 	sent   []sentInput // By packet modulo its length.
+
+	settles bool // The game predicts: the input of a tick that was noted does not change when the clock comes to it again.
 }
 
 // sentInput is the newest tick whose inputs a packet has.
@@ -154,6 +156,9 @@ func (t *tail) note(now tick.Tick, shown tick.Time) {
 func (t *tail) noteTick(at tick.Tick, newest bool) {
 	in, noted := t.in, &t.noted[at%reach]
 	again := *noted == at
+	if again && t.settles {
+		return
+	}
 	takes := newest && (at > t.latest || t.latest-at > reach)
 	for n, plan := range in.plans {
 		now, row := in.of(t.now, n), t.row(n, at)

@@ -48,6 +48,7 @@ type types struct {
 	plans []*quantize.Plan
 	first []int // By number, the place of its lanes among those of all.
 	lanes int   // Of all.
+	tells bool  // TellUsed was called.
 }
 
 // Register makes T an input. Call it on both sides. T is blittable, with the tags of netcode.Replicate, and has no entity
@@ -68,11 +69,7 @@ type types struct {
 func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	t := reflect.TypeFor[T]()
 	plan := p.Plan("input.Register", t, options...)
-	all, ok := netcode.ExtensionOf[*types](p)
-	if !ok {
-		all = &types{}
-		p.Extend(all.extension())
-	}
+	all := typesOf(p)
 	if len(all.plans) == maxTypes {
 		panic(fmt.Sprintf("netcode: input.Register[%s]: a protocol has at most %d inputs", t, maxTypes))
 	}
@@ -80,6 +77,16 @@ func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 		panic(fmt.Sprintf("netcode: input.Register[%s]: an input has 1 to %d bits, this one %d", t, maxBits, plan.Bits()))
 	}
 	all.plans = append(all.plans, plan)
+}
+
+// typesOf finds or makes the inputs of a protocol.
+func typesOf(p *netcode.Protocol) *types {
+	all, ok := netcode.ExtensionOf[*types](p)
+	if !ok {
+		all = &types{}
+		p.Extend(all.extension())
+	}
+	return all
 }
 
 // extension returns the extension of a protocol with inputs.

@@ -3,6 +3,7 @@ package quantize
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
@@ -194,6 +195,34 @@ func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 			*(*float32)(at) = float32(v)
 		} else {
 			*(*float64)(at) = v
+		}
+	}
+}
+
+// Shift moves the component at dst by a part of the way from one row back to another: its numbers by the difference, angles by
+// the shorter way round, rotations by the turn between the two. Part 1 moves it by as much as from differs from to, 0 not at
+// all. Other fields stay. It shows a value that was corrected as if the correction came bit by bit.
+func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
+	for i := range b.fields {
+		f := &b.fields[i]
+		// SAFETY: dst points to a value of the plan's type, and the field's offset is that of a float32, a float64 or four
+		// float32 in it, as its kind and size say.
+		at := unsafe.Add(dst, f.op.offset)
+		if f.kind == blendQuat {
+			*(*[4]float32)(at) = f.turned(*(*[4]float32)(at), from, to, part)
+			continue
+		}
+		by := f.op.float(from) - f.op.float(to)
+		if f.kind == blendAngle {
+			by = angleNear(by)
+		}
+		if by *= part; by != by || math.IsInf(by, 0) {
+			continue
+		}
+		if f.op.size == 4 {
+			*(*float32)(at) += float32(by)
+		} else {
+			*(*float64)(at) += by
 		}
 	}
 }

@@ -16,6 +16,9 @@ type Apply struct {
 	Client *netcode.Client // Received it.
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
 
+	// Adopt, when not nil, names the entity of this world that one of the server becomes: see netecs.Apply.Adopt.
+	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
+
 	world   *ecs.World
 	apply   *netecs.Apply
 	replica *netcode.Replica // apply was made for it.
@@ -113,10 +116,14 @@ func (a *Apply) renew() {
 		return
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+	a.apply.Adopt(a.Adopt)
 	if authority.ClientsWrite(a.Client.Protocol()) {
 		a.apply.Own(func(id netcode.NetworkID) snapshot.Mask { return authority.Rights(a.Client, id) })
 	}
 }
+
+// Bridge returns what writes to the world, nil before the first connection.
+func (a *Apply) Bridge() *netecs.Apply { return a.apply }
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }
 

@@ -1,0 +1,337 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// The server tells a client which inputs it used where they are not those of the client: one came too late, and an earlier one
+// stood in, or a press of an earlier tick came with it. A client that predicts replays these ticks with what the server used.
+// [TellUsed] turns it on. A section, from the server to a client:
+//
+//	 0      1 …
+//	+-------+-------------------------------------------------------------+
+//	| count | for each tick: tick, types, and the row of each type set    |
+//	+-------+-------------------------------------------------------------+
+//
+//	count  8 bits, 1 to 16; what follows is one bit string, least significant bit first, with zeros up to the byte
+//	tick   16 bits, the low bits of the tick that was simulated
+//	types  8 bits; bit n: there was an input of type n, in the order of wire names; 0: there was none at all
+//	rows   quantize.Plan.WriteRow
+
+const (
+	// usedAtMost is the most ticks in a section.
+	usedAtMost = 16
+	// usedSent is the number of packets whose sections are remembered until they are acknowledged.
+	usedSent = 64
+)
+
+// errUsed is the error of a section that is not legal.
+var errUsed = errors.New("inputs that were used are not legal")
+
+// TellUsed makes servers of the protocol tell each client the inputs that they used in place of its own. Package predict calls it.
+// It panics on a frozen protocol.
+func TellUsed(p *netcode.Protocol) {
+	in := typesOf(p)
+	if in.tells {
+		return
+	}
+	in.tells = true
+	p.Extend(netcode.Extension{
+		Name: "used inputs", ToClient: netcode.FreeSection,
+		Server: func(s *netcode.Server) netcode.ServerHooks { return usedAtServer(in, s) },
+		Client: func(c *netcode.Client) netcode.ClientHooks { return usedAtClient(in, c) },
+	})
+}
+
+// usedInputs is the inputs of the last ticks that were not as the client set them.
+type usedInputs struct {
+	in    *types
+	ticks [reach]tick.Tick // By tick modulo reach; None: there is nothing to tell.
+	types [reach]uint8
+	rows  []uint32 // By tick modulo reach, then of all types.
+	news  uint64   // Bit n: the client is not known to have the row at n.
+	sent  [usedSent]sentUsed
+}
+
+// sentUsed is the content of a packet.
+type sentUsed struct {
+	packet uint64
+	upTo   tick.Tick
+	rows   uint64 // Bits as of news.
+}
+
+func newUsedInputs(in *types) *usedInputs {
+	return &usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}
+}
+
+// row is the lanes of all types of a tick.
+func (u *usedInputs) row(at tick.Tick) []uint32 {
+	from := int(at%reach) * u.in.lanes
+	return u.rows[from : from+u.in.lanes]
+}
+
+// usedAtServer returns the hooks of a server.
+func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
+	of := func(c *netcode.Session) *usedInputs {
+		u, _ := netcode.ExtensionOf[*usedInputs](c)
+		return u
+	}
+	return netcode.ServerHooks{
+		Opened: func(*netcode.Session) any { return newUsedInputs(in) },
+		BeforeSend: func() {
+			if !s.TickDue() {
+				return
+			}
+			for client := range s.Clients {
+				c := s.Session(client)
+				if q, u := ofSession(c), of(c); q != nil && u != nil && !c.Local() {
+					u.note(q, s.Tick(), s.Steps())
+				}
+			}
+		},
+		Section: &netcode.ServerSection{
+			Check: func(*netcode.Session, []byte) error { return errUsed },
+			Take:  func(*netcode.Session, []byte) {},
+			Due:   func(c *netcode.Session, _ bool) bool { return of(c).news != 0 },
+			Write: func(c *netcode.Session, room []byte, packet uint64) int { return of(c).write(room, packet) },
+			Acked: func(c *netcode.Session, packet uint64) { of(c).acked(packet) },
+		},
+	}
+}
+
+// note keeps the inputs of the ticks that were simulated in this frame, where they are not those of the client.
+func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
+	for at := now - tick.Tick(steps) + 1; at <= now; at++ {
+		n := at % reach
+		u.news &^= 1 << n
+		if at <= tick.None || q.window.Holds(at) && !q.lateEventsIn(at) || q.newest == tick.None {
+			u.ticks[n] = tick.None
+			continue
+		}
+		u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n
+		for number := range q.in.plans {
+			if lanes := q.input(number, at, at); lanes != nil {
+				u.types[n] |= 1 << number
+				copy(u.in.of(u.row(at), number), lanes)
+			}
+		}
+	}
+}
+
+// lateEventsIn reports whether a tick has events of an earlier one.
+func (q *queue) lateEventsIn(at tick.Tick) bool {
+	if q.late.tick != at {
+		return false
+	}
+	for _, lane := range q.late.rows {
+		if lane != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes as many ticks as fit, the newest first.
+func (u *usedInputs) write(room []byte, packet uint64) int {
+	if u.news == 0 || len(room) < 2 {
+		return 0
+	}
+	s, count := sentUsed{packet: packet}, 0
+	w := wire.NewBitWriter(room[1:])
+	for at := u.newest(); at > tick.None && count < usedAtMost; at = u.before(at) {
+		mark := w
+		if u.writeTick(&w, at); w.Overflowed() || w.Bits() > 8*len(room[1:]) {
+			w = mark
+			break
+		}
+		s.rows, s.upTo = s.rows|1<<(at%reach), max(s.upTo, at)
+		count++
+	}
+	if count == 0 {
+		return 0
+	}
+	room[0] = byte(count)
+	u.sent[packet%usedSent] = s
+	return 1 + w.Finish()
+}
+
+// newest is the newest tick to tell, None if there is none.
+func (u *usedInputs) newest() (newest tick.Tick) {
+	for n, at := range u.ticks {
+		if u.news>>n&1 != 0 {
+			newest = max(newest, at)
+		}
+	}
+	return newest
+}
+
+// before is the newest tick to tell before another one.
+func (u *usedInputs) before(at tick.Tick) tick.Tick {
+	for t := at - 1; t > at-reach && t > tick.None; t-- {
+		if n := t % reach; u.news>>n&1 != 0 && u.ticks[n] == t {
+			return t
+		}
+	}
+	return tick.None
+}
+
+// writeTick writes one tick.
+func (u *usedInputs) writeTick(w *wire.BitWriter, at tick.Tick) {
+	types := u.types[at%reach]
+	w.Write(uint64(at.Low()), 16)
+	w.Write(uint64(types), 8)
+	for n, plan := range u.in.plans {
+		if types>>n&1 != 0 {
+			plan.WriteRow(w, u.in.of(u.row(at), n))
+		}
+	}
+}
+
+// acked notes that the client has a packet.
+func (u *usedInputs) acked(packet uint64) {
+	s := &u.sent[packet%usedSent]
+	if s.packet != packet {
+		return
+	}
+	for n, at := range u.ticks {
+		if s.rows>>n&1 != 0 && at <= s.upTo {
+			u.news &^= 1 << n
+		}
+	}
+	s.rows = 0
+}
+
+// playerInputs is a client's state: the inputs that the server used in place of its own.
+type playerInputs struct {
+	usedInputs
+	since tick.Tick // The oldest tick that was told since the last call of Corrected; None: none.
+}
+
+// usedAtClient returns the hooks of a client.
+func usedAtClient(in *types, c *netcode.Client) netcode.ClientHooks {
+	p := &playerInputs{usedInputs: usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}}
+	scratch := make([]uint32, in.lanes)
+	return netcode.ClientHooks{
+		State:  p,
+		Opened: func() { p.ticks, p.since = [reach]tick.Tick{}, tick.None },
+		Section: &netcode.ClientSection{
+			Check: func(payload []byte) error {
+				return readUsed(in, payload, scratch, func(uint16, uint8, []uint32) {})
+			},
+			Take: func(payload []byte) {
+				_ = readUsed(in, payload, scratch, func(low uint16, types uint8, rows []uint32) {
+					p.take(tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
+				})
+			},
+			Due:   func(bool) bool { return false },
+			Write: func([]byte, uint64) int { return 0 },
+		},
+	}
+}
+
+// take keeps what the server used in a tick.
+func (p *playerInputs) take(at, now tick.Tick, types uint8, rows []uint32) {
+	if at <= tick.None || at > now || at <= now-reach {
+		return
+	}
+	if p.ticks[at%reach] == at && p.types[at%reach] == types && equalRows(p.row(at), rows) {
+		return // It was told again.
+	}
+	p.ticks[at%reach], p.types[at%reach] = at, types
+	copy(p.row(at), rows)
+	if p.since == tick.None || at < p.since {
+		p.since = at
+	}
+}
+
+func equalRows(a, b []uint32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// readUsed reads a section. The rows are good during the call; those of a type that is not there are 0.
+func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16, types uint8, rows []uint32)) error {
+	if len(payload) < 2 || payload[0] == 0 || payload[0] > usedAtMost {
+		return errUsed
+	}
+	r := wire.NewBitReader(payload[1:])
+	for range payload[0] {
+		low, types := uint16(r.Read(16)), uint8(r.Read(8))
+		if types>>len(in.plans) != 0 {
+			return errUsed
+		}
+		clear(scratch)
+		for n, plan := range in.plans {
+			if types>>n&1 != 0 && !plan.ReadRow(&r, in.of(scratch, n)) {
+				return errUsed
+			}
+		}
+		if r.Failed() {
+			return errUsed
+		}
+		each(low, types, scratch)
+	}
+	if !r.Done() {
+		return errUsed
+	}
+	return nil
+}
+
+// Own returns the input of the client's own player in a tick, for a game that predicts: with it the server simulates, or has
+// simulated, the tick. It is what Set gave last when the tick began, or what the server says that it used. The inputs of ticks up
+// to now are settled by the call: what Set gives later in the frame is for later ticks. It is false if nothing is known of
+// the tick, which lies at most 63 ticks back, and if T is no input, which OnError is told once. It allocates nothing.
+func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
+	t, n := tailOf(c), -1
+	if t != nil {
+		n = t.in.number(reflect.TypeFor[T]())
+	}
+	if n < 0 {
+		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]()))
+		return v, false
+	}
+	lanes := t.own(c, n, at)
+	if lanes == nil {
+		return v, false
+	}
+	t.in.plans[n].Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
+	return v, true
+}
+
+// own is the lanes of Own, nil if nothing is known.
+func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
+	if t.set != 0 && c.State() == netcode.Connected {
+		t.settles = true
+		t.note(c.Time().Tick, c.Present())
+	}
+	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {
+		if p.types[at%reach]>>n&1 == 0 {
+			return nil
+		}
+		return t.in.of(p.row(at), n)
+	}
+	if at <= tick.None || t.noted[at%reach] != at || t.set>>n&1 == 0 {
+		return nil
+	}
+	return t.row(n, at)
+}
+
+// Corrected returns the oldest tick whose input the server told to be another than the client's since the last call. False: none.
+func Corrected(c *netcode.Client) (oldest netcode.Tick, ok bool) {
+	p, has := netcode.ExtensionOf[*playerInputs](c)
+	if !has || p.since == tick.None {
+		return tick.None, false
+	}
+	oldest, p.since = p.since, tick.None
+	return oldest, true
+}

@@ -1,0 +1,389 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// client is the simulation at a client.
+type client struct {
+	*Simulation
+	end     *netcode.Client
+	group   *systems.ClientSystems
+	replica *netcode.Replica // That of the connection; another one begins anew.
+
+	history   history
+	structure structure
+	slots     []slot
+	byIndex   []int32 // By network index: 1 + slot; 0: not predicted here.
+	chosen    map[netcode.NetworkID]bool
+
+	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
+	newest netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
+	rested *rested      // The entities that rest, as the server told.
+	runs   uint32       // Counts returns to earlier ticks.
+	dirty  bool         // The world differs from the history of now.
+}
+
+// slot is a predicted entity.
+type slot struct {
+	used    bool
+	id      netcode.NetworkID // Zero: spawned here, and the server is not known to have it.
+	entity  ecs.Entity
+	known   netcode.Tick // The newest tick of which the server's state is known.
+	checked netcode.Tick // The newest tick in which that was compared.
+	origin  components.SpawnOf
+	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
+	spawnIn uint32       // The run in which a step spawned it last.
+	show    correction
+}
+
+func newClient(s *Simulation, g *systems.ClientSystems) *client {
+	told, _ := netcode.ExtensionOf[*rested](g.Client)
+	c := &client{Simulation: s, rested: told, end: g.Client, group: g, chosen: map[netcode.NetworkID]bool{}}
+	g.Apply.Adopt = c.adopt
+	return c
+}
+
+// learn looks up the components.
+func (c *client) learn(w *ecs.World) {
+	h := &c.history
+	h.components = h.components[:0]
+	for _, r := range c.all.rows {
+		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
+		n.plain = r.unrounded || plainOf(r.plan)
+		n.shown = newShown(w, c.end.Protocol(), &r)
+		h.components = append(h.components, n)
+	}
+	for _, t := range c.all.local {
+		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
+	}
+	for k := range h.components {
+		h.components[k].stride = (h.components[k].size + 7) &^ 7
+	}
+	h.columns = make([][]byte, len(h.components))
+	h.saved = make([][]byte, Window)
+	h.grow(16)
+}
+
+// Predict has this client predict an entity, or not, from now on, whoever owns it. It is for a client's simulation: an entity that its
+// player is about to touch.
+func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
+	if s.client != nil {
+		s.client.chosen[entity] = on
+		s.client.decide(entity)
+	}
+}
+
+// Predicts tells if this client predicts an entity.
+func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
+	return s.client != nil && s.client.slotOf(entity) >= 0
+}
+
+// update takes a client's frame.
+func (c *client) update() {
+	if c.end.Replica() != c.replica {
+		c.restart()
+	}
+	bridge := c.group.Apply.Bridge()
+	if bridge == nil || c.replica == nil || c.end.State() != netcode.Connected {
+		return
+	}
+	at := c.end.Time()
+	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.Heard()+Window-2)
+	if target <= tick.None {
+		return
+	}
+	if c.now == tick.None {
+		c.begin(min(target-1, c.replica.Heard()))
+	}
+	c.follow()
+	if target-c.now >= Window || c.now-target >= Window {
+		c.stats.Restarts++
+		c.begin(max(c.replica.Heard(), target-Window/2))
+		for i := range c.slots {
+			if c.slots[i].used && !c.slots[i].id.IsZero() {
+				c.take(i)
+			}
+		}
+	}
+	if back := c.check(); back > tick.None {
+		c.rememberShown()
+		c.back(back)
+	}
+	for n := 0; c.now < target && n < c.config.MaxReplay; n++ {
+		c.advance()
+	}
+	c.dropUnconfirmed()
+	c.show(at, c.now >= target)
+}
+
+// restart forgets a connection. Its entities are Apply's, which removes them.
+func (c *client) restart() {
+	c.replica = c.end.Replica()
+	c.now, c.newest = tick.None, tick.None
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used && s.id.IsZero() && c.step.World.Alive(s.entity) {
+			c.step.World.RemoveEntity(s.entity)
+		}
+	}
+	c.slots = c.slots[:0]
+	clear(c.byIndex)
+	clear(c.chosen)
+}
+
+// begin starts the history at a tick, with the world as it is.
+func (c *client) begin(t netcode.Tick) {
+	c.now, c.newest, c.history.oldest, c.history.newest = t, t, t, t
+	c.keepAll(t)
+}
+
+// follow finds out who is predicted, from what changed in this frame.
+func (c *client) follow() {
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used {
+			continue
+		}
+		if !c.step.World.Alive(s.entity) {
+			c.free(i)
+		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
+			c.strip(s.entity)
+			c.free(i)
+		}
+	}
+	if !c.group.Apply.Applied() {
+		return
+	}
+	marks := c.all.mask
+	for _, row := range [...]int{c.all.owner, c.all.predicted} {
+		if row >= 0 {
+			marks = marks.With(row)
+		}
+	}
+	for change := range c.group.Changes {
+		if change.Spawned || (change.Rows|change.Added|change.Removed)&marks != 0 {
+			c.decide(change.ID)
+		}
+	}
+}
+
+// decide begins or ends the prediction of an entity.
+func (c *client) decide(id netcode.NetworkID) {
+	if c.replica == nil || c.group.Apply.Bridge() == nil {
+		return
+	}
+	want, n := c.wants(id), c.slotOf(id)
+	switch {
+	case want && n < 0:
+		if e, ok := c.group.Entity(id); ok {
+			n = c.newSlot(slot{id: id, entity: e})
+			c.number(id, n)
+			c.stats.Started++
+			c.group.Apply.Bridge().SetAside(id, c.all.mask)
+			c.start(n)
+		}
+	case want && n >= 0 && c.slots[n].known == tick.None:
+		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just made it the server's.
+		c.start(n)
+	case !want && n >= 0:
+		c.stats.Stopped++
+		c.group.Apply.Bridge().SetAside(id, 0)
+		c.untag(c.slots[n].entity)
+		c.free(n)
+	}
+}
+
+// wants tells if an entity is to be predicted.
+func (c *client) wants(id netcode.NetworkID) bool {
+	if c.replica.Entity(id.Index).ID != id {
+		return false
+	}
+	if on, ok := c.chosen[id]; ok {
+		return on
+	}
+	if c.all.owner >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
+			var o components.Owner
+			dequantise(c.end.Protocol().Schema().Plan(c.all.owner), lanes, &o)
+			if o.Client == c.end.ID() {
+				return true
+			}
+		}
+	}
+	if c.all.predicted >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
+			var p components.Predicted
+			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
+			return p.Client == 0 || p.Client == c.end.ID()
+		}
+	}
+	return false
+}
+
+// start has the next check take the server's newest state of an entity into the history.
+func (c *client) start(n int) {
+	s := &c.slots[n]
+	s.known, s.checked, s.show = c.knownOf(s), tick.None, correction{}
+	if s.spawned != tick.None {
+		c.dirty = true // Apply has written the server's state into the world.
+		return
+	}
+	s.known = max(s.known, c.history.oldest)
+	if s.known > c.now {
+		c.strip(s.entity) // It is there from that tick on.
+	}
+}
+
+// take takes the server's state into the world, as that of now.
+func (c *client) take(n int) {
+	s := &c.slots[n]
+	s.known, s.checked = c.now, c.now
+	c.correct(n, c.now)
+	c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, c.now, n)
+}
+
+// back makes the predicted entities as they were in an earlier tick.
+func (c *client) back(t netcode.Tick) {
+	c.stats.Rollbacks++
+	c.runs++
+	c.now, c.history.newest = t, t
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used {
+			c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
+		}
+	}
+	saved := c.history.saved[t%Window]
+	for _, r := range c.resources {
+		size := int(saved[0]) | int(saved[1])<<8 | int(saved[2])<<16
+		r.Load(saved[3 : 3+size])
+		saved = saved[3+size:]
+	}
+}
+
+// advance takes the next step. Where the server's state of its tick is known, that is the result.
+func (c *client) advance() {
+	t := c.now + 1
+	c.run(t, t > c.newest)
+	c.now, c.newest = t, max(c.newest, t)
+	c.dropNotRespawned(t)
+	c.keepAll(t)
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used || s.id.IsZero() {
+			continue
+		}
+		if s.checked != t {
+			if s.checked > t || s.known < t || !c.isKnown(s, t) {
+				continue
+			}
+			s.checked = t
+		}
+		c.correct(i, t)
+		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
+	}
+}
+
+// keepAll stores the world's predicted entities as of a tick.
+func (c *client) keepAll(t netcode.Tick) {
+	h := &c.history
+	h.newest = t
+	h.oldest = max(h.oldest, t-Window+1)
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used {
+			continue
+		}
+		if !c.step.World.Alive(s.entity) {
+			*h.mask(t, i) = 0
+			continue
+		}
+		c.round(s.entity)
+		h.keep(c.step.World, s.entity, c.tagged, t, i)
+	}
+	saved := h.saved[t%Window][:0]
+	for _, r := range c.resources {
+		from := len(saved)
+		saved = r.Save(append(saved, 0, 0, 0))
+		size := len(saved) - from - 3
+		saved[from], saved[from+1], saved[from+2] = byte(size), byte(size>>8), byte(size>>16)
+	}
+	h.saved[t%Window] = saved
+}
+
+// round makes the predicted components of an entity those that travel, as the server does before its next step.
+func (c *client) round(e ecs.Entity) {
+	for k := range c.history.components {
+		n := &c.history.components[k]
+		if n.row < 0 || n.plain || !c.step.World.Has(e, n.id) {
+			continue
+		}
+		p := c.step.World.Get(e, n.id)
+		if fault := n.plan.Quantise(p, n.lanes); fault.Reason == wire.NoFault {
+			n.plan.Dequantise(n.lanes, p)
+		}
+	}
+}
+
+// slotOf is the slot of an entity, -1 if it is not predicted.
+func (c *client) slotOf(id netcode.NetworkID) int {
+	if int(id.Index) < len(c.byIndex) {
+		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
+			return n
+		}
+	}
+	return -1
+}
+
+// number notes the slot of a network id.
+func (c *client) number(id netcode.NetworkID, n int) {
+	for len(c.byIndex) <= int(id.Index) {
+		c.byIndex = append(c.byIndex, 0)
+	}
+	c.byIndex[id.Index] = int32(n) + 1
+}
+
+// newSlot finds a free slot.
+func (c *client) newSlot(s slot) int {
+	s.used = true
+	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
+	if n < 0 {
+		n = len(c.slots)
+		c.slots = append(c.slots, slot{})
+		c.history.grow(len(c.slots))
+	}
+	c.slots[n] = s
+	for t := range netcode.Tick(Window) {
+		*c.history.mask(t, n) = 0
+	}
+	return n
+}
+
+// free forgets an entity.
+func (c *client) free(n int) {
+	if id := c.slots[n].id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
+		c.byIndex[id.Index] = 0
+	}
+	c.slots[n] = slot{}
+}
+
+// untag takes an entity out of the simulation. Its components stay.
+func (c *client) untag(e ecs.Entity) {
+	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
+		w.Remove(e, c.tagged)
+	}
+}
+
+// strip takes an entity out of the simulation with its components.
+func (c *client) strip(e ecs.Entity) {
+	if c.step.World.Alive(e) {
+		c.structure.change(&c.history, c.step.World, e, c.tagged, 0)
+	}
+}

@@ -1,0 +1,188 @@
+package predict
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// maxComponents bounds the predicted and local components of a protocol.
+const maxComponents = 62
+
+// Option says how a component is predicted.
+type Option func(*registered)
+
+// registered is one predicted component.
+type registered struct {
+	of        reflect.Type
+	tolerance float64
+	unrounded bool
+	snap      float64
+}
+
+// Tolerance is the largest difference of a number, in its own unit, that is no misprediction. It is for floating point that
+// differs between machines. The default is 0. Tolerance panics below 0.
+func Tolerance(difference float64) Option {
+	if !(difference >= 0) {
+		panic(fmt.Sprintf("netcode: predict.Tolerance(%v): a difference is not negative", difference))
+	}
+	return func(r *registered) { r.tolerance = difference }
+}
+
+// Unrounded lets the server simulate the component in full precision. Without it each step begins, on both sides, with the
+// value that travels, so that the same code gives the same result. With it most ticks differ by up to half a quantisation step:
+// give a Tolerance too.
+func Unrounded() Option { return func(r *registered) { r.unrounded = true } }
+
+// Snap is the distance, in the component's unit, from which on a correction is shown as a jump. The default is no such distance.
+// Snap panics below 0.
+func Snap(distance float64) Option {
+	if !(distance >= 0) {
+		panic(fmt.Sprintf("netcode: predict.Snap(%v): a distance is not negative", distance))
+	}
+	return func(r *registered) { r.snap = distance }
+}
+
+// predictions is the predicted components of a protocol.
+type predictions struct {
+	registered []registered
+	local      []reflect.Type
+	spawns     bool
+	rows       []predictedRow // By registered, once frozen.
+	mask       snapshot.Mask  // Of rows.
+	owner      int            // Rows of components, -1 where they do not travel.
+	predicted  int
+	spawnOf    int
+}
+
+// predictedRow is one predicted component of a frozen protocol.
+type predictedRow struct {
+	registered
+	row  int
+	plan *quantize.Plan
+}
+
+// of finds or makes the predictions of a protocol.
+func of(p *netcode.Protocol) *predictions {
+	all, ok := netcode.ExtensionOf[*predictions](p)
+	if !ok {
+		all = &predictions{}
+		p.Extend(netcode.Extension{
+			Name: "predict", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
+		})
+		input.TellUsed(p)
+	}
+	return all
+}
+
+// Register makes component T predicted, on entities that are: those that the client owns, by components.Owner, and those with
+// components.Predicted. Call it on both sides. T must be registered with netcode.Replicate, before or after, and so must
+// components.Owner or components.Predicted. Register panics on a T that is registered twice and on a frozen protocol. When the
+// protocol freezes, it panics on a component that names entities of a world, by a handle or as a relation: use a NetworkID.
+func Register[T any](p *netcode.Protocol, options ...Option) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("predict.Register", t)
+	all := of(p)
+	r := registered{of: t}
+	for _, option := range options {
+		option(&r)
+	}
+	all.mustBeNew("predict.Register", t)
+	all.registered = append(all.registered, r)
+}
+
+// Local makes component T part of the simulation, though it never travels: a cooldown, a timer. It is kept for each tick and goes
+// back with the predicted components. T may have no pointers. Local panics on a T that has, on a T that is registered
+// twice, and on a frozen protocol.
+func Local[T any](p *netcode.Protocol) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("predict.Local", t)
+	all := of(p)
+	all.mustBeNew("predict.Local", t)
+	if field, has := pointerIn(t); has {
+		panic(fmt.Sprintf("netcode: predict.Local[%s]: %s is a pointer, or contains one: the last ticks are kept as bytes", t, field))
+	}
+	all.local = append(all.local, t)
+}
+
+// Spawns lets steps spawn entities that a client predicts: see Step.Spawn. Call it on both sides. It registers
+// components.SpawnOf. It panics on a frozen protocol.
+func Spawns(p *netcode.Protocol) {
+	p.MustBeOpen("predict.Spawns", reflect.TypeFor[components.SpawnOf]())
+	all := of(p)
+	if !all.spawns {
+		all.spawns = true
+		netcode.Replicate[components.SpawnOf](p)
+	}
+}
+
+// mustBeNew panics on a type that is registered, or one too many.
+func (a *predictions) mustBeNew(call string, t reflect.Type) {
+	for _, r := range a.registered {
+		if r.of == t {
+			panic(fmt.Sprintf("netcode: %s[%s]: the component is predicted already", call, t))
+		}
+	}
+	for _, l := range a.local {
+		if l == t {
+			panic(fmt.Sprintf("netcode: %s[%s]: the component is local already", call, t))
+		}
+	}
+	if len(a.registered)+len(a.local) == maxComponents {
+		panic(fmt.Sprintf("netcode: %s[%s]: a protocol has at most %d predicted and local components", call, t, maxComponents))
+	}
+}
+
+// freeze finds the rows of the components.
+func (a *predictions) freeze(f *netcode.Freezing) {
+	row := func(t reflect.Type) int {
+		for row := range f.Schema.Rows() {
+			if f.Schema.Plan(row).Type() == t {
+				return row
+			}
+		}
+		return -1
+	}
+	for _, r := range a.registered {
+		n := row(r.of)
+		if n < 0 {
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component does not travel: call netcode.Replicate, or predict.Local in place of Register", r.of))
+		}
+		plan := f.Schema.Plan(n)
+		if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component names entities of a world: use a NetworkID", r.of))
+		}
+		if !r.unrounded {
+			f.DescribeComponent(n, " predicted")
+		}
+		a.rows = append(a.rows, predictedRow{r, n, plan})
+		a.mask = a.mask.With(n)
+	}
+	a.owner, a.predicted, a.spawnOf = row(reflect.TypeFor[components.Owner]()), row(reflect.TypeFor[components.Predicted]()), row(reflect.TypeFor[components.SpawnOf]())
+	if a.owner < 0 && a.predicted < 0 {
+		panic("netcode: predict: no client learns which entities it predicts: call netcode.Replicate[components.Owner](protocol), or that of components.Predicted")
+	}
+}
+
+// pointerIn names a part of a type that is a pointer.
+func pointerIn(t reflect.Type) (name string, has bool) {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if name, has := pointerIn(t.Field(i).Type); has {
+				return t.Field(i).Name + " " + name, true
+			}
+		}
+		return "", false
+	case reflect.Array:
+		return pointerIn(t.Elem())
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.String, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return t.String(), true
+	}
+	return "", false
+}

@@ -1,0 +1,141 @@
+package predict
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// A server sends nothing of an entity that does not change. A client that predicts it elsewhere must learn that it rests, and in
+// which tick. A section, from the server to a client, names entities that the client predicts and is proved to have as they are:
+//
+//	 0      1      2      3 …
+//	+-------------+-------+------------------------------+
+//	|    tick     | count | for each entity: its index   |
+//	+-------------+-------+------------------------------+
+//
+//	tick   16 bits LE, the low bits of the tick as of which they rest
+//	count  8 bits, 1 to 32
+//	index  an unsigned varint, the network index, less that of the entity before, less 1; the first as it is
+
+const (
+	restHead   = 3
+	restAtMost = 32
+)
+
+var errRest = errors.New("resting entities that are not legal")
+
+// resting lists the entities that a server tells one client of.
+type resting struct {
+	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
+	tick netcode.Tick        // The tick that was told last.
+}
+
+// restAtServer returns the hooks of a server.
+func restAtServer(s *netcode.Server) netcode.ServerHooks {
+	of := func(c *netcode.Session) *resting {
+		r, _ := netcode.ExtensionOf[*resting](c)
+		return r
+	}
+	return netcode.ServerHooks{
+		Opened: func(*netcode.Session) any { return &resting{} },
+		Section: &netcode.ServerSection{
+			Check: func(*netcode.Session, []byte) error { return errRest },
+			Take:  func(*netcode.Session, []byte) {},
+			Due:   func(*netcode.Session, bool) bool { return false },
+			Write: func(c *netcode.Session, room []byte, _ uint64) int { return of(c).write(c, s.Store().Tick(), room) },
+		},
+	}
+}
+
+// write writes the section of the first packet of a tick.
+func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
+	if r.tick == now || len(r.ids) == 0 || len(room) < restHead || c.Local() {
+		return 0
+	}
+	size, count, next := restHead, 0, uint64(0)
+	for _, id := range r.ids {
+		if count == restAtMost || len(room) < size+binary.MaxVarintLen32 {
+			break
+		}
+		if v := c.View(); !v.Visible(id) || v.Needs(id, now) != tick.None {
+			continue
+		}
+		size += binary.PutUvarint(room[size:], uint64(id.Index)-next)
+		next, count = uint64(id.Index)+1, count+1
+	}
+	if count == 0 {
+		return 0
+	}
+	r.tick = now
+	binary.LittleEndian.PutUint16(room, now.Low())
+	room[2] = byte(count)
+	return size
+}
+
+// begin forgets the entities of the tick before.
+func (r *resting) begin() { r.ids = r.ids[:0] }
+
+// order puts the entities in order.
+func (r *resting) order() {
+	slices.SortFunc(r.ids, func(a, b netcode.NetworkID) int { return int(int64(a.Index) - int64(b.Index)) })
+}
+
+// rested is a client's state: the ticks in which entities rested, by network index.
+type rested struct{ ticks []netcode.Tick }
+
+// restAtClient returns the hooks of a client.
+func restAtClient(c *netcode.Client) netcode.ClientHooks {
+	r := &rested{}
+	return netcode.ClientHooks{
+		State:  r,
+		Opened: func() { clear(r.ticks) },
+		Section: &netcode.ClientSection{
+			Check: func(payload []byte) error { return readRest(payload, func(uint16, uint32) {}) },
+			Take: func(payload []byte) {
+				_ = readRest(payload, func(low uint16, index uint32) {
+					if int(index) < len(r.ticks) {
+						r.ticks[index] = max(r.ticks[index], tick.Near(low, c.Time().Tick))
+					}
+				})
+			},
+			Due:   func(bool) bool { return false },
+			Write: func([]byte, uint64) int { return 0 },
+		},
+	}
+}
+
+// readRest reads a section.
+func readRest(payload []byte, each func(low uint16, index uint32)) error {
+	if len(payload) < restHead || payload[2] == 0 || payload[2] > restAtMost {
+		return errRest
+	}
+	low, next := binary.LittleEndian.Uint16(payload), uint64(0)
+	rest := payload[restHead:]
+	for range payload[2] {
+		gap, n := binary.Uvarint(rest)
+		if n <= 0 || gap > 1<<32-1-next {
+			return errRest
+		}
+		each(low, uint32(next+gap))
+		rest, next = rest[n:], next+gap+1
+		if next > 1<<32-1 {
+			break
+		}
+	}
+	if len(rest) > 0 {
+		return errRest
+	}
+	return nil
+}
+
+// of is the newest tick in which an entity is known to rest.
+func (r *rested) of(index uint32) netcode.Tick {
+	for len(r.ticks) <= int(index) {
+		r.ticks = append(r.ticks, tick.None)
+	}
+	return r.ticks[index]
+}

@@ -1,0 +1,221 @@
+package predict
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// Window is the number of ticks that a client keeps. It predicts no farther ahead of the server's newest state.
+const Window = 64
+
+// Config has the settings of a simulation at a client. The zero value is good for most games.
+type Config struct {
+	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each one makes replays shorter by a
+	// tick. A game that wants few corrections more than an answer at once sets 2 or 3.
+	InputDelay int
+	// MaxReplay bounds the steps of one frame; 0 is 32. What is left is done in the frames that follow.
+	MaxReplay int
+	// CorrectionTime is the time that a correction takes on the screen, for components with components.Smooth. 0 is 100 ms; below 0
+	// corrections are jumps.
+	CorrectionTime time.Duration
+	// Seed is that of Step.Rand. Both sides must have the same.
+	Seed uint64
+}
+
+// System is a part of the simulation. It changes the world as a function of the world, the tick, inputs and Step.Rand alone: it
+// reads no clock and keeps no state of its own that a replay would not put back. Entities may come in any order.
+type System interface {
+	// Step takes one step.
+	Step(s *Step)
+}
+
+// Func is a System that is a function.
+type Func func(s *Step)
+
+// Step implements System.
+func (f Func) Step(s *Step) { f(s) }
+
+// Resource is state of the simulation outside of components: a score, a round's timer. It is kept for each tick.
+type Resource interface {
+	// Save appends the state to a slice.
+	Save(to []byte) []byte
+	// Load takes the state that Save appended.
+	Load(from []byte)
+}
+
+// Stats counts the work of a simulation. On a server, Steps alone.
+type Stats struct {
+	Steps          uint64 // Steps of new ticks.
+	Replayed       uint64 // Steps of ticks that were simulated before.
+	Rollbacks      uint64 // Returns to an earlier tick, for whatever reason.
+	Mispredictions uint64 // Entities whose predicted state was not the server's.
+	Corrected      uint64 // Returns because the server used another input than the client.
+	Started        uint64 // Entities that are predicted from then on.
+	Stopped        uint64 // Entities that are not predicted any more.
+	Restarts       uint64 // Times that the client fell so far behind that it began anew.
+	Unconfirmed    uint64 // Entities that were spawned here and not at the server.
+	Cancelled      uint64 // Effects that a corrected replay does not have.
+	Late           uint64 // Effects that only a corrected replay has.
+}
+
+// Misprediction says how the server's state of a tick differs from the predicted one.
+type Misprediction struct {
+	Tick      netcode.Tick      // That was predicted.
+	Entity    ecs.Entity        // In the client's world.
+	ID        netcode.NetworkID // Its network id.
+	Component string            // Its wire name.
+	Field     string            // The path of the first field that differs; "": the component, or the entity, is there on one side only.
+	Predicted float64           // The predicted value of the field, as a number. Without a field: 1 is there, 0 is not.
+	True      float64           // The server's value.
+}
+
+// String implements fmt.Stringer.
+func (m Misprediction) String() string {
+	return fmt.Sprintf("tick %d, entity %v: %s.%s is %v, predicted %v", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
+}
+
+// Simulation runs the systems of a game, a step for each tick.
+type Simulation struct {
+	config    Config
+	all       *predictions
+	systems   []System
+	resources []Resource
+	step      Step
+	client    *client // One of the two.
+	server    *server
+
+	effects       effects
+	mispredicted  []func(Misprediction)
+	unspawned     []func(ecs.Entity)
+	stats         Stats
+	owner, tagged ecs.ID // Of the world, once known.
+	replicated    ecs.ID
+	spawnOf       ecs.ID
+	pcg           rand.PCG
+	random        *rand.Rand
+}
+
+// group is the part of a group of systems that Simulate needs.
+type group interface {
+	Add(stage netcode.Stage, systems ...systems.System)
+}
+
+// Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give all of
+// them the same systems, in the same order. A step runs in stage Update: set inputs before, as in PreUpdate. Simulate panics on another
+// group, on a configuration out of range, and where no component was given to Register.
+func Simulate(g group, config Config, list ...System) *Simulation {
+	if config.InputDelay < 0 || config.InputDelay > 8 {
+		panic(fmt.Sprintf("netcode: predict.Simulate: Config.InputDelay is 0 to 8, not %d", config.InputDelay))
+	}
+	if config.MaxReplay < 0 {
+		panic(fmt.Sprintf("netcode: predict.Simulate: Config.MaxReplay is not negative, as %d", config.MaxReplay))
+	}
+	if config.MaxReplay == 0 {
+		config.MaxReplay = 32
+	}
+	if config.CorrectionTime == 0 {
+		config.CorrectionTime = 100 * time.Millisecond
+	}
+	s := &Simulation{config: config, systems: list}
+	s.step.simulation = s
+	s.random = rand.New(&s.pcg)
+	switch g := g.(type) {
+	case *systems.HostSystems:
+		s.server = &server{Simulation: s, end: g.Server}
+	case *systems.ServerSystems:
+		s.server = &server{Simulation: s, end: g.Server}
+	case *systems.ClientSystems:
+		s.client = newClient(s, g)
+	default:
+		panic(fmt.Sprintf("netcode: predict.Simulate: %T is not a group of package systems", g))
+	}
+	p := s.protocol()
+	p.Schema() // It freezes the protocol.
+	all, ok := netcode.ExtensionOf[*predictions](p)
+	if !ok || len(all.registered) == 0 {
+		panic("netcode: predict.Simulate: no component is predicted: call predict.Register before the server, or the client, is made")
+	}
+	s.all = all
+	g.Add(netcode.StageUpdate, s)
+	return s
+}
+
+func (s *Simulation) protocol() *netcode.Protocol {
+	if s.server != nil {
+		return s.server.end.Protocol()
+	}
+	return s.client.end.Protocol()
+}
+
+// Keep adds a resource to the simulation, before the first frame.
+func (s *Simulation) Keep(r Resource) { s.resources = append(s.resources, r) }
+
+// OnMisprediction adds a function that is called for each entity whose predicted state was not the server's, before it is
+// corrected.
+func (s *Simulation) OnMisprediction(f func(Misprediction)) {
+	s.mispredicted = append(s.mispredicted, f)
+}
+
+// OnUnspawn adds a function that is called on a client for an entity that a step has spawned here, just before it is removed
+// because the server did not spawn it.
+func (s *Simulation) OnUnspawn(f func(ecs.Entity)) { s.unspawned = append(s.unspawned, f) }
+
+// Stats is a copy of the counters.
+func (s *Simulation) Stats() Stats { return s.stats }
+
+// Tick is the tick that the simulated entities are at.
+func (s *Simulation) Tick() netcode.Tick { return s.step.Tick }
+
+// Initialize implements systems.System.
+func (s *Simulation) Initialize(w *ecs.World) { s.learn(w) }
+
+// learn looks the components of the simulation up in a world.
+func (s *Simulation) learn(w *ecs.World) {
+	if s.step.World == w {
+		return
+	}
+	s.step.World = w
+	s.tagged, s.owner = ecs.ComponentID[components.Simulate](w), ecs.ComponentID[components.Owner](w)
+	s.replicated, s.spawnOf = ecs.ComponentID[components.Replicated](w), ecs.ComponentID[components.SpawnOf](w)
+	if s.server != nil {
+		s.server.learn(w)
+	} else {
+		s.client.learn(w)
+	}
+}
+
+// Update implements systems.System.
+func (s *Simulation) Update(w *ecs.World) {
+	s.learn(w)
+	if s.server != nil {
+		s.server.update()
+	} else {
+		s.client.update()
+	}
+}
+
+// Finalize implements systems.System.
+func (s *Simulation) Finalize(*ecs.World) {}
+
+// run takes one step.
+func (s *Simulation) run(t netcode.Tick, first bool) {
+	s.step.Tick, s.step.First = t, first
+	s.step.spawns = s.step.spawns[:0]
+	s.effects.begin(t, first)
+	for _, system := range s.systems {
+		system.Step(&s.step)
+	}
+	s.effects.end(s)
+	if first {
+		s.stats.Steps++
+	} else {
+		s.stats.Replayed++
+	}
+}

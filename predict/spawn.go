@@ -1,0 +1,139 @@
+package predict
+
+import (
+	"fmt"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Spawn makes an entity in a step, for a player: a bullet. On the server it is replicated, and owned by the player. On the player's own
+// client the entity is there at once, and stays the same entity when the server's arrives. On other clients, and for other
+// players, ok is false: the entity comes from the server alone. It has components.Owner and components.Simulate; the system
+// adds the others:
+//
+//	if e, ok := s.Spawn(owner.Client); ok {
+//		bullets.Assign(e, &Position{at.X, at.Y}, &Velocity{X: 40})
+//	}
+//
+// In a replay the entity of the first run comes back, without its predicted and local components. A system spawns at most 255 entities for
+// a player in a step. Spawn panics where the protocol has no predict.Spawns. The world must not be locked by a query.
+func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
+	sim := s.simulation
+	if !sim.all.spawns {
+		panic("netcode: predict: Step.Spawn: call predict.Spawns(protocol) on both sides")
+	}
+	origin := components.SpawnOf{Client: owner, Tick: s.Tick.Low(), Ordinal: s.ordinal(owner)}
+	if sim.server != nil {
+		return sim.server.spawn(owner, origin), true
+	}
+	if owner != sim.client.end.ID() {
+		return ecs.Entity{}, false
+	}
+	return sim.client.spawn(s.Tick, origin), true
+}
+
+// ordinal counts the spawns for a player in this step.
+func (s *Step) ordinal(owner netcode.ClientID) uint8 {
+	for i := range s.spawns {
+		if n := &s.spawns[i]; n.owner == owner {
+			if n.count++; n.count == 0 {
+				panic(fmt.Sprintf("netcode: predict: Step.Spawn: more than 255 entities for client %d in one step", owner))
+			}
+			return n.count
+		}
+	}
+	s.spawns = append(s.spawns, spawnCount{owner, 1})
+	return 1
+}
+
+// Despawn removes an entity in a step. On a client it goes out of the simulation at once, without its predicted components, and is
+// removed when the server confirms it. It does nothing at a client for an entity that is not predicted.
+func (s *Step) Despawn(e ecs.Entity) {
+	w := s.World
+	switch {
+	case !w.Alive(e):
+	case s.simulation.server != nil:
+		w.RemoveEntity(e)
+	case w.Has(e, s.simulation.tagged):
+		s.simulation.client.strip(e)
+	}
+}
+
+// spawn makes an entity, or takes the one that this step spawned when it was taken before.
+func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
+	w := c.step.World
+	for i := range c.slots {
+		s := &c.slots[i]
+		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
+			s.spawnIn = c.runs
+			c.strip(s.entity)
+			w.Add(s.entity, c.tagged)
+			return s.entity
+		}
+	}
+	e := w.NewEntity(c.owner, c.spawnOf, c.tagged)
+	ownerAt(w, e, c.owner).Client = origin.Client
+	*spawnOfAt(w, e, c.spawnOf) = origin
+	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.runs})
+	return e
+}
+
+// adopt finds the entity that was spawned here for one that the server shows anew.
+func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
+	if c.replica == nil || c.all.spawnOf < 0 {
+		return ecs.Entity{}, false
+	}
+	lanes := c.replica.Row(id.Index, c.all.spawnOf)
+	if lanes == nil {
+		return ecs.Entity{}, false
+	}
+	var origin components.SpawnOf
+	dequantise(c.end.Protocol().Schema().Plan(c.all.spawnOf), lanes, &origin)
+	for i := range c.slots {
+		s := &c.slots[i]
+		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
+			s.id, s.known, s.checked = id, tick.None, tick.None
+			c.number(id, i)
+			return s.entity, true
+		}
+	}
+	return ecs.Entity{}, false
+}
+
+// dropNotRespawned removes the entities that a step has spawned, and that its replay has not.
+func (c *client) dropNotRespawned(t netcode.Tick) {
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used && s.spawned == t && s.id.IsZero() && s.spawnIn != c.runs {
+			c.unspawn(i)
+		}
+	}
+}
+
+// dropUnconfirmed removes the entities that the server should have shown by now, whatever was lost.
+func (c *client) dropUnconfirmed() {
+	for i := range c.slots {
+		if s := &c.slots[i]; s.used && s.id.IsZero() && c.replica.Heard() >= s.spawned+Window {
+			c.stats.Unconfirmed++
+			c.unspawn(i)
+		}
+	}
+}
+
+// unspawn removes an entity that the server does not have.
+func (c *client) unspawn(n int) {
+	e := c.slots[n].entity
+	c.free(n)
+	if !c.step.World.Alive(e) {
+		return
+	}
+	for _, f := range c.unspawned {
+		c.end.Contain("OnUnspawn", func() { f(e) })
+	}
+	if c.step.World.Alive(e) {
+		c.step.World.RemoveEntity(e)
+	}
+}

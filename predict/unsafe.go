@@ -1,0 +1,55 @@
+package predict
+
+import (
+	"unsafe"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
+)
+
+// bytesOf returns the memory of a component of an entity.
+func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
+	// SAFETY: Get points to a component of the type of id, whose size is size. The slice is not kept over a change of structure.
+	return unsafe.Slice((*byte)(w.Get(e, id)), size)
+}
+
+// bytesIn returns the memory of words.
+func bytesIn(words []uint64) []byte {
+	if len(words) == 0 {
+		return nil
+	}
+	// SAFETY: the bytes are those of the slice, which holds no pointers.
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))
+}
+
+// pointerTo returns the address of a component's memory. b is not empty.
+func pointerTo(b []byte) unsafe.Pointer {
+	// SAFETY: callers pass the memory of a component of the plan that reads or writes it.
+	return unsafe.Pointer(&b[0])
+}
+
+// replicatedAt returns the Replicated of an entity that has one.
+func replicatedAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
+	// SAFETY: id is that of components.Replicated.
+	return (*components.Replicated)(w.Get(e, id))
+}
+
+// spawnOfAt returns the SpawnOf of an entity that has one.
+func spawnOfAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.SpawnOf {
+	// SAFETY: id is that of components.SpawnOf.
+	return (*components.SpawnOf)(w.Get(e, id))
+}
+
+// ownerAt returns the Owner of an entity that has one.
+func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
+	// SAFETY: id is that of components.Owner.
+	return (*components.Owner)(w.Get(e, id))
+}
+
+// dequantise writes a row of a plan into a value of its type.
+func dequantise[T any](plan *quantize.Plan, lanes []uint32, to *T) {
+	// SAFETY: callers pass the plan of T.
+	plan.Dequantise(lanes, unsafe.Pointer(to))
+}
