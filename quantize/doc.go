@@ -26,6 +26,6 @@
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions
 //   - layout.go: types that are sent whole
-//   - deviation.go: the differences of two components, field by field
+//   - deviation.go: the first difference of two rows beyond a tolerance
 //   - describe.go: plans as text; markers of debug builds
 package quantize
