@@ -27,9 +27,9 @@ type client struct {
 
 	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	rested *rested      // The entities that rest, as the server told.
+	rested *rested      // The newest that the server told of entities that rest.
 	runs   uint32       // Counts returns to earlier ticks.
-	dirty  bool         // The world differs from the history of now.
+	dirty  bool         // The world has not what the history has of now.
 }
 
 // slot is a predicted entity.

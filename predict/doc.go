@@ -39,6 +39,7 @@
 //   - spawn.go: entities that come and go in steps
 //   - rest.go: entities that rest at the server
 //   - effect.go: sounds and particles, once each
+//   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //
 // # Words
