@@ -15,8 +15,9 @@ import (
 type shown struct {
 	id       ecs.ID // Of the Smooth.
 	blend    *quantize.Blend
-	from, to []uint32      // Scratch.
-	errors   [][2][]uint32 // By slot: what was shown before a correction, and what is shown without it.
+	from, to []uint32            // Scratch.
+	way      quantize.BlendInput // Scratch: a variable would be on the heap.
+	errors   [][2][]uint32       // By slot: what was shown before a correction, and what is shown without it.
 }
 
 // correction is a correction that is being shown.
@@ -96,13 +97,14 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 		w.Add(s.entity, v.id)
 	}
 	p.plan.Quantise(pointerTo(c.history.bytes(c.now, i, k)), v.to)
-	way := quantize.BlendInput{From: v.to, To: v.to, Part: 1}
+	way := &v.way
+	*way = quantize.BlendInput{From: v.to, To: v.to, Part: 1}
 	if before := c.now - 1; c.history.holds(before) && *c.history.mask(before, i)>>k&1 != 0 {
 		p.plan.Quantise(pointerTo(c.history.bytes(before, i, k)), v.from)
 		way.From, way.Part = v.from, part
 	}
 	to := w.Get(s.entity, v.id)
-	v.blend.Mix(&way, to)
+	v.blend.Mix(way, to)
 	if s.show.remembered>>k&1 != 0 && settled {
 		rows := v.error(i)
 		p.plan.Quantise(to, rows[1])
