@@ -28,7 +28,10 @@ func wordsOf(b []byte) []uint32 {
 }
 
 // byteAt returns the first byte of a component that a query points to.
-func byteAt(p unsafe.Pointer) *byte { return (*byte)(p) }
+func byteAt(p unsafe.Pointer) *byte {
+	// SAFETY: a component of at least a byte lies there; that of an empty one is not read.
+	return (*byte)(p)
+}
 
 // liesAt tells if an address is so many bytes behind another one.
 func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {

@@ -1,0 +1,197 @@
+package guide_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// What prediction.md shows is what stands between the marks.
+
+// begin guide
+type Body struct {
+	X, Y float32 `net:"min=-512,max=512,step=0.01"`
+}
+
+type Pace struct {
+	X, Y float32 `net:"min=-64,max=64,step=0.02"`
+}
+
+type Stick struct {
+	X, Y float32 `net:"axis"`
+	Fire bool    `net:"event"`
+}
+
+func predicted(p *netcode.Protocol) { // on both sides
+	netcode.Replicate[Body](p)
+	netcode.Replicate[Pace](p)
+	netcode.Replicate[components.Owner](p)
+	interpolate.Register[Body](p) // draw components.Smooth[Body]
+	input.Register[Stick](p)
+	predict.Register[Body](p, predict.Snap(5)) // a correction of 5 or more is a jump
+	predict.Register[Pace](p)
+}
+
+func move(s *predict.Step) { // the game's rules, on both sides
+	dt := float32(s.Seconds())
+	tanks := generic.NewFilter4[components.Simulate, components.Owner, Body, Pace]().Without(generic.T1[components.SpawnOf]()...)
+	for query := tanks.Query(s.World); query.Next(); {
+		_, owner, at, pace := query.Get()
+		if stick, ok := predict.Input[Stick](s, owner.Client); ok {
+			pace.X, pace.Y = float32(stick.X*8), float32(stick.Y*8) // m/s
+		}
+		at.X, at.Y = at.X+float32(pace.X*dt), at.Y+float32(pace.Y*dt)
+	}
+}
+
+func serve(group *systems.ServerSystems, world *ecs.World) {
+	predict.Simulate(group, predict.Config{}, rules()...)
+	tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world)
+	group.Server.OnConnect(func(id netcode.ClientID) {
+		tanks.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
+	})
+}
+
+func join(group *systems.ClientSystems, stick func() Stick) *predict.Simulation {
+	sim := predict.Simulate(group, predict.Config{}, rules()...) // the same systems, in the same order
+	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+		now := stick()
+		_ = input.Set(group.Client, &now) // before the step of this frame
+	}))
+	return sim
+}
+
+func rules() []predict.System { return []predict.System{predict.Func(move), &gun{}} } // gun: see below
+
+// end guide
+
+// begin guide
+type Reload struct{ Ticks int32 } // local: predict.Local[Reload](protocol)
+
+type gun struct {
+	tanks  *generic.Filter3[components.Simulate, components.Owner, Body]
+	shells generic.Map2[Body, Pace]
+	reload generic.Map1[Reload]
+	list   []ecs.Entity // scratch: a query locks the world
+}
+
+func (g *gun) Step(s *predict.Step) {
+	if g.tanks == nil { // filters and mappers, made once; nothing else stays from step to step
+		g.tanks = generic.NewFilter3[components.Simulate, components.Owner, Body]()
+		g.shells, g.reload = generic.NewMap2[Body, Pace](s.World), generic.NewMap1[Reload](s.World)
+	}
+	g.list = g.list[:0]
+	for query := g.tanks.Query(s.World); query.Next(); {
+		g.list = append(g.list, query.Entity())
+	}
+	reload, shell := ecs.ComponentID[Reload](s.World), ecs.ComponentID[components.SpawnOf](s.World)
+	for _, e := range g.list {
+		switch {
+		case s.World.Has(e, shell):
+			g.fly(s, e)
+		case !s.World.Has(e, reload):
+			g.reload.Assign(e, &Reload{}) // it comes and goes in steps, as predicted components may
+		default:
+			g.fire(s, e, g.reload.Get(e))
+		}
+	}
+}
+
+func (g *gun) fire(s *predict.Step, tank ecs.Entity, reload *Reload) {
+	stick, _ := predict.Input[Stick](s, s.Owner(tank))
+	reload.Ticks = max(reload.Ticks-1, 0)
+	if !stick.Fire || reload.Ticks > 0 {
+		return
+	}
+	reload.Ticks = 15
+	s.Effect(bang, tank, 0)
+	from, _ := g.shells.Get(tank)
+	spread := s.Rand(tank).Float32() - .5 // the same number on both sides, and in a replay
+	if shell, ok := s.Spawn(s.Owner(tank)); ok {
+		g.shells.Assign(shell, &Body{from.X, from.Y}, &Pace{30, spread})
+	}
+}
+
+func (g *gun) fly(s *predict.Step, shell ecs.Entity) {
+	at, pace := g.shells.Get(shell)
+	if at.X += float32(pace.X * float32(s.Seconds())); at.X > 100 {
+		s.Despawn(shell)
+	}
+}
+
+// end guide
+
+const bang = 1
+
+func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
+	// begin guide
+	sim.OnEffect(play)  // a sound: once, however often the tick is replayed
+	sim.OnCancel(stop)  // it was played, and the corrected replay does not make it
+	sim.OnUnspawn(drop) // the server did not spawn it: it is about to be removed
+	sim.OnMisprediction(func(m predict.Misprediction) {
+		log(m.String()) // tick 812, entity 4v1: Body.X is 17.02, predicted 17.4
+	})
+	// end guide
+}
+
+// A tank of the page moves in the tick of its input, at a round trip of 200 ms. Nothing is mispredicted, each shot is heard once, and
+// the worlds are equal in the end.
+func TestGuidePrediction(t *testing.T) {
+	p := netcode.NewProtocol()
+	predicted(p)
+	predict.Local[Reload](p)
+	predict.Spawns(p)
+	var sim *predict.Simulation
+	var stick Stick
+	heard, wrong, unspawned := 0, []string(nil), 0
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) { serve(s, w) },
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+			sim = join(c, func() Stick { return stick })
+			explain(sim, func(predict.Effect) { heard++ }, func(predict.Effect) { heard-- }, func(ecs.Entity) { unspawned++ }, func(s string) { wrong = append(wrong, s) })
+		},
+	})
+	require.True(t, n.RunUntil(3*time.Second, n.Connected))
+	n.Run(2 * time.Second)
+	tank := generic.NewFilter3[components.Simulate, Body, Reload]()
+	at := func() (b Body) {
+		for query := tank.Query(&n.Clients[0].World); query.Next(); {
+			_, body, _ := query.Get()
+			b = *body
+		}
+		return b
+	}
+	require.Zero(t, at())
+	stick.X, stick.Y = 1, .5
+	for was := sim.Tick(); sim.Tick() == was; {
+		n.Step()
+	}
+	require.NotZero(t, at(), "in the tick of the input")
+	for frame := range 360 {
+		stick.Fire = frame%60 == 30
+		stick.X = float32(math.Sin(float64(frame) / 40))
+		n.Step()
+	}
+	stick = Stick{}
+	n.Run(6 * time.Second)
+	require.Empty(t, wrong)
+	require.Equal(t, 6, heard)
+	require.Zero(t, unspawned)
+	require.EqualValues(t, 0, sim.Stats().Mispredictions)
+	n.Heal()
+	n.AssertConverge()
+}
