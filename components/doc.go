@@ -9,5 +9,6 @@
 //   - replicated.go: Replicated
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
+//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - math.go: colours, vectors, rotations, rays
 package components

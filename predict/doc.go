@@ -38,6 +38,7 @@
 //   - compare.go: the server's state against the prediction
 //   - spawn.go: entities that come and go in steps
 //   - effect.go: sounds and particles, once each
+//   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //
 // # Words
