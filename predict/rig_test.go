@@ -216,25 +216,31 @@ func (g *game) config(n int) netcode.Config {
 func newGame(t *testing.T, link transport.Link, seed uint64, players int, config predict.Config) *game {
 	g := &game{t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}}
 	p := newProtocol()
-	socket := g.socket()
-	g.address = socket.LocalAddr()
-	var err error
-	g.server, err = netcode.NewServer(p, g.config(0))
-	require.NoError(t, err)
-	world := ecs.NewWorld()
-	g.world = &world
+	socket := g.openServer(p)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	g.sim = predict.Simulate(g.group, config, g.rules)
-	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
-	g.server.OnConnect(func(client netcode.ClientID) {
-		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
-	})
-	g.server.OnError(func(err error) { t.Errorf("server: %v", err) })
-	g.loop = systems.NewRunner(&world, g.group, rate)
+	g.loop = systems.NewRunner(g.world, g.group, rate)
 	for range players {
 		g.join(p, config)
 	}
 	return g
+}
+
+// openServer makes a server that gives each player a body.
+func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
+	socket := g.socket()
+	g.address = socket.LocalAddr()
+	var err error
+	g.server, err = netcode.NewServer(p, g.config(0))
+	require.NoError(g.t, err)
+	world := ecs.NewWorld()
+	g.world = &world
+	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
+	g.server.OnConnect(func(client netcode.ClientID) {
+		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
+	})
+	g.server.OnError(func(err error) { g.t.Errorf("server: %v", err) })
+	return socket
 }
 
 func (g *game) join(p *netcode.Protocol, config predict.Config) *player {
