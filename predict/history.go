@@ -211,7 +211,7 @@ func (h *history) follows(r *run, query *ecs.Query) bool {
 // keepRun stores the entities of a run as of a tick.
 func (h *history) keepRun(r *run, t netcode.Tick) {
 	for i := range r.count {
-		h.masks[int(t%Window)*h.slots+r.slot+i], h.seen[r.slot+i] = r.mask, true
+		*h.mask(t, r.slot+i), h.seen[r.slot+i] = r.mask, true
 	}
 	for k := range h.components {
 		if c := &h.components[k]; r.mask>>k&1 != 0 && c.size > 0 {

@@ -23,6 +23,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -345,6 +346,27 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok, "its player sees what there is")
 		require.Equal(t, id, hit)
 	},
+	"predicted move rules Step fire fly": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		predicted(p)
+		predict.Local[Reload](p)
+		predict.Spawns(p)
+		heard := 0
+		var sim *predict.Simulation
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
+			sim = predict.Simulate(h.group, predict.Config{}, rules()...)
+			sim.OnEffect(func(predict.Effect) { heard++ })
+		})
+		tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](h.world)
+		tank := tanks.NewWith(&components.Replicated{}, &components.Owner{Client: h.player.ID()}, &Body{}, &Pace{})
+		for range 60 {
+			require.NoError(t, input.Set(h.player, &Stick{X: 1, Fire: heard == 0}))
+			h.step()
+		}
+		_, _, at, _ := tanks.Get(tank)
+		require.Greater(t, at.X, float32(4), "its world is the server's: it moves, and nothing is predicted")
+		require.Positive(t, heard)
+	},
 	"newTwo Parts Do": func(t *testing.T) {
 		pool := newTwo()
 		defer close(pool.part)
@@ -363,6 +385,8 @@ var withoutHost = map[string]string{
 	"redraw":     "as camera: what changed in the server's world its own systems know",
 	"steer":      "as camera: a host's player writes in the server's world, where game code does",
 	"draw":       "components.Smooth is on clients only: a host draws the server's Position",
+	"serve":      "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
+	"join":       "as serve",
 	"run":        "it is a loop of NewServer: one of a host is fixedSteps, or host",
 	"Send":       "it counts what travels to a client: to a host's player nothing does",
 	"TestMyGame": "nettest runs clients with worlds of their own",
