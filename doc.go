@@ -19,3 +19,18 @@
 // This package defines server, client and session: one connection of one client, from its acceptance to its end. A word of
 // docs/design.md means here the same as there.
 package netcode
+
+// Files, for those who read the code.
+//
+//   - protocol.go, handle.go: registration of components and messages, the protocol's hash
+//   - server.go, server_frame.go: the server and its clients; what it receives and sends in a frame
+//   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
+//   - handshake.go, session.go, link.go: a stranger, one client from acceptance to end, the connection that both ends have and its close
+//   - endpoint.go: the part of messages that both ends have; errors and panics of game code
+//   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers
+//   - incoming.go: judges a received packet before it takes effect, queues its messages
+//   - held_messages.go: messages that wait before they are sent, and those that wait for state
+//   - host.go: a player at the server itself, whose messages pass no network
+//   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
+//   - extension.go, hooks.go: what features use
+//   - config.go, errors.go, stats.go: settings, errors, counters

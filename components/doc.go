@@ -7,6 +7,7 @@
 // # Files
 //
 //   - replicated.go: Replicated
+//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
 //   - predicted.go: Simulate, Predicted, SpawnOf

@@ -27,5 +27,6 @@
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions
 //   - layout.go: types that are sent whole
+//   - deviation.go: the first difference of two rows beyond a tolerance
 //   - describe.go: plans as text; markers of debug builds
 package quantize

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -19,8 +21,8 @@ func TestAPacketHasNoMoreGroupsThanThereIsRoomFor(t *testing.T) {
 	type green struct{}
 	type blue struct{}
 	cfg := Config{Window: 32, SentPackets: 256, Entities: 4000}
-	d := &duo{t: t, store: NewStore(NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t)}), cfg)}
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	ids, most := make([]wire.NetworkID, 4000), 0
 	for s := tick.Tick(1); s < 12; s++ {
 		d.store.Begin(s)

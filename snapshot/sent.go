@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -282,12 +283,12 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 	case plain.On || g.even || g.ref != g.top:
 		v.chooseRefs(w, max(t, g.top))
 	case t > g.ref:
-		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= mostNear {
+		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
 			g.near, g.nearOf = g.ref, g.refOf
 		}
 		g.ref, g.refOf = t, b.of
 		g.top, g.topOf = g.ref, g.refOf
-	case t > g.near && t < g.ref && g.ref-t <= mostNear:
+	case t > g.near && t < g.ref && g.ref-t <= format.MaxNear:
 		g.near, g.nearOf = t, b.of
 	}
 }
@@ -311,7 +312,7 @@ func (v *View) chooseRefs(w uint32, now tick.Tick) {
 					g.ref, g.refOf = tick.None, 0 // but the one before
 				}
 			}
-		case g.ref-t <= mostNear:
+		case g.ref-t <= format.MaxNear:
 			g.near, g.nearOf = t, b.of
 			return
 		default:
