@@ -262,6 +262,9 @@ func (c *client) back(t netcode.Tick) {
 	}
 	saved := c.history.saved[t%Window]
 	for _, r := range c.resources {
+		if len(saved) < 3 {
+			break // It was added since.
+		}
 		size := int(saved[0]) | int(saved[1])<<8 | int(saved[2])<<16
 		r.Load(saved[3 : 3+size])
 		saved = saved[3+size:]

@@ -1,6 +1,7 @@
 package predict_test
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -272,4 +273,43 @@ func TestARoundTripAsLongAsTheWindow(t *testing.T) {
 		require.Greater(t, p.sim.Stats().Mispredictions, before)
 		g.heal()
 	}
+}
+
+// score is a resource: state of the simulation outside of components.
+type score struct{ shots uint32 }
+
+func (s *score) Save(to []byte) []byte { return binary.LittleEndian.AppendUint32(to, s.shots) }
+func (s *score) Load(from []byte)      { s.shots = binary.LittleEndian.Uint32(from) }
+
+// A resource goes back with the entities: in the end it is what the server has.
+func TestAResourceGoesBack(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})
+	p := g.players[0]
+	mine, truth := &score{}, &score{}
+	p.rules.score, g.rules.score = mine, truth
+	p.sim.Keep(mine)
+	g.sim.Keep(truth)
+	p.act = wander
+	g.run(60 * rate)
+	g.heal()
+	require.NotZero(t, truth.shots)
+	require.NotZero(t, p.sim.Stats().Cancelled+p.sim.Stats().Late)
+	require.Equal(t, truth.shots, mine.shots)
+}
+
+// Entities at rest beyond what one section holds have their turn too.
+func TestManyRestingEntitiesAreAllTold(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 17, 1, predict.Config{})
+	p := g.players[0]
+	p.act = func(*player) control { return control{} }
+	balls := generic.NewMap4[components.Replicated, components.Predicted, position, velocity](g.world)
+	for range 100 {
+		balls.NewWith(&components.Replicated{}, &components.Predicted{}, &position{}, &velocity{})
+	}
+	g.run(3 * rate)
+	p.rules.wind = .1 // Here alone: each entity is mispredicted, and learns that it rests.
+	g.run(5)
+	p.rules.wind = 0
+	g.run(2 * rate)
+	g.heal()
 }

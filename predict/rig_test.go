@@ -70,6 +70,7 @@ type mover struct {
 	heats                   generic.Map1[heat]
 	cools                   generic.Map1[cooldown]
 	filter                  *generic.Filter3[components.Simulate, position, velocity]
+	score                   *score
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
 	cold                    bool    // Nothing gets warm, so that what stands still does not change.
@@ -118,6 +119,9 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 			m.cools.Get(e).Ticks = 10
 			from, speed := *at, *v
 			s.Effect(flash, e, 0)
+			if m.score != nil {
+				m.score.shots++
+			}
 			if b, ok := s.Spawn(owner); ok {
 				m.bodies.Assign(b, &position{from.X, from.Y}, &velocity{30, speed.Y})
 			}
