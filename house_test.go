@@ -53,8 +53,8 @@ const (
 // folder here to see them, and when it has none. "*" is every folder.
 func houseKept() map[string][]string {
 	return map[string][]string{
-		ruleComment: {"snapshot", "snapshot/format", "replica",
-			"systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
+		ruleComment: {
+			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
 			"transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind",
 			"predict", "nettest", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",

@@ -168,6 +168,9 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		p.passPage(g, w)
 		return true
 	}
+	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
+		return false // each entity may need a group of its own
+	}
 	if !plain.On {
 		if room, done := p.copyPage(g, w, wait); done {
 			return room

@@ -161,15 +161,15 @@ func (r *sentRing) grow() bool {
 	return true
 }
 
-// mergedGroups is the number of last groups of a packet that a record can join.
-const mergedGroups = 4
-
 // addGroup notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
 func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	if !e.despawn {
-		for i := 1; i <= min(p.n, mergedGroups); i++ {
-			g := r.group(p, p.n-i)
-			if g.word == e.word && g.rows == e.rows && g.span == e.span && !g.despawn {
+		for i := p.n - 1; i >= 0; i-- {
+			g := r.group(p, i)
+			if g.word != e.word || g.despawn {
+				break // the groups of a page are next to each other
+			}
+			if g.rows == e.rows && g.span == e.span {
 				g.of |= e.of
 				return false
 			}

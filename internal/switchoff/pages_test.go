@@ -31,7 +31,7 @@ func pages() []mutation {
 		testedIn("snapshot", change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
 			"replica/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {")),
 
-		change("pages", "who got other rows since N is copied", rows,
+		change("pages", "who got other rows since N is copied", twins,
 			"snapshot/page_cache.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),
 		change("pages", "members that got other rows since N are copied", twins,
 			"snapshot/page_cache.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
