@@ -26,14 +26,14 @@ func TestWhatFindsNoRoomWasNotSaidAgain(t *testing.T) {
 	l.sendAck()
 	said := l.conn.Stats()
 
-	l.sayAgain()
+	l.repeatAck()
 	sent := l.conn.Stats()
 	require.EqualValues(t, 1, sent.Repeated)
 	require.Equal(t, 2*said.BytesSent, sent.BytesSent)
 	require.Equal(t, 2, l.out.Len())
 
 	l.out.Limit(0)
-	l.sayAgain()
+	l.repeatAck()
 	require.Equal(t, sent, l.conn.Stats())
 	require.EqualValues(t, 1, l.stats.OutputFull)
 	require.Equal(t, 2, l.out.Len())

@@ -3,11 +3,13 @@ package netcode
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -40,33 +42,48 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Client is the end that connects to a Server and holds what the server lets it see. It does no I/O and reads no clock,
+// Client is the end that connects to a Server and stores what the server lets it see. It does no I/O and reads no clock,
 // and belongs to one goroutine, like Server.
 //
-// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send,
-// Drain. Package systems calls these; which methods are for games is listed in the package comment.
+// # Methods for games
+//
+//   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
+//     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
+//   - State: [Client.Replica]
+//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
+//
+// # Methods for the systems
+//
+// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
+// Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
+//
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo]
+//   - [Client.Acked] and [Client.Lost] are for package peer alone.
+//
+// # Methods for extensions
+//
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.End]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
 	agreed   Config // As the server wants it.
-	tag      uint32
 	frame    frame
 
 	link
-	courier
-	attempt    attempt
-	state      State
-	id         wire.ClientID
-	replica    *snapshot.Replica
-	hooks      clientHooks
-	host       *Server // Whose player this is in one process; nil for a client with a connection.
-	own        upstream
-	time       clientTime
-	leaving    bool      // The server has closed, and what it sent is still handled.
-	applied    bool      // The world has what replica holds.
-	redelivers bool      // Redeliver runs.
-	sentUpTo   tick.Tick // The tick of the newest Send.
-	out        outbox.Buffer
+	endpointCore
+	attempt  attempt
+	state    State
+	id       wire.ClientID
+	replica  *snapshot.Replica
+	hooks    clientHooks
+	host     *Server // Whose player this is in one process; nil for a client with a connection.
+	up       upstream
+	time     clientTime
+	leaving  bool      // The server has closed, and what it sent is still handled.
+	applied  bool      // The world has what replica holds.
+	sentUpTo tick.Tick // The tick of the newest Send.
+	out      outbox.Buffer
 
 	report report.Reporter
 	events events
@@ -94,14 +111,13 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		protocol: p,
 		config:   config,
 		agreed:   config,
-		tag:      tag,
 		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		report:   report.New(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
-	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
+	c.endpointCore = endpointCore{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
-	c.events.end = &c.courier
+	c.events.end = &c.endpointCore
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
@@ -113,7 +129,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
 	c.time.begin(now)
 	c.report.Now = c.frame.now
-	c.heard += stall
+	c.receivedAt += stall
 	c.leaveEnd += stall
 	if c.attempt.fresh {
 		c.attempt.began, c.attempt.sayAt, c.attempt.fresh = c.frame.now, c.frame.now, false
@@ -190,9 +206,6 @@ func (c *Client) Loss() float64 {
 	return c.conn.Loss()
 }
 
-// Protocol is what the client was made for.
-func (c *Client) Protocol() *Protocol { return c.protocol }
-
 // ConnectedTo reports whether the client is connected to that very server, in this process.
 func (c *Client) ConnectedTo(s *Server) bool {
 	if c.host != nil {
@@ -201,9 +214,6 @@ func (c *Client) ConnectedTo(s *Server) bool {
 	session := s.client(c.id)
 	return c.state == Connected && session != nil && session.nonce == c.attempt.nonce
 }
-
-// Tag tells the entities of this client from those of any other one in the same process.
-func (c *Client) Tag() uint32 { return c.tag }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come, with
 // the ID that the client has now: both ends know then that they are connected. If it
@@ -223,13 +233,343 @@ func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	c.events.disconnected = append(c.events.disconnected, f)
 }
 
-// OnError adds a function that is given every error that has no caller: socket faults, entities that game code changed
-// against the server, systems out of order. It may be called many times in a frame. It is the last resort: a panic of its own
-// is not contained.
-func (c *Client) OnError(f func(error)) {
-	mustBeGiven(f != nil, "Client.OnError")
-	c.report.OnError = append(c.report.OnError, f)
+const (
+	// helloEvery is the interval between Hellos until one is answered.
+	helloEvery = 250 * time.Millisecond
+	// joinEvery is the interval between Joins of an accepted client. They end with the Welcome.
+	joinEvery = 100 * time.Millisecond
+)
+
+// attempt is one try to connect.
+type attempt struct {
+	server netip.AddrPort
+	nonce  uint64
+	seed   peer.SkipSeed
+	cookie peer.Cookie
+	began  time.Duration
+	fresh  bool          // The first frame after Connect sets began: only frames know the time.
+	sayAt  time.Duration // When the next Hello or Join is due.
+	asked  time.Duration // When the first Join went out,
+	waits  bool          // if one did.
+	busy   bool          // The server answered that too many try from here.
+
+	accept   peer.Accept // The offer of the server,
+	accepted bool        // if it did: then this end joins, until it is welcome.
 }
 
-// Report passes an error that has no caller to OnError and to the log.
-func (c *Client) Report(err error) { c.report.Error(err) }
+// Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
+// under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
+// nothing. The error says that the address names no server, or that Config.Random failed.
+func (c *Client) Connect(server netip.AddrPort) error {
+	if !server.IsValid() || server.Port() == 0 {
+		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
+	}
+	nonce, err := random64(c.config.Random)
+	if err != nil {
+		return err
+	}
+	seed, err := peer.NewSkipSeed(c.config.Random)
+	if err != nil {
+		return err
+	}
+	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
+	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
+	if c.state == Connected && server != c.attempt.server {
+		c.link.startClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
+	}
+	if c.state == Connecting || c.state == Connected {
+		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
+	}
+	if c.leaving {
+		c.over(c.reason)
+	}
+	c.drop()
+	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true}
+	c.state, c.err = Connecting, nil
+	c.events.fire()
+	return nil
+}
+
+// receiveHandshake takes the server's answer to a Hello or a Join. Only an end that saw the Hello knows its nonce. A Welcome that
+// comes again has no effect.
+func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
+	switch {
+	case c.state == Connected && kind == peer.KindWelcome:
+		if _, err := c.parseWelcome(packet); err == nil {
+			return
+		}
+	case c.state == Connecting && c.takeAnswer(kind, packet):
+		return
+	}
+	c.stats.BadHandshakes++
+}
+
+// parseWelcome reads a Welcome of the session that was accepted.
+func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
+	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
+	return peer.ParseWelcome(packet, fromServer)
+}
+
+// takeAnswer says whether the datagram was an answer to this attempt.
+func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
+	switch kind {
+	case peer.KindChallenge:
+		challenge, err := peer.ParseChallenge(packet)
+		if err != nil || challenge.Nonce != c.attempt.nonce {
+			return false
+		}
+		c.challenged(challenge.Cookie)
+	case peer.KindAccept:
+		accept, err := peer.ParseAccept(packet)
+		if accept.Nonce != c.attempt.nonce || err != nil && !c.outOfRange(err) {
+			return false
+		}
+		if err == nil && !c.attempt.accepted {
+			c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.now
+		}
+	case peer.KindRefuse:
+		refuse, err := peer.ParseRefuse(packet)
+		if err != nil || refuse.Nonce != c.attempt.nonce {
+			return false
+		}
+		c.refused(refuse)
+	case peer.KindWelcome:
+		if !c.attempt.waits {
+			return false
+		}
+		welcome, err := c.parseWelcome(packet)
+		if err != nil {
+			return c.outOfRange(err)
+		}
+		c.enter(c.attempt.accept, welcome)
+	default:
+		return false
+	}
+	return true
+}
+
+// challenged takes a cookie. One that is new while this end joins says that the one before is not good any more.
+func (c *Client) challenged(cookie peer.Cookie) {
+	c.stats.Challenges++
+	if a := &c.attempt; cookie != a.cookie {
+		a.cookie, a.sayAt, a.waits, a.accepted = cookie, c.frame.now, false, false
+	}
+}
+
+// outOfRange ends the attempt if an answer of the server's has a value that no server can have, and says whether that is so.
+func (c *Client) outOfRange(err error) bool {
+	var field *peer.FieldError
+	if !errors.As(err, &field) {
+		return false
+	}
+	c.stats.Malformed++
+	c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	return true
+}
+
+// enter begins the session that the server made.
+func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
+	c.agreed = c.config
+	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
+	c.state, c.id = Connected, welcome.Client
+	c.stats.TicksSlipped += c.frame.clock.Slipped()
+	c.frame.clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
+	c.frame.clock.Advance(c.frame.now)
+	c.frame.clock.Set(welcome.Tick)
+	c.frame.due = true
+	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
+	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), before)
+	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
+	c.pool = peer.NewPool(c.agreed.PacketSize)
+	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
+	c.link.held, c.sentUpTo = new(heldMessages), tick.None
+	c.inbound.SetLocal(c.id)
+	c.applied = false
+	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
+	c.up = newUpstream(c.protocol, c.agreed.snapshot())
+	call(c.hooks.opened)
+	c.sentAt = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
+	c.stats.Connected++
+	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
+	}
+}
+
+// refused ends the attempt with the server's reason.
+func (c *Client) refused(refuse peer.Refuse) {
+	reason := &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
+	switch refuse.Reason {
+	case peer.ReasonWrongProtocol:
+		c.stats.RefusedProtocol++
+		reason.Detail = c.protocol.canon.Explain(refuse.Detail)
+	case peer.ReasonWrongVersion:
+		c.stats.RefusedProtocol++
+	case peer.ReasonFull:
+		c.stats.RefusedFull++
+	case peer.ReasonCrowded:
+		c.stats.RefusedAddress++
+	case peer.ReasonBusy: // It passes: this end tries on until its time is over.
+		c.stats.BusyAddress++
+		c.attempt.busy = true
+		return
+	}
+	c.end(reason)
+}
+
+// ask says Hello, and when that was accepted Join, again and again until there is an answer or the time is over.
+func (c *Client) ask() {
+	if c.frame.now-c.attempt.began >= c.config.HandshakeTimeout {
+		c.giveUp()
+		return
+	}
+	if c.frame.now < c.attempt.sayAt {
+		return
+	}
+	room := c.out.Room(peer.HelloSize)
+	if room == nil {
+		c.stats.OutputFull++
+		return
+	}
+	if c.attempt.accepted {
+		c.out.Commit(c.attempt.server, len(c.appendJoin(room[:0])))
+		return
+	}
+	c.attempt.sayAt = c.frame.now + helloEvery
+	c.stats.Hellos++
+	hello := peer.AppendHello(room[:0], peer.Hello{
+		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.canon.Hash,
+		Cookie: c.attempt.cookie, Digest: c.protocol.canon.Digest,
+	})
+	c.out.Commit(c.attempt.server, len(hello))
+}
+
+// appendJoin appends a Join.
+func (c *Client) appendJoin(b []byte) []byte {
+	a := &c.attempt
+	a.sayAt = c.frame.now + joinEvery
+	if !a.waits {
+		a.asked, a.waits = c.frame.now, true
+	}
+	c.stats.Joins++
+	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
+	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie}, fromClient)
+}
+
+// giveUp ends an attempt that took too long.
+func (c *Client) giveUp() {
+	reason := &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", c.attempt.server, c.config.HandshakeTimeout)}
+	switch {
+	case c.attempt.busy:
+		reason.Reason = peer.ReasonBusy
+		reason.Detail = fmt.Sprintf("%v answered nothing else in %v", c.attempt.server, c.config.HandshakeTimeout)
+	case c.attempt.accepted:
+		reason.Detail = fmt.Sprintf("%v accepted, and made no session in %v", c.attempt.server, c.config.HandshakeTimeout)
+	}
+	c.stats.HandshakeTimeouts++
+	c.end(reason)
+}
+
+// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver
+// what was sent, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. The server handles the
+// reliable messages that it has accepted, also those that wait for a stage or a tick, for its Config.LeaveTimeout at most;
+// its OnDisconnect follows on that. Nothing that arrives or waits here is handled any more. What the server showed stays in
+// Replica until the next connection.
+//
+// After the server closed, while what it had sent is still handled (State is Closing), Close ends that: OnDisconnect follows
+// with the server's reason.
+func (c *Client) Close() {
+	switch c.state {
+	case Connecting:
+		c.end(&peer.Error{Reason: peer.ReasonClosed})
+	case Connected:
+		c.closeWith(&peer.Error{Reason: peer.ReasonClosed}, true)
+	case Closing:
+		if c.leaving {
+			c.end(c.reason)
+		}
+	}
+	c.events.fire()
+}
+
+// Closed tells if there is no connection and none under way or being ended; then frames are not needed any more.
+func (c *Client) Closed() bool { return c.state == Disconnected }
+
+// closeWith ends the connection and tells the server why, with flush after what was sent before is delivered.
+func (c *Client) closeWith(reason *peer.Error, flush bool) {
+	if c.host != nil {
+		c.unhost(reason)
+		return
+	}
+	if flush {
+		c.releaseLast(&c.link, nil)
+	}
+	c.dropHeld()
+	c.over(reason)
+	c.state = Closing
+	c.recipients.shut(0)
+	c.link.startClose(reason, flush)
+}
+
+// End ends the connection at once and tells the server the reason, for extensions.
+func (c *Client) End(reason *CloseError) {
+	if reason.Reason == peer.ReasonTooManyEntities {
+		c.stats.TooManyEntities++
+	}
+	c.closeWith(reason, false)
+}
+
+// end ends the connection or the attempt without telling the server.
+func (c *Client) end(reason *peer.Error) {
+	c.over(reason)
+	c.drop()
+}
+
+// over tells the game that the connection, or the attempt, is over.
+func (c *Client) over(reason *peer.Error) {
+	c.err = reason
+	c.forgetMessages(&c.link)
+	if c.state == Connected || c.leaving {
+		c.stats.Disconnected++
+		call(c.hooks.closed)
+	}
+	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	}
+}
+
+// drop forgets the connection.
+func (c *Client) drop() {
+	c.time.stop()
+	c.dropHeld()
+	c.leaving = false
+	if c.conn != nil {
+		c.ended.Add(c.conn.Stats())
+		c.outgoing.Clear()
+		c.conn = nil
+	}
+	c.state = Disconnected
+	c.recipients.shut(0)
+}
+
+// startLeaving has the server's reliable messages that were accepted handled, and then ends the connection.
+func (c *Client) startLeaving(reason *peer.Error) {
+	if !isOrderly(reason) || !c.inbound.MayHold(c.source) {
+		c.end(reason)
+		return
+	}
+	c.state, c.leaving = Closing, true
+	c.recipients.shut(0)
+	c.dropHeld()
+	c.link.startDrain(reason)
+}
+
+// finishLeaving is a frame of a client whose server has closed.
+func (c *Client) finishLeaving() {
+	list := [1]*message.Source{c.source}
+	c.inbound.CountUnhandled(list[:])
+	if c.drained() {
+		c.end(c.reason)
+	}
+}

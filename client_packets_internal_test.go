@@ -27,7 +27,7 @@ type packetsPair struct {
 	back     []byte   // to the server, one behind the other
 	sizes    []int    // of those
 	in       []peer.Incoming
-	content  []content
+	content  []packetContents
 	lanes    []uint32
 	random   *rand.Rand
 	ids      []NetworkID
@@ -101,7 +101,7 @@ func (k *packetsPair) open(t testing.TB) {
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
 		in, err := c.conn.Read(packet, c.frame.now, c)
-		found, reason := c.judge(&c.link, &in)
+		found, reason := c.judgePacket(&c.link, &in)
 		if err != nil || reason != nil { // require would take longer than what is measured
 			t.Fatal(err, reason)
 		}
@@ -120,7 +120,7 @@ func (k *packetsPair) rows(t testing.TB) {
 func (k *packetsPair) close() {
 	c := k.client
 	for i := range k.in {
-		c.heard = c.frame.now
+		c.receivedAt = c.frame.now
 		c.hearTick(&k.in[i], &k.content[i])
 		c.conn.Accept(k.in[i], c.frame.now)
 		if c.conn.AckNow() {

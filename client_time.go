@@ -160,7 +160,7 @@ func (c *Client) endTime() {
 }
 
 // hearTick takes the server's tick from a packet that was accepted.
-func (c *Client) hearTick(in *peer.Incoming, content *content) {
+func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:

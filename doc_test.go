@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -33,17 +34,19 @@ func audiences(text string) map[string][]string {
 	return found
 }
 
-// Whoever reads the package's documentation learns of each method of a server and a client whether it is for games, once,
-// and of none that does not exist.
-func TestPackageCommentNamesEveryMethodOnce(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	found := audiences(string(text))
+// The comments of Server and Client name the audience of each method, once, and no method that does not exist.
+func TestTypeCommentsNameEveryMethodOnce(t *testing.T) {
+	found := map[string][]string{}
+	for _, file := range []string{"server.go", "client.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		maps.Copy(found, audiences(string(text)))
+	}
 	for of, end := range map[string]reflect.Type{"Server": reflect.TypeFor[*netcode.Server](), "Client": reflect.TypeFor[*netcode.Client]()} {
 		for m := range end.NumMethod() {
 			name := of + "." + end.Method(m).Name
-			require.Len(t, found[name], 1, "%s in the lists of doc.go", name)
-			require.Contains(t, []string{of + ": methods for games", "Methods for the systems", "Methods for extensions"}, found[name][0], name)
+			require.Len(t, found[name], 1, "%s in the lists of the type's comment", name)
+			require.Contains(t, []string{"Methods for games", "Methods for the systems", "Methods for extensions"}, found[name][0], name)
 			delete(found, name)
 		}
 	}

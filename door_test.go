@@ -13,10 +13,10 @@ import (
 // The queue that a message is put into without a question is that of the end it is for, whoever shares a place with it, and
 // none after that end is gone.
 func TestDoors(t *testing.T) {
-	var d doors
+	var d recipientCache
 	pool := peer.NewPool(1200)
 	links := map[wire.ClientID]*link{}
-	for _, id := range []wire.ClientID{0, 1, 2, 1 + numDoors, numDoors} {
+	for _, id := range []wire.ClientID{0, 1, 2, 1 + numRecipients, numRecipients} {
 		links[id] = &link{remote: id, outgoing: peer.NewOutgoing(peer.OutgoingConfig{}, pool)}
 		require.Nil(t, d.to(To(id)))
 	}
@@ -35,7 +35,7 @@ func TestDoors(t *testing.T) {
 		}
 	}
 	d.open(links[1])
-	d.shut(1 + numDoors)
+	d.shut(1 + numRecipients)
 	require.Same(t, links[1].outgoing, d.to(To(1)), "another one's place")
 	again := &link{remote: 1, outgoing: peer.NewOutgoing(peer.OutgoingConfig{}, pool)}
 	d.open(again)

@@ -296,7 +296,7 @@ func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 // Misused tells OnError, and the log, that game code called a feature's function for a type that is not registered. Each call
 // and type is told once.
 func Misused(end Endpoint, call string, t reflect.Type, why error) {
-	if c := courierOf(end); c != nil {
+	if c := coreOf(end); c != nil {
 		c.report.Misused(call, t, why)
 	}
 }

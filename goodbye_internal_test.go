@@ -55,10 +55,10 @@ func TestClosingWithAFullRing(t *testing.T) {
 			if n == 100 {
 				require.False(t, a.conn.CanSend(), "the ring is not full: the test shows nothing")
 				require.NoError(t, a.outgoing.Push(&peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(wire.Reliable, 0)}, []byte("bye")))
-				a.part(&peer.Error{Reason: peer.ReasonKicked}, true)
+				a.startClose(&peer.Error{Reason: peer.ReasonKicked}, true)
 			}
 		case a.flushing:
-			a.farewell(outcomes{a})
+			a.continueClose(outcomes{a})
 		}
 		carry(a, b, func(in peer.Incoming) {
 			for r := in.Messages(); r.Next(); {

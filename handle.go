@@ -88,7 +88,7 @@ func mustBeLegal(call string, t reflect.Type, r registration) {
 // message came: it may have waited.
 func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
 	return func(ctx *Context, m *T) {
-		c := courierOf(ctx.End)
+		c := coreOf(ctx.End)
 		if c != nil && c.server != nil && ctx.Sender != ctx.Local && c.server.Owner(ctx.Entity) != ctx.Sender {
 			c.stats.NotOwner++
 			if role == question {
@@ -107,4 +107,132 @@ func maxBody(mode wire.Delivery) int {
 		return peer.InitialCredit * 3 / 4
 	}
 	return peer.MaxPayload(MaxPacketSize)
+}
+
+// RawMessage is a message type of an extension whose bodies are bytes that the extension reads itself. The server sends it to
+// single clients, about entities. Protocol.HandleRaw registers it.
+type RawMessage struct {
+	Name    string       // The wire name.
+	Marker  reflect.Type // Stands for it among the Go types of messages: an unexported type of the extension.
+	Channel wire.Channel // A reliable one.
+	Stage   Stage        // Of the client's frame, in which Handle runs.
+
+	// Check judges a body that came, without any effect. A body that is not legal ends the connection as malformed.
+	Check func(body []byte) bool
+	// Handle takes a body that was checked. Its message is about an entity and came on Channel. An error ends the connection as
+	// malformed. Client.Redeliver does not call Handle again.
+	Handle func(ctx *Context, body []byte) error
+	// Dump appends a body for people, legal or not.
+	Dump func(dst, body []byte) []byte
+	// Blank makes a body without effect, in as many bytes: it was sent, may be sent again, and its entity left the client's sight.
+	Blank func(body []byte)
+
+	protocol *Protocol
+	kind     wire.MessageType // Once frozen.
+}
+
+// HandleRaw registers a message type of an extension. call is the name of the extension's function, for errors. It panics as
+// Handle does.
+func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
+	p.MustBeOpen(call, m.Marker)
+	if len(p.handled) == message.MaxTypes {
+		panic(fmt.Sprintf("netcode: %s: a protocol holds at most %d messages, and %s is one", call, message.MaxTypes, m.Name))
+	}
+	for _, other := range p.handled {
+		mustDiffer(call, m.Marker, m.Name, other.of.Codec.GoType(), other.of.Name)
+	}
+	raw := &m
+	raw.protocol = p
+	codec := message.NewRaw(m.Name, m.Marker, message.RawCalls{Check: m.Check, Handle: raw.take, Dump: m.Dump})
+	p.handled = append(p.handled, handled{of: p.messages.Add(message.Type{
+		Name: m.Name, Codec: codec, Stage: m.Stage, StageGiven: true, Channel: m.Channel, Direction: message.FromServer,
+	})})
+	p.raws = append(p.raws, raw)
+	return raw
+}
+
+// numberRaws notes the numbers of raw messages.
+func (p *Protocol) numberRaws() {
+	for _, raw := range p.raws {
+		raw.kind = p.messages.ByGoType(raw.Marker).ID()
+		p.rawOf[raw.kind] = raw
+	}
+}
+
+// take handles a message that came to a client.
+func (m *RawMessage) take(ctx *Context, body []byte) {
+	c := coreOf(ctx.End)
+	if c == nil || c.client == nil || c.redelivers {
+		return
+	}
+	if ctx.Channel != m.Channel || ctx.Entity.IsZero() {
+		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: fmt.Sprintf("%s about no entity, or on another channel than its own", m.Name)})
+		return
+	}
+	if err := m.Handle(ctx, body); err != nil {
+		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	}
+}
+
+// Send sends a body about an entity to a client. It keeps nothing of body. The errors are those of netcode.Send; after each
+// nothing was sent.
+func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
+	p := peer.Post{Type: m.kind, Stage: m.Stage, Channel: m.Channel}
+	if !about.IsZero() {
+		p.Flags, p.Entity = wire.FlagEntity, about
+	}
+	if to.near != nil {
+		return to.handBytes(0, &p, body)
+	}
+	if err := to.outgoing.Push(&p, body); err != nil {
+		return to.failed(err, m.Name, &p, len(body))
+	}
+	to.server.record(to.id, &p, body)
+	return nil
+}
+
+// Recall takes back the messages that wait on the channel for a client about entities which it does not see any more. Of the
+// others of this type amend takes out what the client must not learn any more: it works in place, and returns the new length,
+// which is not larger. The kernel takes back messages by itself in each frame, without amend.
+func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
+	r := &to.recaller
+	r.raw, r.amend = m, amend
+	to.outgoing.Recall(m.Channel, r)
+	r.raw, r.amend = nil, nil
+}
+
+// recall takes back the messages that wait for a client about entities which left its sight, before any packet of the frame.
+func (s *Server) recall(c *Session) {
+	c.recaller.sights = c.view.Sights()
+	s.stats.Recalled += c.outgoing.RecallAll(&c.recaller)
+}
+
+// recaller decides which of the messages that wait for a client are taken back. It implements peer.Recaller.
+type recaller struct {
+	session *Session
+	sights  uint64                // Of the view, at the last recall of the kernel.
+	raw     *RawMessage           // While its Recall runs,
+	amend   func(body []byte) int // and its function.
+}
+
+// Gone implements peer.Recaller.
+func (r *recaller) Gone(id wire.NetworkID) bool { return !r.session.view.Visible(id) }
+
+// Blank implements peer.Recaller. A message of the game stays as it is: the client may have it already.
+func (r *recaller) Blank(kind wire.MessageType, body []byte) {
+	if raw := r.session.server.protocol.rawOf[kind]; raw != nil && raw.Blank != nil {
+		raw.Blank(body)
+	}
+}
+
+// Amend implements peer.Recaller.
+func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
+	s := r.session.server
+	switch raw := s.protocol.rawOf[kind]; {
+	case raw == nil:
+		return copy(body, s.unseen(r.session, kind, body))
+	case raw != r.raw:
+		return len(body)
+	}
+	return r.amend(body)
 }

@@ -301,7 +301,7 @@ func (s *Server) closeStates(c *Session) {
 }
 
 // judgeSection judges the section of a packet that came, and reports whether the type is one.
-func (c *courier) judgeSection(l *link, r *peer.Reader, got *content) (section bool, err error) {
+func (c *endpointCore) judgeSection(l *link, r *peer.Reader, got *packetContents) (section bool, err error) {
 	h := r.Header
 	if h.Type >= wire.FirstUserMessage {
 		return false, nil
@@ -330,7 +330,7 @@ func (c *courier) judgeSection(l *link, r *peer.Reader, got *content) (section b
 func (s *Server) takeSections(c *Session, got uint16) {
 	for ; got != 0; got &= got - 1 {
 		kind := bits.TrailingZeros16(got)
-		s.hooks.byType[kind].Take(c, s.courier.sections[kind])
+		s.hooks.byType[kind].Take(c, s.endpointCore.sections[kind])
 	}
 }
 
@@ -338,7 +338,7 @@ func (s *Server) takeSections(c *Session, got uint16) {
 func (c *Client) takeSections(got uint16) {
 	for ; got != 0; got &= got - 1 {
 		kind := bits.TrailingZeros16(got)
-		c.hooks.byType[kind].Take(c.courier.sections[kind])
+		c.hooks.byType[kind].Take(c.endpointCore.sections[kind])
 	}
 }
 

@@ -58,7 +58,7 @@ func Host(s *Server, c *Client) error {
 	l.recaller.session = l
 	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
-	l.near = &c.courier
+	l.near = &c.endpointCore
 	s.counts[connected]++
 	s.byID[l.id] = l
 	s.sessions = append(s.sessions, l)
@@ -68,10 +68,10 @@ func Host(s *Server, c *Client) error {
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica = nil
 	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
-	c.link.near = &s.courier
+	c.link.near = &s.endpointCore
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
-	c.own = upstream{}
+	c.up = upstream{}
 	call(c.hooks.opened)
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
@@ -103,7 +103,7 @@ func (c *Client) unhost(reason *peer.Error) {
 	}
 	c.host = nil
 	if l := s.byID[c.id]; l != nil {
-		s.leave(l, reason)
+		s.startLeaving(l, reason)
 		s.events.fire()
 	}
 	c.over(reason)
@@ -134,7 +134,7 @@ func nearMessage(p *peer.Post) message.Message {
 }
 
 // sourceOf is the source of the messages of an end in this process.
-func (c *courier) sourceOf(sender wire.ClientID) *message.Source {
+func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	if c.client != nil {
 		return c.client.link.source
 	}

@@ -52,8 +52,14 @@ const (
 // folder here to see them, and when it has none. "*" is every folder.
 func houseKept() map[string][]string {
 	return map[string][]string{
-		ruleComment: {"systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "predict", "nettest", "quantize", "delta", "wire", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain", "internal/switchoff", "internal/usage", "internal/walk", "internal/worldless", "cmd/netcode",
-			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart"},
+		ruleComment: {
+			"systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
+			"transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind",
+			"predict", "nettest", "quantize", "delta", "wire", "cmd/netcode",
+			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
+			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
+			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
+		},
 		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest", "authority", "inspect", "input", "interpolate", "rewind"},
 		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "systems"},
 		ruleDefined: {"ecs", "peer", "message"},

@@ -3,6 +3,7 @@ package netcode
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"time"
 
@@ -28,9 +29,9 @@ type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
 	remote   wire.ClientID // The id of the other end.
-	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
+	near     *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
-	early    *early // Messages that wait for their entity; nil on a client, and for one in this process.
+	held     *heldMessages // Messages that wait for their entity; nil on a client, and for one in this process.
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
@@ -42,12 +43,12 @@ type link struct {
 	out    *outbox.Buffer
 	stats  *Stats
 
-	heard time.Duration // When a packet last came.
-	spoke time.Duration // When a packet that must be acknowledged last went out.
+	receivedAt time.Duration // When a packet last came.
+	sentAt     time.Duration // When a packet that must be acknowledged last went out.
 
-	spoken  bool // Messages of the game came in this frame,
-	tooMuch bool // more than the quota takes.
-	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
+	gotMessages bool // Messages of the game came in this frame,
+	tooMuch     bool // more than the quota takes.
+	floods      int  // Frames in which too much came, less those in which messages came and were not too much.
 
 	reason     *peer.Error   // Why it is over.
 	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
@@ -57,7 +58,7 @@ type link struct {
 	closesLeft int
 	closeAt    time.Duration
 	packetSize int  // Bytes of the largest packet that this end sends.
-	closeHeard bool // The other end acknowledged a close message.
+	closeAcked bool // The other end acknowledged a close message.
 
 	handed uint64 // Sections that were handed to an end in this process.
 
@@ -68,15 +69,15 @@ type link struct {
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
-	l.outgoing, l.early = peer.NewOutgoing(l.config.outgoing(), pool), nil
+	l.outgoing, l.held = peer.NewOutgoing(l.config.outgoing(), pool), nil
 	l.packetSize = l.config.PacketSize
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
 	l.skipper = peer.NewSkipper(seed)
-	l.heard, l.spoke = now, now
-	l.spoken, l.tooMuch, l.floods = false, false, 0
-	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
+	l.receivedAt, l.sentAt = now, now
+	l.gotMessages, l.tooMuch, l.floods = false, false, 0
+	l.reason, l.flushing, l.closesLeft, l.closeAcked = nil, false, 0, false
 }
 
 // short reports whether the budget has less than a packet is worth, and counts it.
@@ -119,7 +120,7 @@ func (l *link) open(may bool) (peer.Builder, bool) {
 // finish closes a packet and queues it for Drain.
 func (l *link) finish(b *peer.Builder) {
 	if !b.Empty() {
-		l.spoke = l.frame.now
+		l.sentAt = l.frame.now
 	}
 	packet := l.conn.Finish(b, l.frame.clock.Tick(), l.frame.now)
 	l.budget.Take(len(packet))
@@ -214,8 +215,8 @@ func (l *link) sendAck() {
 	}
 }
 
-// sayAgain sends an acknowledgement that went out once more.
-func (l *link) sayAgain() {
+// repeatAck sends an acknowledgement that went out once more.
+func (l *link) repeatAck() {
 	room := l.out.Room(peer.AckSize)
 	if room == nil {
 		l.stats.OutputFull++
@@ -236,7 +237,7 @@ func (l *link) sayAgain() {
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
 // shows that this end is here. It says whether it did.
 func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
-	if l.frame.now-l.spoke < every {
+	if l.frame.now-l.sentAt < every {
 		return false
 	}
 	b, ok := l.sign()
@@ -248,19 +249,19 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 }
 
 // silent tells if nothing was heard for the silence timeout.
-func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
+func (l *link) silent() bool { return l.frame.now-l.receivedAt >= l.config.SilenceTimeout }
 
 // overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
 // two ends, or a client has sent far beyond its quota for long. t is the tick that messages wait for.
 func (l *link) overrun(t tick.Tick) *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
-	if l.spoken {
+	if l.gotMessages {
 		if l.tooMuch && l.remote != 0 { // a server cannot know the quotas of its clients, and is theirs to trust
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)
 		}
-		l.spoken, l.tooMuch = false, false
+		l.gotMessages, l.tooMuch = false, false
 	}
 	if err := l.source.Fault(); err != nil {
 		l.stats.QueueOverflows++
@@ -280,7 +281,7 @@ func (l *link) overrun(t tick.Tick) *peer.Error {
 // acked notes an acknowledgement.
 func (l *link) acked(seq uint64) {
 	if l.reason != nil && !l.flushing && seq >= l.closeFirst {
-		l.closeHeard = true
+		l.closeAcked = true
 	}
 	l.outgoing.Acked(seq)
 	l.arrivals.Acked(seq)
@@ -290,4 +291,224 @@ func (l *link) acked(seq uint64) {
 func (l *link) lost(seq uint64) {
 	l.outgoing.Lost(seq)
 	l.arrivals.Lost(seq)
+}
+
+// startClose begins the end of a connection. With flush, what waits and what is not acknowledged yet of reliable messages is
+// delivered before the first close message, for Config.FlushTimeout at most.
+func (l *link) startClose(reason *peer.Error, flush bool) {
+	l.reason = reason
+	if flush && l.config.FlushTimeout > 0 && l.hasUnconfirmed() {
+		l.flushing, l.flushEnd = true, l.frame.now+l.config.FlushTimeout
+		return
+	}
+	l.sendFirstClose()
+}
+
+// hasUnconfirmed tells if there are messages that the other end does not have yet, as far as this end can know.
+func (l *link) hasUnconfirmed() bool { return l.outgoing.Unconfirmed() > 0 || l.outgoing.Waiting() > 0 }
+
+// flush goes on delivering what is owed, and turns to the goodbye when that is done or the time is over.
+func (l *link) flush(out peer.Outcome) {
+	if l.frame.due {
+		l.conn.DetectLost(l.frame.now, out)
+	}
+	l.budget.Refill(l.frame.now)
+	l.sendMessages()
+	if !l.conn.CanSend() {
+		l.keepAlive(closeEvery, nil)
+	}
+	switch {
+	case !l.hasUnconfirmed():
+	case l.frame.now >= l.flushEnd:
+		l.stats.FlushesCut++
+	default:
+		if l.frame.due && l.conn.AckDue() {
+			l.sendAck()
+		}
+		return
+	}
+	l.sendFirstClose()
+}
+
+// continueClose is a frame of a connection that is over: it flushes, or repeats the goodbye. It says whether all is said.
+func (l *link) continueClose(out peer.Outcome) (over bool) {
+	if l.flushing {
+		l.flush(out)
+		return false
+	}
+	return l.repeatClose()
+}
+
+// sendFirstClose sends the first close message; repeatGoodbye sends the others.
+func (l *link) sendFirstClose() {
+	l.flushing = false
+	l.outgoing.Clear()
+	l.closesLeft = closeRepeats
+	l.closeFirst = l.conn.Next()
+	l.sendClose()
+}
+
+// repeatClose says whether the goodbye is over: acknowledged, or said often enough.
+func (l *link) repeatClose() (over bool) {
+	if l.closeAcked {
+		return true
+	}
+	if l.frame.now < l.closeAt {
+		return false
+	}
+	if l.closesLeft == 0 {
+		return true
+	}
+	l.sendClose()
+	return false
+}
+
+// sendClose sends the close message once.
+func (l *link) sendClose() {
+	l.closesLeft--
+	l.closeAt = l.frame.now + closeEvery
+	if b, ok := l.open(l.conn.HasRoom()); ok {
+		payload := peer.AppendClose(b.Payload()[:0], *l.reason)
+		b.Add(wire.MessageClose, tick.Initialization, len(payload))
+		l.finish(&b)
+	}
+}
+
+// closingPacket takes a packet that came after this end closed: credit lets what is owed leave, and a close message of the
+// other end ends the wait. It says whether that was one. A packet with anything that has no effect any more is not
+// acknowledged, so that nobody thinks it was handled.
+func (l *link) closingPacket(in peer.Incoming, role peer.Role) (closed bool) {
+	dropped := false
+	r := in.Messages()
+	for r.Next() {
+		switch {
+		case peer.Allowed(peer.StateClosing, role, r.Header.Type) != peer.VerdictAccept || r.Channel != 0:
+			dropped = true
+		case r.Header.Type == wire.MessageClose:
+			closed = true
+		case r.Header.Type == wire.MessageCredit && len(r.Payload) == peer.CreditSize:
+			l.outgoing.Credit(parseCredit(r.Payload))
+		}
+	}
+	if r.Err() == nil && !dropped {
+		l.conn.Accept(in, l.frame.now)
+	}
+	return closed
+}
+
+// PacketSizeError says that a packet size is out of its range.
+type PacketSizeError struct {
+	Size     int // Bytes that were asked for.
+	Min, Max int // Bytes that are possible: MinPacketSize to the Config.PacketSize of the server.
+}
+
+// Error implements error.
+func (e *PacketSizeError) Error() string {
+	return fmt.Sprintf("netcode: a packet size is from %d to %d bytes, not %d: Config.PacketSize of the server is the most", e.Min, e.Max, e.Size)
+}
+
+// SetPacketSize bounds the packets that the server sends to one client, in bytes: for a client whose path takes less than
+// Config.PacketSize. n is from MinPacketSize to Config.PacketSize. The client bounds its own by Client.SetPacketSize. Call it in
+// OnConnect: while messages for the client wait or are not acknowledged, it returns ErrMessagesWait and changes nothing. The other errors
+// are ErrNotConnected and *PacketSizeError. The player of a host has no packets.
+func (s *Server) SetPacketSize(client ClientID, n int) error {
+	c := s.client(client)
+	if c == nil {
+		return ErrNotConnected
+	}
+	if err := c.setPacketSize(n, s.config.PacketSize); err != nil {
+		return err
+	}
+	c.view.SetPayload(peer.MaxPayload(n))
+	return nil
+}
+
+// SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
+// from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
+// Server.SetPacketSize.
+func (c *Client) SetPacketSize(n int) error {
+	if c.state != Connected {
+		return ErrNotConnected
+	}
+	if err := c.setPacketSize(n, c.agreed.PacketSize); err != nil {
+		return err
+	}
+	if c.up.view != nil {
+		c.up.view.SetPayload(peer.MaxPayload(n))
+	}
+	return nil
+}
+
+// setPacketSize is SetPacketSize for either end.
+func (l *link) setPacketSize(n, most int) error {
+	switch {
+	case l.near != nil:
+		return nil
+	case n < MinPacketSize || n > most:
+		return &PacketSizeError{Size: n, Min: MinPacketSize, Max: most}
+	case !l.outgoing.SetPacketSize(n):
+		return ErrMessagesWait
+	}
+	l.conn.SetPacketSize(n)
+	l.packetSize = n
+	return nil
+}
+
+// stallLimit is the longest gap between two frames that counts as silence of the other end.
+const stallLimit = time.Second
+
+// frame is the moment that a server or a client lives in.
+type frame struct {
+	clock tick.Clock
+	now   time.Duration
+	due   bool // A network tick falls into this frame.
+	steps int  // How many do.
+	begun bool
+	given time.Duration // The time of the last frame, as it was given: now goes on when the clock is set back.
+}
+
+// after is the time so much later, or the last there is.
+func (f *frame) after(d time.Duration) time.Duration {
+	if d > 0 && f.now > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return f.now + d
+}
+
+// begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process:
+// nothing was read meanwhile, so it must not count as silence of the other end.
+func (f *frame) begin(now time.Duration) (stall time.Duration) {
+	gone := max(now-f.given, 0)
+	if f.begun {
+		stall = max(gone-stallLimit, 0)
+		f.now += gone
+	} else {
+		f.now = now
+	}
+	f.begun, f.given = true, now
+	f.steps = f.clock.Advance(f.now)
+	f.due = f.steps > 0
+	return stall
+}
+
+// isOrderly tells if an end that closes for a reason has delivered first what it had sent, so that this is to be handled: the
+// reasons of the game, and those of netcode that are no fault.
+func isOrderly(reason *peer.Error) bool {
+	switch reason.Reason {
+	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
+		return true
+	}
+	return !reason.Reason.Ours()
+}
+
+// startDrain begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any
+// more but acknowledgements of its goodbye.
+func (l *link) startDrain(reason *peer.Error) {
+	l.reason, l.leaveEnd = reason, l.frame.now+l.config.LeaveTimeout
+	l.outgoing.Clear()
+}
+
+// drained tells if that is over. The inbound queues have counted what of the source waits.
+func (l *link) drained() bool {
+	return l.source.Unhandled() == 0 || l.source.Fault() != nil || l.frame.now >= l.leaveEnd
 }

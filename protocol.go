@@ -6,11 +6,14 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -199,3 +202,352 @@ func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash", call, t))
 	}
 }
+
+// ExtrapolatedBy gives a component an extrapolation function of its own: from the two versions of a row that both ends hold, it
+// says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
+// track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
+// function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
+// letters, digits, dots, dashes and underscores.
+func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
+	if f == nil {
+		panic("netcode: ExtrapolatedBy: no function")
+	}
+	return func(r *registration) { r.extrapolator, r.extrapolate = name, f }
+}
+
+// Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
+// turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
+// control replication, such as components.Owner. Which ticks are a
+// component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
+// theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
+// does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
+// differ. Every panics outside its range, and Replicate when Once is asked for too.
+func Every(ticks int) Option {
+	if ticks < 1 || ticks > maxEvery {
+		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, maxEvery))
+	}
+	return func(r *registration) { r.rows.Every = ticks }
+}
+
+// maxEvery is the most that Every takes, as components.Rate does.
+const maxEvery = 1<<16 - 1
+
+// Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
+// again while it stays there: for what entities are born with. Only the server asks for it. It does not go with Every.
+func Once() Option { return func(r *registration) { r.rows.Once = true } }
+
+// Marked makes a component travel only when game code says that it wrote it, with systems.Mark, or that its entity is new:
+// it is not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next
+// one with; Capture.CheckMarks of package systems finds such writes in tests. To remove it and add it again between two captures
+// is to write it, and asks for a mark. Only the server asks for it.
+func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
+
+// Importance says how much a change of a component counts where the bandwidth does not suffice for all: 1 is normal, 0 to
+// 255 in steps of 1/256, 0 being as little as 1/256. An entity waits with the highest importance of its components that have
+// changed, times its components.Priority, times its relevance to the client; one record brings all of them. One of twice the
+// product is sent twice as often. Only the server asks for it, so the two ends may differ. Importance panics outside its range.
+func Importance(weight float32) Option {
+	importance, fault := snapshot.WeightOf(weight)
+	if fault != wire.NoFault {
+		panic(fmt.Sprintf("netcode: Importance(%v): it is 0 to 255, and 1 is normal", weight))
+	}
+	return func(r *registration) { r.rows.Importance = importance }
+}
+
+// Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
+// it on both sides. T must be blittable; struct tags say how its fields travel (see quantize.Compile). A field of Arche's
+// ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
+// the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
+// the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, on Once with
+// Every, and on a frozen protocol.
+func Replicate[T any](p *Protocol, options ...Option) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("Replicate", t)
+	r := register("Replicate", t, options)
+	if r.last != "" {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is an option of messages, for Handle and Answer: a component is sent as state, without it", t, r.last))
+	}
+	if r.rows.Once && r.rows.Every > 0 {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: Once and Every(%d) contradict each other: what travels once has no next turn", t, r.rows.Every))
+	}
+	if t == reflect.TypeFor[components.Replicated]() {
+		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
+	}
+	if len(p.components) == snapshot.MaxRows {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: a protocol holds at most %d components", t, snapshot.MaxRows))
+	}
+	plan := compile("Replicate", t, r.name)
+	for _, other := range p.components {
+		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
+	}
+	if r.extrapolate != nil {
+		plan.ExtrapolateBy(r.extrapolator, r.extrapolate)
+	}
+	p.components = append(p.components, plan)
+	for _, set := range r.set {
+		set(p, plan)
+	}
+	if r.rows != (snapshot.RowOptions{}) {
+		p.rows[plan] = r.rows
+	}
+}
+
+// compile turns T into its list of fields, or panics with the field that cannot travel. None of them is an event.
+func compile(call string, t reflect.Type, name string) *quantize.Plan {
+	plan := compileEvents(call, t, name)
+	if plan.Events() {
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, quantize.ErrEvents))
+	}
+	return plan
+}
+
+// compileEvents is compile for a type that may have events.
+func compileEvents(call string, t reflect.Type, name string) *quantize.Plan {
+	plan, err := quantize.Compile(t, name)
+	if err != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
+	}
+	if call != "Replicate" {
+		if err := plan.CheckHandles(); err != nil {
+			panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
+		}
+	}
+	return plan
+}
+
+// mustDiffer panics when two registrations share a wire name or a type.
+func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
+	if t == other {
+		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, t, otherName))
+	}
+	if name == otherName {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, t, name, other))
+	}
+}
+
+// Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
+type Option func(*registration)
+
+// registration is what the options of one Replicate, Handle or Answer decide.
+type registration struct {
+	name      string
+	stage     tick.Stage
+	staged    bool
+	delivery  wire.Delivery
+	delivered bool
+	number    int
+	direction message.Direction
+	ownerOnly bool
+	answer    string // Wire name of a question's answer.
+	last      string // The last option that is for messages only.
+	rows      snapshot.RowOptions
+	component string                                   // The name of an extension's option of Replicate,
+	set       []func(p *Protocol, plan *quantize.Plan) // and what it does.
+
+	extrapolator string
+	extrapolate  quantize.Extrapolation
+}
+
+// Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique in a protocol and are what the two ends
+// compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
+func Named(name string) Option { return func(r *registration) { r.name = name } }
+
+// NamedAnswer gives the answer of Answer another wire name than that of its type.
+func NamedAnswer(name string) Option {
+	return func(r *registration) { r.answer, r.last = name, "NamedAnswer" }
+}
+
+// AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender says otherwise with
+// InStage; without it that is the stage that the sender is in.
+func AtStage(stage Stage) Option {
+	return func(r *registration) { r.stage, r.staged, r.last = stage, true, "AtStage" }
+}
+
+// Over sets the mode of delivery of a message, unless the sender says otherwise with Via. It is Unreliable without this,
+// and Reliable for the questions of Answer.
+func Over(delivery Delivery) Option {
+	return func(r *registration) { r.delivery, r.delivered, r.last = delivery, true, "Over" }
+}
+
+// OnChannel sets the number of the channel on which a message travels, 0 to 63, unless the sender says otherwise with
+// Channel, which is the same for one message: OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its own; order and loss are a channel's own affair.
+func OnChannel(number int) Option {
+	return func(r *registration) { r.number, r.last = number, "OnChannel" }
+}
+
+// FromClient lets only clients send a message. A server that sends one all the same ends the connection, as malformed.
+func FromClient() Option {
+	return func(r *registration) { r.direction, r.last = message.FromClient, "FromClient" }
+}
+
+// FromServer lets only the server send a message. A client that sends one all the same loses its connection, as malformed.
+func FromServer() Option {
+	return func(r *registration) { r.direction, r.last = message.FromServer, "FromServer" }
+}
+
+// OwnerOnly lets a client send a message only About an entity that belongs to it (Server.SetOwner). One about another's is
+// dropped and counted when its stage comes, since ownership may have changed on the way; one about none ends the connection.
+func OwnerOnly() Option { return func(r *registration) { r.ownerOnly, r.last = true, "OwnerOnly" } }
+
+// register collects the options; the wire name is the type's own unless Named says otherwise.
+func register(call string, t reflect.Type, options []Option) registration {
+	r := registration{name: t.Name()}
+	for _, option := range options {
+		option(&r)
+	}
+	if call != "Replicate" && r.extrapolate != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: ExtrapolatedBy is for components: of messages nothing is extrapolated", call, t))
+	}
+	if call != "Replicate" && r.set != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: %s is for components", call, t, r.component))
+	}
+	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
+		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))
+	}
+	if r.name == "" && t.Kind() != reflect.Struct {
+		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
+	}
+	if !legalName(r.name) {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
+			"or semicolon: use the option Named", call, t, r.name, maxName))
+	}
+	return r
+}
+
+// maxName is the longest wire name, in bytes.
+const maxName = 128
+
+// MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
+func MustBeName(call string, t fmt.Stringer, name string) {
+	if !legalName(name) {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon",
+			call, t, name, maxName))
+	}
+}
+
+// legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
+func legalName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c <= ' ' || c > '~', c == '{', c == '}', c == ';':
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}
+
+// Kinds of entries, as they stand in a canonical description.
+const (
+	kindLimits    = "limits"
+	kindComponent = "component"
+	kindMessage   = "message"
+	kindSection   = "section"
+)
+
+// describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
+func (p *Protocol) describe() []canon.Entry {
+	entries := make([]canon.Entry, 0, 1+len(p.components)+len(p.handled))
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
+		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
+		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
+	limits += ";tables:" + p.describeTables()
+	if p.unpacked {
+		limits += ";unpacked"
+	}
+	limits += "}"
+	entries = append(entries, canon.Entry{Kind: kindLimits, Name: "netcode", Text: limits})
+	for _, plan := range p.components {
+		entries = append(entries, describePlan(kindComponent, plan))
+	}
+	entries = append(entries, p.described.before...)
+	for _, m := range p.handled {
+		entries = append(entries, describeMessage(m))
+	}
+	return entries
+}
+
+// describePlan is the entry of one type.
+func describePlan(kind string, plan *quantize.Plan) canon.Entry {
+	text := plan.Describe(append([]byte(kind), ' '))
+	return canon.Entry{Kind: kind, Name: plan.Name(), Text: string(text)}
+}
+
+// describeMessage is the entry of one message type. Questions and answers say so after the rest.
+func describeMessage(m handled) canon.Entry {
+	text := m.of.Describe([]byte(kindMessage + " "))
+	switch m.role {
+	case question:
+		text = append(text, "[question]"...)
+	case answer:
+		text = append(text, "[answer]"...)
+	}
+	return canon.Entry{Kind: kindMessage, Name: m.of.Name, Text: string(text)}
+}
+
+// The names that game code meets most, so that it mostly needs to import this package only.
+type (
+	// Replicated on an entity makes it exist on every client that may see it.
+	Replicated = components.Replicated
+	// Owner on an entity says which client it belongs to.
+	Owner = components.Owner
+	// Group on entities makes them travel together.
+	Group = components.Group
+	// Priority on an entity says how much it counts where bandwidth does not suffice.
+	Priority = components.Priority
+	// Rate on an entity says how often it is captured.
+	Rate = components.Rate
+	// Kind on an entity says to clients what to make of it.
+	Kind = components.Kind
+	// ClientID names a client; 0 is the server.
+	ClientID = wire.ClientID
+	// NetworkID names an entity on every machine.
+	NetworkID = wire.NetworkID
+	// Tick numbers a network step, from 1.
+	Tick = tick.Tick
+	// Stage is a point in the frame.
+	Stage = tick.Stage
+	// Context says where a message comes from and when.
+	Context = message.Context
+	// CloseError is why a connection ended, or did not come about: a Reason and a detail for people. errors.Is compares
+	// it with the values of Reason.
+	CloseError = peer.Error
+	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
+	Reason = peer.Reason
+	// Replica is a client's copy of the server's world.
+	Replica = snapshot.Replica
+)
+
+// The stages of a frame, in order.
+const (
+	StageInitialization = tick.Initialization // Packets are read.
+	StageEarlyUpdate    = tick.EarlyUpdate    // Received state enters the world.
+	StageFixedUpdate    = tick.FixedUpdate    // Fixed steps of the game.
+	StagePreUpdate      = tick.PreUpdate      // Before the game's update.
+	StageUpdate         = tick.Update         // The game's update.
+	StagePreLateUpdate  = tick.PreLateUpdate  // After it: the world is captured.
+	StagePostLateUpdate = tick.PostLateUpdate // Packets leave.
+)
+
+// More names that game code meets.
+type (
+	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
+	Endpoint = message.Endpoint
+	// Delivery says what is promised of a message.
+	Delivery = wire.Delivery
+	// History is the messages of one frame, for looking at.
+	History = message.Frame
+	// FieldError says that a field of a message has a value that cannot travel; the message is not sent.
+	FieldError = message.FieldError
+	// BoundError says that a Serialize method wrote more than it had promised; the message is not sent.
+	BoundError = message.BoundError
+	// SerializeError says that a Serialize method failed; the message is not sent.
+	SerializeError = message.SerializeError
+)
+
+// The modes of delivery.
+const (
+	Unreliable          = wire.Unreliable          // At most once, in any order.
+	UnreliableSequenced = wire.UnreliableSequenced // At most once, never after a later one of its channel.
+	Reliable            = wire.Reliable            // Exactly once while the connection lasts, in any order.
+	ReliableOrdered     = wire.ReliableOrdered     // Exactly once, in the order of the channel.
+)

@@ -3,6 +3,7 @@ package netcode
 import (
 	"time"
 
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -68,7 +69,7 @@ func (r Recipient) entity() wire.NetworkID {
 // How says one thing about how a message travels, where that is not what its registration says. Its values are made by
 // InStage, Via, Channel, NotBefore, About, AtOnce, AfterAllState and Within; the zero value says nothing.
 type How struct {
-	what     howKind
+	what     sendOptionKind
 	stage    tick.Stage
 	delivery wire.Delivery
 	number   int
@@ -78,10 +79,10 @@ type How struct {
 	within   time.Duration
 }
 
-type howKind uint8
+type sendOptionKind uint8
 
 const (
-	howNothing howKind = iota
+	howNothing sendOptionKind = iota
 	howStage
 	howDelivery
 	howNumber
@@ -142,3 +143,38 @@ func AfterAllState() How { return How{what: howAfter, after: afterAll} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }
+
+// numRecipients is the number of other ends that are found by their id alone.
+const numRecipients = 256
+
+// recipientCache is the other ends to which a message goes without a question: those that are connected, and not in this process. One
+// has its place by its id; two that fall on one place take it in turns.
+type recipientCache [numRecipients]recipientQueue
+
+// recipientQueue is one of them. Its queue is nil where there is none.
+type recipientQueue struct {
+	queue *peer.Outgoing
+	id    wire.ClientID
+}
+
+// open notes a connection that a message can be sent on.
+func (d *recipientCache) open(l *link) {
+	if e := &d[l.remote%numRecipients]; e.queue != l.outgoing {
+		*e = recipientQueue{queue: l.outgoing, id: l.remote}
+	}
+}
+
+// shut forgets the connection to an end.
+func (d *recipientCache) shut(id wire.ClientID) {
+	if e := &d[id%numRecipients]; e.id == id {
+		*e = recipientQueue{}
+	}
+}
+
+// to is the queue for one other end; nil is no answer.
+func (d *recipientCache) to(to Recipient) *peer.Outgoing {
+	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
+		return e.queue
+	}
+	return nil
+}

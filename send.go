@@ -26,12 +26,12 @@ import (
 // a message to several the error is that of the first who did not get it; the others get it all the same, and a client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
-	c := courierOf(end)
+	c := coreOf(end)
 	if c == nil {
 		return ErrNoEnd
 	}
 	if codec, short := message.FastCodecOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
-		if queue := c.doors.to(to); queue != nil {
+		if queue := c.recipients.to(to); queue != nil {
 			header := short.Header
 			if !short.Given {
 				header |= uint32(c.stage()) << 8
@@ -62,7 +62,7 @@ type callOf struct {
 
 // post sends a message to one, or to several, as part of a call.
 func post[T any](end Endpoint, to Recipient, m *T, how []How, call callOf) error {
-	c := courierOf(end)
+	c := coreOf(end)
 	if c == nil {
 		return ErrNoEnd
 	}
@@ -70,7 +70,7 @@ func post[T any](end Endpoint, to Recipient, m *T, how []How, call callOf) error
 }
 
 // postFrom sends a message to itself, to one, or to several.
-func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) error {
+func postFrom[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
 	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
@@ -79,7 +79,7 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 		return ErrNoMessage
 	}
 	var p envelope
-	if err := c.label(&p, of, how, call); err != nil {
+	if err := c.fillHeader(&p, of, how, call); err != nil {
 		return err
 	}
 	l, way, err := c.route(to, &p.Post)
@@ -97,19 +97,19 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil {
-		err = c.spread(to, of, &p, buffer[:n])
+		err = c.sendToMany(to, of, &p, buffer[:n])
 	}
 	c.giveBack(buffer)
 	return err
 }
 
 // write encodes a message straight into what waits for one peer.
-func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
+func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
 	p := &to.Post
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
-	c.doors.open(l)
+	c.recipients.open(l)
 	if c.client != nil {
 		c.client.awaitAction(to)
 	}
@@ -149,7 +149,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 
 // writeAside is write for a type with a Serialize method. That may send messages of its own, which would go into the room that is
 // reserved for this one: so it writes into memory that nobody else has.
-func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
+func writeAside[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
 	if bound > largest {
 		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
 	}
@@ -166,8 +166,8 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 	return err
 }
 
-// label says what travels beside the body.
-func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) error {
+// fillHeader says what travels beside the body.
+func (c *endpointCore) fillHeader(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
 		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
@@ -194,7 +194,7 @@ func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) e
 }
 
 // adjust takes over one thing that the sender says about this message.
-func (c *courier) adjust(p *envelope, h *How) error {
+func (c *endpointCore) adjust(p *envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
@@ -222,7 +222,7 @@ func (c *courier) adjust(p *envelope, h *How) error {
 }
 
 // wrongWay returns the error of a message that this end may not send.
-func (c *courier) wrongWay(of *message.Type) error {
+func (c *endpointCore) wrongWay(of *message.Type) error {
 	if c.server != nil {
 		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrDirection, of.Name)
 	}
@@ -237,7 +237,7 @@ var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity ha
 const farthest = 1 << 14
 
 // wait has a message wait for a tick, unless that is long past.
-func (c *courier) wait(p *peer.Post, before tick.Tick) error {
+func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	switch now := c.frame.clock.Tick(); { // before may be as far from now as no tick can tell
 	case before-farthest > now && before > now:
 		return ErrTooFar
@@ -261,7 +261,7 @@ const largest = peer.InitialCredit
 
 // borrow takes a buffer for an encoded message; a size below 0 is not known before. Handlers that are called while one is sent get
 // others for what they send.
-func (c *courier) borrow(size int) (b []byte) {
+func (c *endpointCore) borrow(size int) (b []byte) {
 	if last := len(c.buffers) - 1; last >= 0 {
 		b, c.buffers = c.buffers[last], c.buffers[:last]
 	}
@@ -275,21 +275,21 @@ func (c *courier) borrow(size int) (b []byte) {
 }
 
 // giveBack takes a buffer back.
-func (c *courier) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
+func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 
-// spread sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
+// sendToMany sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
 // may run at once.
-func (c *courier) spread(to Recipient, of *message.Type, p *envelope, body []byte) error {
-	first, near := c.server.spread(to, of, p, body, false)
+func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *envelope, body []byte) error {
+	first, near := c.server.sendToMany(to, of, p, body, false)
 	if near {
-		err, _ := c.server.spread(to, of, p, body, true)
+		err, _ := c.server.sendToMany(to, of, p, body, true)
 		first = either(first, err)
 	}
 	return first
 }
 
-// spread sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
-func (s *Server) spread(to Recipient, of *message.Type, p *envelope, body []byte, here bool) (first error, near bool) {
+// sendToMany sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
+func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []byte, here bool) (first error, near bool) {
 	if to.kind == toMany {
 		for _, id := range to.many() {
 			switch l := s.client(id); {
@@ -297,7 +297,7 @@ func (s *Server) spread(to Recipient, of *message.Type, p *envelope, body []byte
 			case l == nil && !here:
 				first = either(first, ErrNotConnected)
 			case l != nil && (l.near != nil) == here:
-				first = either(first, s.push(l, of, p, body))
+				first = either(first, s.sendToOne(l, of, p, body))
 			case l != nil && l.near != nil:
 				near = true
 			}
@@ -312,7 +312,7 @@ func (s *Server) spread(to Recipient, of *message.Type, p *envelope, body []byte
 			near = near || l.near != nil
 			continue
 		}
-		err := s.push(l, of, p, body)
+		err := s.sendToOne(l, of, p, body)
 		if errors.Is(err, ErrNotVisible) {
 			continue // Of all, those who may not see it are not meant.
 		}
@@ -345,4 +345,181 @@ func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 		return ErrNotVisible
 	}
 	return err
+}
+
+// route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
+func (c *endpointCore) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
+	local := c.inbound.Local().ID()
+	switch to.kind {
+	case toSelf:
+		return nil, toSelf, nil
+	case toOne:
+		return c.routeTo(to.client(), local, p)
+	}
+	if c.server == nil {
+		return nil, toNobody, ErrRecipient
+	}
+	switch to.kind {
+	case toOwner:
+		if !c.server.store.Alive(to.entity()) {
+			return nil, toNobody, ErrNotVisible
+		}
+		return c.routeTo(c.server.store.Owner(to.entity()), local, p)
+	case toSeers:
+		if !c.server.store.Alive(to.entity()) {
+			return nil, toNobody, ErrNotVisible
+		}
+		return nil, toMany, nil
+	case toMany, toAll, toAllBut:
+		return nil, toMany, nil
+	}
+	return nil, toNobody, ErrRecipient
+}
+
+// routeTo is route for one end by its id.
+func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*link, recipientKind, error) {
+	if id == local && (id != 0 || c.server != nil) {
+		return nil, toSelf, nil
+	}
+	if c.server == nil {
+		l, err := c.linkTo(id)
+		if err == nil && p.Flags&wire.FlagEntity != 0 && !c.client.holds(p.Entity) {
+			err = ErrNotVisible
+		}
+		return l, toOne, err
+	}
+	s := c.server.client(id)
+	switch {
+	case s == nil:
+		return nil, toOne, ErrNotConnected
+	case p.Flags&wire.FlagEntity != 0 && !c.server.sees(s, p.Entity):
+		return nil, toOne, ErrNotVisible
+	}
+	return &s.link, toOne, nil
+}
+
+// sendToOne sends an encoded message to one of several clients.
+func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []byte) error {
+	p := &to.Post
+	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
+		return ErrNotVisible
+	}
+	body = s.unseen(c, p.Type, body)
+	if c.near != nil {
+		return c.handBytes(0, p, body)
+	}
+	var err error
+	if s.holdsBack(&c.link, to) {
+		err = c.delay(to, of.Name, body)
+	} else if err = c.outgoing.Push(p, body); err == nil {
+		s.record(c.id, p, body)
+	} else {
+		err = c.failed(err, of.Name, p, len(body))
+	}
+	if errors.Is(err, ErrBackPressure) {
+		s.stats.QueueOverflows++
+		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, closeTold)
+	}
+	return err
+}
+
+// sees tells if a client may see an entity that lives.
+func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
+	if !s.store.Alive(entity) {
+		return false
+	}
+	s.observe(c)
+	return c.view.Visible(entity)
+}
+
+// observe has a client's view take in the newest capture. Extensions are asked before.
+func (s *Server) observe(c *Session) {
+	for _, f := range s.hooks.observe {
+		f(c, c.view)
+	}
+	c.view.Observe()
+}
+
+// MayConcern tells if a message of a client may name an entity: it lives and the client may see it. A client can know of
+// nothing else, so the message never waits for another one. Stats.NotVisible counts them.
+func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	may := c != nil && s.sees(c, entity)
+	if !may {
+		s.stats.NotVisible++
+	}
+	return may
+}
+
+// exists says of an entity whether a message about it may be handled: the server makes all entities, so one that does not
+// live will not come.
+func (s *Server) exists(entity wire.NetworkID) message.Existence {
+	if s.store.Alive(entity) {
+		return message.Exists
+	}
+	return message.Never
+}
+
+// ready says whether the state that a client writes of an entity has come, as of one of its ticks, and was taken in. What it writes
+// nothing of any more, or does not live, is not waited for.
+func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tick) bool {
+	c := s.present(from)
+	if c == nil || c.upstream == nil || !s.store.Alive(entity) {
+		return true
+	}
+	e := c.upstream.Entity(entity.Index)
+	return e.ID.Generation > entity.Generation || e.ID == entity && e.Tick >= state && !c.upstream.HasChanged(entity.Index)
+}
+
+// SetOwner says which client an entity belongs to, 0 being the server, to which all belong at first. It says false if there
+// is no such entity. ToOwner and OwnerOnly go by it.
+func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
+	return s.store.SetOwner(entity, owner)
+}
+
+// Owner is the client that an entity belongs to; 0 is the server, to which also what does not live belongs.
+func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
+
+// unseen takes out of an encoded message to a client the names of entities which that client may not see, as of now:
+// they are nil there. What it returns is body if there were none, and else good until the next call. Only types with
+// fields that name entities are looked at.
+func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
+	plan := s.protocol.naming[kind]
+	if plan == nil || c == nil {
+		return body
+	}
+	if cap(s.row) < plan.Lanes() {
+		s.row = make([]uint32, plan.Lanes())
+	}
+	r, row := wire.NewBitReader(body), s.row[:plan.Lanes()]
+	if !plan.ReadRow(&r, row) {
+		return body // Encode has written it: it can be read.
+	}
+	hidden := false
+	for _, lane := range plan.Refs() {
+		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
+		if id.Generation != 0 && !s.sees(c, id) {
+			row[lane], row[lane+1] = 0, 0
+			hidden = true
+		}
+	}
+	if !hidden {
+		return body
+	}
+	size := (plan.Bits() + 7) / 8
+	if cap(s.body) < size {
+		s.body = make([]byte, size)
+	}
+	w := wire.NewBitWriter(s.body[:size])
+	plan.WriteRow(&w, row)
+	return s.body[:w.Finish()]
+}
+
+// noteNaming finds the message types whose fields name entities, once they have their numbers.
+func (p *Protocol) noteNaming() {
+	for _, h := range p.handled {
+		if plan := h.of.Codec.Plan(); plan != nil && len(plan.Refs()) > 0 {
+			p.naming[h.of.ID()] = plan
+		}
+	}
 }

@@ -21,15 +21,33 @@ import (
 // reads no clock: the systems of package systems, or a test, hand it datagrams and the time. A Server belongs to one
 // goroutine; only its Protocol may be shared.
 //
+// # Methods for games
+//
+//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
+//   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
+//   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
+//   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
+//   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
+//   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
+//
+// # Methods for the systems
+//
 // A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
-// TickDue, Send, Drain. Package systems calls these; which methods are for games is listed in the package comment.
+// TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
+// world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
+//
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain]
+//
+// # Methods for extensions
+//
+//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow]
 type Server struct {
 	protocol *Protocol
 	config   Config
-	tag      uint32
 	frame    frame
 
-	courier
+	endpointCore
 	store     *snapshot.Store
 	worldless *worldless.Entities
 	hooks     serverHooks
@@ -39,7 +57,7 @@ type Server struct {
 	admission
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      outbox.Buffer
-	crew     crew
+	workers  sendWorkers
 
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
@@ -87,7 +105,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s := &Server{
 		protocol:  p,
 		config:    config,
-		tag:       tag,
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
@@ -97,11 +114,11 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
-	s.setUpCrew()
+	s.setUpWorkers()
 	s.frame.clock.Set(config.FirstTick - 1)
-	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
-	s.events.end = &s.courier
+	s.events.end = &s.endpointCore
 	s.events.over = s.forgetAfter
 	s.extend()
 	return s, nil
@@ -112,7 +129,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 	stall := s.frame.begin(now)
 	s.report.Now = s.frame.now
 	for _, c := range s.sessions {
-		c.heard += stall
+		c.receivedAt += stall
 		c.leaveEnd += stall
 	}
 	s.beginFrame()
@@ -160,12 +177,6 @@ func (s *Server) Interval() time.Duration { return s.config.interval() }
 // Store holds the captured world; only the capture writes it.
 func (s *Server) Store() *snapshot.Store { return s.store }
 
-// Protocol is the protocol of the server.
-func (s *Server) Protocol() *Protocol { return s.protocol }
-
-// Tag tells the entities of this server from those of any other one in the same process.
-func (s *Server) Tag() uint32 { return s.tag }
-
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
 // panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
 // nil, as that would only panic when the function is called.
@@ -183,13 +194,248 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
-// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order, handlers that panic (*PanicError). It may be called many times in a frame. It is the
-// last resort: a panic of its own is not contained.
-func (s *Server) OnError(f func(error)) {
-	mustBeGiven(f != nil, "Server.OnError")
-	s.report.OnError = append(s.report.OnError, f)
+// Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
+// that, for Config.FlushTimeout at most; but not those that the server still keeps back for an entity that the client does
+// not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
+// OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
+// Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
+// yet. Kick says false if there is no such client.
+func (s *Server) Kick(client ClientID, detail string) bool {
+	c := s.present(client)
+	if c == nil {
+		return false
+	}
+	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
+	s.events.fire()
+	return true
 }
 
-// Report passes an error that has no caller to OnError and to the log.
-func (s *Server) Report(err error) { s.report.Error(err) }
+// Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
+// The frames that follow deliver what was sent, for Config.FlushTimeout at most, and tell the clients, until Closed. What is
+// kept back for an entity that a client does not hold yet is dropped, as by Kick, and so is what the server has not handled
+// yet. A client handles the reliable messages that it has accepted, also those that wait for a stage or a tick, for its
+// Config.LeaveTimeout at most; its OnDisconnect follows on that.
+func (s *Server) Close(reason Reason) {
+	if reason == peer.ReasonNone {
+		reason = peer.ReasonShuttingDown
+	}
+	s.closing = true
+	for _, c := range s.sessions {
+		if c.state == leaving {
+			s.end(c, c.reason, closeQuiet)
+			continue
+		}
+		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
+	}
+	s.events.fire()
+}
+
+// Closed tells if Close was called and every client was told; then frames are not needed any more.
+func (s *Server) Closed() bool {
+	return s.closing && s.counts[connected]+s.counts[lingering] == 0
+}
+
+// ClientStats is the state of one client's connection at a server.
+type ClientStats struct {
+	Address netip.AddrPort // Where its packets come from.
+	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
+	Jitter  time.Duration  // Smoothed mean deviation of RTT.
+	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
+
+	Known   int  // Entities that the client is proved to hold.
+	Unacked int  // Entities whose newest state was sent and is not acknowledged yet.
+	Synced  bool // The client is proved to hold everything it may see, as of the last tick.
+	Waiting int  // Bytes of messages that wait to be sent.
+
+	Unconfirmed int // Reliable messages that wait or are not acknowledged yet, pieces of large ones counted apart.
+
+	Packets  peer.Stats         // Packet counters.
+	Snapshot snapshot.ViewStats // State counters.
+}
+
+// Clients yields the connected clients in the order in which they came.
+func (s *Server) Clients(yield func(ClientID) bool) {
+	for _, c := range s.sessions {
+		if c.state == connected && !yield(c.id) {
+			return
+		}
+	}
+}
+
+// ClientStats answers for one connected client.
+func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
+	c := s.client(client)
+	if c == nil {
+		return ClientStats{}, false
+	}
+	rtt, jitter := c.conn.RTT()
+	return ClientStats{
+		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
+		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
+	}, true
+}
+
+// Show lets a client see an entity again. All entities are visible until hidden. With SetInterest it holds until the policy
+// takes the entity out of sight, as in Hide. It says false if there is no such client or no such entity.
+func (s *Server) Show(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil || !s.store.Alive(entity) {
+		return false
+	}
+	s.observe(c)
+	c.view.Show(entity)
+	return true
+}
+
+// Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. Called from
+// OnSpawn of the server's systems, it keeps an entity from being seen at all. It says false if there is no such client or
+// no such entity.
+//
+// With SetInterest the policy decides anew: a Hide holds only until the policy next brings the entity into sight, which for
+// an entity or a client that is new is in the same network tick. Hide by the policy then: an interest.Explicit, combined by
+// interest.Both.
+//
+// Messages about the entity that were handed over before Hide and wait unsent are taken back, unreliable ones too
+// (Stats.Recalled). Only a reliable one that was sent once and got lost may be sent again.
+func (s *Server) Hide(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil || !s.store.Alive(entity) {
+		return false
+	}
+	s.observe(c)
+	c.view.Hide(entity)
+	return true
+}
+
+// Visible tells if a connected client may see an entity.
+func (s *Server) Visible(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	s.observe(c)
+	return c.view.Visible(entity)
+}
+
+// VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
+// the interest hides (interest.NewRows), and none of an entity that it may not see.
+func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
+	c := s.client(client)
+	if c == nil {
+		return 0
+	}
+	s.observe(c)
+	return c.view.Rows(entity)
+}
+
+// Keeps tells if a connected client holds the last state that it was sent of an entity that it may not see any more
+// (interest.Keep).
+func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	s.observe(c)
+	return c.view.Keeps(entity)
+}
+
+// client is a connected client's session, or nil.
+func (s *Server) client(id wire.ClientID) *Session {
+	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
+		return c
+	}
+	return s.farClient(id)
+}
+
+// numNear is the number of sessions that are found by their id alone.
+const numNear = 256
+
+// farClient is client for one that is not near; it is from then on.
+func (s *Server) farClient(id wire.ClientID) *Session {
+	c := s.byID[id]
+	if c == nil || c.state != connected {
+		return nil
+	}
+	s.near[id%numNear] = c
+	return c
+}
+
+// forget takes a session out of those that are found by their id.
+func (s *Server) forget(c *Session) {
+	delete(s.byID, c.id)
+	s.recipients.shut(c.id)
+	if near := &s.near[c.id%numNear]; *near == c {
+		*near = nil
+	}
+}
+
+// SetInterest makes a policy decide who may see what, from the next network tick on; package interest has the usual
+// ones. Without a policy every client sees everything that was not hidden from it by Hide. With one, Show and Hide hold
+// until the policy says otherwise.
+//
+// Nil takes the policy away, at once: every client sees every entity, with all components, also those that Hide had hidden
+// before the policy or during it, and those that spawn from then on. Hide what is to stay hidden right after it, and
+// no byte about it is sent. Where there is no policy, nil changes nothing.
+func (s *Server) SetInterest(policy Interest) {
+	if s.interest != nil {
+		for _, c := range s.sessions {
+			if c.state == connected || c.state == leaving {
+				s.interest.Leave(c.id)
+			}
+		}
+	}
+	if policy == nil && s.interest != nil {
+		for _, c := range s.sessions {
+			if c.state == connected {
+				s.observe(c)
+				c.view.ShowAll()
+			}
+		}
+	}
+	s.interest = policy
+}
+
+// judgeInterest asks the policy about every client, when the world of this tick is known and nothing of it is sent yet.
+func (s *Server) judgeInterest() {
+	if !s.frame.due || s.store.Tick() == 0 {
+		return
+	}
+	s.interest.Prepare(s.store)
+	for _, c := range s.sessions {
+		if c.state == connected {
+			s.observe(c)
+			s.interest.Update(c.id, c.view)
+			s.missViewpoint(c)
+		}
+	}
+}
+
+// viewpointTicks is for how many network ticks a client may be without a viewpoint before that is told of.
+const viewpointTicks = 64
+
+// missViewpoint tells, once a client, that it sees nothing because nobody said where it looks from.
+func (s *Server) missViewpoint(c *Session) {
+	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
+	switch {
+	case !ok || c.withoutViewpoint == viewpointTicks: // it was told of
+	case !rule.Blind(c.id):
+		c.withoutViewpoint = 0
+	default:
+		if c.withoutViewpoint++; c.withoutViewpoint == viewpointTicks {
+			s.Report(&ViewpointError{Client: c.id, Ticks: viewpointTicks})
+		}
+	}
+}
+
+// reportGroups names the groups that have become too large to be sent in one piece.
+func (s *Server) reportGroups() {
+	for _, group := range s.store.LargeGroups() {
+		s.stats.LargeGroups++
+		s.Report(&GroupError{Group: group, Members: len(s.store.Members(group)), Max: peer.MaxPayload(s.config.PacketSize)})
+	}
+	s.store.ClearLargeGroups()
+}
+
+// Interest is the rule for who may see what.
+type Interest = snapshot.Interest

@@ -103,8 +103,8 @@ func (s *Server) Stats() Stats {
 	stats.HistoryEvicted = s.store.HistoryEvicted()
 	stats.HistoryBytes = uint64(s.store.HistoryBytes())
 	for _, c := range s.sessions {
-		if c.theirs != nil {
-			stats.HistoryBytes += uint64(c.theirs.HistoryBytes())
+		if c.upstream != nil {
+			stats.HistoryBytes += uint64(c.upstream.HistoryBytes())
 		}
 	}
 	stats.Errors, stats.LinesSkipped = s.report.Errors, s.report.Suppressed

@@ -28,11 +28,11 @@ func newUpstream(p *Protocol, config snapshot.Config) (u upstream) {
 
 // Upstream is the store of the state that this client sends, for extensions: they capture into it in CaptureOwn, or earlier in
 // a frame in which TickDue. It is nil where no extension sets Extension.Upstream, and for the player of a host.
-func (c *Client) Upstream() *snapshot.Store { return c.own.store }
+func (c *Client) Upstream() *snapshot.Store { return c.up.store }
 
 // Upstream is the state that the client sent, for extensions: they set its Guard in Opened, and take in what has changed. It is
 // nil where no extension sets Extension.Upstream, and for the player of a host.
-func (c *Session) Upstream() *snapshot.Replica { return c.theirs }
+func (c *Session) Upstream() *snapshot.Replica { return c.upstream }
 
 // owns tells if messages about an entity follow the client's own state.
 func (c *Client) owns(id wire.NetworkID) bool {
@@ -46,7 +46,7 @@ func (c *Client) owns(id wire.NetworkID) bool {
 
 // planUpstream begins the packets of a tick: it captures and plans what the server lacks.
 func (c *Client) planUpstream() {
-	u := &c.own
+	u := &c.up
 	if u.view == nil || !c.frame.due {
 		return
 	}
@@ -60,7 +60,7 @@ func (c *Client) planUpstream() {
 
 // addUpstream puts state that the server lacks into a packet.
 func (c *Client) addUpstream(b *peer.Builder) bool {
-	u := &c.own
+	u := &c.up
 	if u.view == nil || !c.frame.due || !u.view.Pending() || u.store.Tick() == tick.None {
 		return false
 	}
@@ -69,7 +69,7 @@ func (c *Client) addUpstream(b *peer.Builder) bool {
 
 // sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.
 func (c *Client) sendUpstream() {
-	for u := &c.own; u.view != nil && c.frame.due && u.view.Pending(); {
+	for u := &c.up; u.view != nil && c.frame.due && u.view.Pending(); {
 		if c.short() {
 			return
 		}
@@ -84,7 +84,7 @@ func (c *Client) sendUpstream() {
 
 // readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
 func (s *Server) readUpstream(c *Session, payload []byte) bool {
-	err := c.theirs.Read(payload)
+	err := c.upstream.Read(payload)
 	switch {
 	case err == nil:
 		return true
@@ -110,7 +110,7 @@ func (s *Server) strike(c *Session) {
 
 // askResync asks a client for all of its state anew, if versions that it is coded against are lost here.
 func (s *Server) askResync(c *Session) {
-	if epoch, want := c.theirs.WantResync(); want {
+	if epoch, want := c.upstream.WantResync(); want {
 		c.sendResync(epoch)
 	}
 }

@@ -7,7 +7,9 @@
 // # Files
 //
 //   - replicated.go: Replicated
+//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
+//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - math.go: colours, vectors, rotations, rays
 package components

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -78,7 +79,7 @@ func codedPlans(t testing.TB) []*quantize.Plan {
 	own := deltaPlan[mine](t)
 	own.ExtrapolateBy("stays", func(extrapolated []uint32, v *quantize.Baselines) { extrapolated[0] += uint32(v.Age) })
 	return []*quantize.Plan{
-		deltaPlan[anyField](t), deltaPlan[lone](t), deltaPlan[loneNumber](t), deltaPlan[quats](t), deltaPlan[tagged](t),
+		deltaPlan[rowtest.AnyField](t), deltaPlan[rowtest.Lone](t), deltaPlan[loneNumber](t), deltaPlan[quats](t), deltaPlan[tagged](t),
 		deltaPlan[wide](t), own, deltaPlan[benchPlace](t), deltaPlan[benchTurn](t), deltaPlan[benchSpeed](t),
 	}
 }

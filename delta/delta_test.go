@@ -11,28 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// anyField has a field of each kind.
-type anyField struct {
-	X, Y  float32    `net:"min=-8,max=8,step=0.01"`
-	Turn  float32    `net:"angle,bits=7"`
-	Q     [4]float32 `net:"quat,bits=9"`
-	On    bool
-	HP    uint16
-	Level int8 `net:"min=-3,max=9"`
-	Exact float32
-	Wide  float64
-	Long  int64
-	Soft  float32 `net:"half"`
-	Stick float32 `net:"axis"`
-	Span  uint64  `net:"min=0,max=1000000000000"`
-	Low   uint64  `net:"min=7,max=4294967302"`
-}
-
-type lone struct{ On bool }
 
 type loneNumber struct{ HP uint32 }
 
@@ -157,8 +139,8 @@ func testDeltaWith(t *testing.T, p *quantize.Plan, source TableSource) {
 }
 
 func TestDeltaRoundTrips(t *testing.T) {
-	t.Run("anyField", func(t *testing.T) { testDelta(t, deltaPlan[anyField](t)) })
-	t.Run("lone", func(t *testing.T) { testDelta(t, deltaPlan[lone](t)) })
+	t.Run("anyField", func(t *testing.T) { testDelta(t, deltaPlan[rowtest.AnyField](t)) })
+	t.Run("lone", func(t *testing.T) { testDelta(t, deltaPlan[rowtest.Lone](t)) })
 	t.Run("single", func(t *testing.T) { testDelta(t, deltaPlan[loneNumber](t)) })
 }
 
@@ -185,7 +167,7 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 
 // What goes on as it went costs next to nothing, with tables that know it.
 func TestDeltaExtrapolates(t *testing.T) {
-	p := deltaPlan[anyField](t)
+	p := deltaPlan[rowtest.AnyField](t)
 	d := flatDelta(t, p)
 	row := func(n uint32) []uint32 {
 		lanes := make([]uint32, p.Lanes())
@@ -202,7 +184,7 @@ func TestDeltaExtrapolates(t *testing.T) {
 }
 
 func FuzzDeltaRead(f *testing.F) {
-	p := deltaPlan[anyField](f)
+	p := deltaPlan[rowtest.AnyField](f)
 	d := flatDelta(f, p)
 	base, before := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
 	copy(base[3:], []uint32{3, 255, 255, 255})
@@ -306,10 +288,10 @@ func falls(extrapolated []uint32, v *quantize.Baselines) {
 }
 
 func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
-	p := deltaPlan[anyField](t)
+	p := deltaPlan[rowtest.AnyField](t)
 	p.ExtrapolateBy("falls", falls)
 	require.Equal(t, "falls", p.ExtrapolatedBy())
-	require.Contains(t, string(p.Describe(nil)), "anyField{~falls;X:")
+	require.Contains(t, string(p.Describe(nil)), "AnyField{~falls;X:")
 	testDeltaWith(t, p, Shipped())
 
 	d, err := NewDelta(p, NewFlat())
@@ -330,7 +312,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 
 // Whatever the function says, even beyond what lanes hold, rows are sent.
 func TestWildExtrapolationsStillTravel(t *testing.T) {
-	p := deltaPlan[anyField](t)
+	p := deltaPlan[rowtest.AnyField](t)
 	word := uint32(1)
 	p.ExtrapolateBy("wild", func(extrapolated []uint32, v *quantize.Baselines) {
 		for i := range extrapolated {
@@ -342,7 +324,7 @@ func TestWildExtrapolationsStillTravel(t *testing.T) {
 }
 
 func TestOwnExtrapolationsAllocateNothing(t *testing.T) {
-	p := deltaPlan[anyField](t)
+	p := deltaPlan[rowtest.AnyField](t)
 	p.ExtrapolateBy("falls", falls)
 	d, err := NewDelta(p, Shipped())
 	require.NoError(t, err)
@@ -355,7 +337,7 @@ func TestOwnExtrapolationsAllocateNothing(t *testing.T) {
 }
 
 func TestExtrapolateByRefusesNames(t *testing.T) {
-	p := deltaPlan[lone](t)
+	p := deltaPlan[rowtest.Lone](t)
 	for _, name := range []string{"", "a b", "a;b", "~"} {
 		require.Panics(t, func() { p.ExtrapolateBy(name, falls) })
 	}
@@ -402,7 +384,7 @@ func TestDeltaOfAParsedPlanWantsItsFunction(t *testing.T) {
 
 // FuzzDeltaOfAParsedPlan: every plan that is parsed, and has no function of its own, has a delta.
 func FuzzDeltaOfAParsedPlan(f *testing.F) {
-	for _, p := range []*quantize.Plan{deltaPlan[anyField](f), deltaPlan[chosen](f), deltaPlan[lone](f)} {
+	for _, p := range []*quantize.Plan{deltaPlan[rowtest.AnyField](f), deltaPlan[chosen](f), deltaPlan[rowtest.Lone](f)} {
 		f.Add(string(p.Describe(nil)))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

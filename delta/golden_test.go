@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -19,10 +20,8 @@ import (
 // TestGoldenDeltas holds the symbols of rows, their contexts and their bytes against vectors that another program wrote
 // from the description of the format, with codes of about equal length.
 func TestGoldenDeltas(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_coded.txt")
-	require.NoError(t, err)
 	seen := 0
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_coded.txt")) {
 		word := strings.Fields(line)
 		if word[0] != "delta" {
 			continue
@@ -76,26 +75,11 @@ func goldenDelta(t *testing.T, word []string) {
 	require.Equal(t, now, got)
 }
 
-// goldenInputs is the component of the golden runs: lanes of 8, 1, 2, 32 + 32, 8 and 10 bits.
-type goldenInputs struct {
-	A uint8
-	B bool
-	C uint8 `net:"min=0,max=2"`
-	D uint64
-	E uint8   `net:"min=0,max=200"`
-	F float32 `net:"angle,bits=10"`
-}
-
 // TestGoldenTables holds codes, tokens, runs, payloads and table texts against vectors that another program wrote from
 // the description of the format.
 func TestGoldenTables(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_tables.txt")
-	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
+	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_tables.txt")) {
 		word := strings.Fields(line)
 		seen[word[0]]++
 		t.Run(line[:min(len(line), 60)], func(t *testing.T) {
@@ -158,7 +142,7 @@ func goldenCode(t *testing.T, token bool, lengths, values string, b []byte) {
 }
 
 func goldenRun(t *testing.T, text string, b []byte) {
-	p := mustCompile[goldenInputs](t, "Inputs")
+	p := mustCompile[rowtest.Inputs](t, "Inputs")
 	var rows []uint32
 	if text != "-" {
 		for _, row := range strings.Split(text, ";") {
@@ -302,26 +286,21 @@ func goldenLanes(t *testing.T, text string) (lanes []uint32) {
 		return nil
 	}
 	for _, n := range strings.Split(text, ",") {
-		lanes = append(lanes, uint32(number(t, goldenUint, n)))
+		lanes = append(lanes, uint32(rowtest.Number(t, rowtest.Uint, n)))
 	}
 	return lanes
 }
 
 // TestGoldenDiffer holds rows as what differs against vectors that another program wrote from the description of the format.
 func TestGoldenDiffer(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_differ.txt")
-	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_differ.txt")) {
 		word := strings.Fields(line)
-		if word[0] == "#" {
-			continue
-		}
 		seen[word[0]]++
 		p := goldenPlan(t, word[1])
 		d, err := NewDelta(p, stairs{})
 		require.NoError(t, err)
-		v := quantize.Baselines{Age: number(t, goldenInt, word[2]), Span: number(t, goldenInt, word[3]), Before: goldenLanes(t, word[4]), Base: goldenLanes(t, word[5])}
+		v := quantize.Baselines{Age: rowtest.Number(t, rowtest.Int, word[2]), Span: rowtest.Number(t, rowtest.Int, word[3]), Before: goldenLanes(t, word[4]), Base: goldenLanes(t, word[5])}
 		lanes := make([]uint32, p.Lanes())
 		if word[0] == "refuse" {
 			r := wire.NewBitReader(fromHex(t, word[6]))
@@ -341,13 +320,3 @@ func TestGoldenDiffer(t *testing.T) {
 	}
 	require.Len(t, seen, 2+AgeClasses, "rows, refusals and every class of age")
 }
-
-func number[T any](t *testing.T, parse func(string) (T, error), text string) T {
-	t.Helper()
-	v, err := parse(text)
-	require.NoError(t, err, text)
-	return v
-}
-
-func goldenUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
-func goldenInt(text string) (int64, error)   { return strconv.ParseInt(text, 10, 64) }

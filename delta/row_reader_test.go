@@ -1,59 +1,32 @@
 package delta
 
 import (
-	"github.com/arche-netcode/netcode/quantize"
-
-	"github.com/arche-netcode/netcode/wire"
-
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-type (
-	readerPlace struct {
-		X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
-	}
-	readerTurn struct {
-		Q [4]float32 `net:"quat,bits=9"`
-	}
-	readerHealth struct{ HP uint8 }
-	readerPair   struct {
-		U, V float32 `net:"min=0,max=9,step=0.5"`
-	}
+	"github.com/arche-netcode/netcode/internal/rowtest"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // readerCase is one entity of a group: its rows at T', at T and now.
 type readerCase struct{ before, base, now []uint32 }
 
-// drawReaderRow draws the lanes of a row: near others, anywhere, or at a bound.
-func drawReaderRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
-	for {
-		lanes := make([]uint32, p.Lanes())
-		for i := range lanes {
-			top := int64(p.Lane(i).Largest)
-			switch n := random.IntN(12); {
-			case near != nil && n < 4:
-				lanes[i] = near[i]
-			case near != nil && n < 10:
-				lanes[i] = uint32(min(max(int64(near[i])+random.Int64N(41)-20, 0), top))
-			case n == 10:
-				lanes[i] = uint32(top)
-			default:
-				lanes[i] = uint32(random.Int64N(top + 1))
-			}
-		}
-		if p.LegalRow(lanes) {
-			return lanes
-		}
+// drawRow draws the lanes of a row.
+func drawRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
+	largest := make([]uint64, p.Lanes())
+	for i := range largest {
+		largest[i] = p.Lane(i).Largest
 	}
+	return rowtest.Draw(random, largest, near, p.LegalRow)
 }
 
 // What RowReader reads is what Delta.Read reads: the same lanes, as many bits, and refused alike where bits are changed or missing.
 func TestRowReaderEqualsDelta(t *testing.T) {
 	plans := []*quantize.Plan{
-		deltaPlan[readerPlace](t), deltaPlan[readerTurn](t), deltaPlan[readerHealth](t), deltaPlan[readerPair](t),
+		deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t),
 	}
 	var deltas []*Delta
 	var at []int
@@ -76,9 +49,9 @@ func TestRowReaderEqualsDelta(t *testing.T) {
 		for k := range cases {
 			c := &cases[k]
 			for _, p := range plans {
-				was := drawReaderRow(random, p, nil)
-				is := drawReaderRow(random, p, was)
-				c.before, c.base, c.now = append(c.before, was...), append(c.base, is...), append(c.now, drawReaderRow(random, p, is)...)
+				was := drawRow(random, p, nil)
+				is := drawRow(random, p, was)
+				c.before, c.base, c.now = append(c.before, was...), append(c.base, is...), append(c.now, drawRow(random, p, is)...)
 			}
 			base, before = append(base, c.base...), append(before, c.before...)
 			writeReaderCase(&w, which, deltas, at, c, known, age, span)

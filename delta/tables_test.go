@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -275,17 +276,17 @@ func (s *Tables) named(name string) *Table {
 
 // Every kind of field finds its class.
 func TestShippedTablesKnowEveryClass(t *testing.T) {
-	for _, p := range []*quantize.Plan{deltaPlan[anyField](t), deltaPlan[loneNumber](t), deltaPlan[goldenInputs](t)} {
+	for _, p := range []*quantize.Plan{deltaPlan[rowtest.AnyField](t), deltaPlan[loneNumber](t), deltaPlan[rowtest.Inputs](t)} {
 		_, err := NewDelta(p, Shipped())
 		require.NoError(t, err)
 	}
-	testDeltaWith(t, deltaPlan[anyField](t), Shipped())
+	testDeltaWith(t, deltaPlan[rowtest.AnyField](t), Shipped())
 }
 
 // Only what is used is built: a schema costs microseconds.
 func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
 	s := Shipped()
-	d, err := NewDelta(deltaPlan[anyField](t), s)
+	d, err := NewDelta(deltaPlan[rowtest.AnyField](t), s)
 	require.NoError(t, err)
 	built := func() (n int) {
 		for _, table := range s.list {

@@ -27,7 +27,7 @@ type client struct {
 
 	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	rested *rested      // What the server told of entities that rest.
+	rested *rested      // The newest that the server told of entities that rest.
 	runs   uint32       // Counts returns to earlier ticks.
 	dirty  bool         // The world has not what the history has of now.
 }

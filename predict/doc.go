@@ -37,14 +37,16 @@
 //   - history.go: the components of the last ticks
 //   - compare.go: the server's state against the prediction
 //   - spawn.go: entities that come and go in steps
+//   - rest.go: entities that rest at the server
 //   - effect.go: sounds and particles, once each
+//   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //
 // # Words
 //
 //   - step: the simulation of one tick
 //   - predicted: simulated at a client ahead of the server
-//   - local: a component that never travels and goes back with the predicted ones
+//   - local: a component that is never sent and goes back with the predicted ones
 //   - misprediction: the server's state of a tick differs from the predicted one
 //   - rollback: predicted entities go back to an earlier tick
 //   - replay: a step of a tick that was simulated before

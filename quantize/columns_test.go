@@ -17,6 +17,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
 // withoutWide is a plan as it is where the processor is not wide.
@@ -205,7 +206,7 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 		var want, got [20]dequantised
 		for k := range n {
 			row := lanes[k*stride:][:p.Lanes()]
-			copy(row, drawReaderRow(random, p, nil))
+			copy(row, drawRow(random, p, nil))
 			if k%5 == 0 {
 				row[0] = uint32(p.ops[0].count) // the largest, which may come out above max
 			}
@@ -216,7 +217,7 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n))
 		require.Equal(t, want, got)
 	}
-	for _, other := range []*Plan{deltaPlan[readerHealth](t), deltaPlan[lone](t)} {
+	for _, other := range []*Plan{deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Lone](t)} {
 		memory := make([]byte, 8)
 		require.False(t, other.DequantiseRows(memory, []uint32{1}, 1, 1))
 		require.Equal(t, make([]byte, 8), memory)

@@ -17,6 +17,7 @@
 // # Files
 //
 //   - compile.go, parse.go: a type and its tags, or a description, to a plan
+//   - deviation.go: how far a value is from another, field by field
 //   - plan.go: what a plan tells
 //   - field.go: rounding, ranges, quaternions: one field to lanes and back
 //   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare
@@ -26,5 +27,6 @@
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions
 //   - layout.go: types that are sent whole
+//   - deviation.go: the first difference of two rows beyond a tolerance
 //   - describe.go: plans as text; markers of debug builds
 package quantize

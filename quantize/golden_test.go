@@ -1,7 +1,6 @@
 package quantize
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -40,29 +40,11 @@ func (g *golden) meaning() string {
 	return text + fmt.Sprintf("Rot=%08x,%08x,%08x,%08x", f32(g.Rot[0]), f32(g.Rot[1]), f32(g.Rot[2]), f32(g.Rot[3]))
 }
 
-func number[T any](t *testing.T, parse func(string) (T, error), text string) T {
-	t.Helper()
-	v, err := parse(text)
-	require.NoError(t, err, text)
-	return v
-}
-
-func goldenUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
-func goldenInt(text string) (int64, error)   { return strconv.ParseInt(text, 10, 64) }
-func goldenBytes(text string) ([]byte, error) {
-	return hex.DecodeString(strings.TrimSuffix(text, "-"))
-}
-
 // TestGolden holds encoders and decoders against vectors that another program wrote from the description
 // of the format: bytes and what they mean.
 func TestGolden(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden.txt")
-	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
+	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden.txt")) {
 		word := strings.Fields(line)
 		seen[word[0]]++
 		t.Run(line, func(t *testing.T) {
@@ -75,14 +57,14 @@ func TestGolden(t *testing.T) {
 			if word[0] == "checksum" || word[0] == "describe" {
 				last = "-"
 			}
-			checkers[word[0]](t, word[1:], number(t, goldenBytes, last))
+			checkers[word[0]](t, word[1:], rowtest.Number(t, rowtest.Bytes, last))
 		})
 	}
 	require.Len(t, seen, 11)
 }
 
 func goldenVarint(t *testing.T, word []string, b []byte) {
-	want := number(t, goldenUint, word[0])
+	want := rowtest.Number(t, rowtest.Uint, word[0])
 	require.Equal(t, b, wire.AppendVarint(nil, want))
 	got, n, err := wire.ReadVarint(b)
 	require.NoError(t, err)
@@ -91,7 +73,7 @@ func goldenVarint(t *testing.T, word []string, b []byte) {
 }
 
 func goldenZigzag(t *testing.T, word []string, b []byte) {
-	want := number(t, goldenInt, word[0])
+	want := rowtest.Number(t, rowtest.Int, word[0])
 	w := wire.NewWriter(make([]byte, 16))
 	w.Zigzag(want)
 	require.Equal(t, b, w.Written())
@@ -101,7 +83,7 @@ func goldenZigzag(t *testing.T, word []string, b []byte) {
 }
 
 func goldenVar(t *testing.T, word []string, b []byte) {
-	want := number(t, goldenUint, word[0])
+	want := rowtest.Number(t, rowtest.Uint, word[0])
 	buf := make([]byte, 32)
 	w := wire.NewBitWriter(buf)
 	w.Var(want)
@@ -117,17 +99,17 @@ func goldenBits(t *testing.T, word []string, b []byte) {
 	w, r := wire.NewBitWriter(buf), wire.NewBitReader(b)
 	for _, pair := range strings.Split(word[0], ",") {
 		v, width, _ := strings.Cut(pair, ":")
-		bits := uint(number(t, goldenUint, width))
-		w.Write(number(t, goldenUint, v), bits)
-		require.Equal(t, number(t, goldenUint, v), r.Read(bits))
+		bits := uint(rowtest.Number(t, rowtest.Uint, width))
+		w.Write(rowtest.Number(t, rowtest.Uint, v), bits)
+		require.Equal(t, rowtest.Number(t, rowtest.Uint, v), r.Read(bits))
 	}
 	require.Equal(t, b, buf[:w.Finish()])
 	require.True(t, r.Done())
 }
 
 func goldenChecksum(t *testing.T, word []string, _ []byte) {
-	c := wire.NewChecksum(uint32(number(t, goldenUint, word[0])), number(t, goldenUint, word[1]))
-	require.Equal(t, number(t, goldenUint, word[3]), uint64(c.Sum(number(t, goldenBytes, word[2]))))
+	c := wire.NewChecksum(uint32(rowtest.Number(t, rowtest.Uint, word[0])), rowtest.Number(t, rowtest.Uint, word[1]))
+	require.Equal(t, rowtest.Number(t, rowtest.Uint, word[3]), uint64(c.Sum(rowtest.Number(t, rowtest.Bytes, word[2]))))
 }
 
 func goldenPacket(t *testing.T, word []string, b []byte) {
@@ -166,9 +148,9 @@ func goldenMessage(t *testing.T, word []string, b []byte) {
 	h, err := wire.ParseMessageHeader(whole)
 	require.NoError(t, err)
 	require.Equal(t, wire.MessageHeader{
-		Type:  wire.MessageType(number(t, goldenUint, word[0])),
-		Stage: tick.Stage(number(t, goldenUint, word[1])),
-		Size:  uint16(number(t, goldenUint, word[2])),
+		Type:  wire.MessageType(rowtest.Number(t, rowtest.Uint, word[0])),
+		Stage: tick.Stage(rowtest.Number(t, rowtest.Uint, word[1])),
+		Size:  uint16(rowtest.Number(t, rowtest.Uint, word[2])),
 	}, h)
 	h.Put(whole[100:])
 	require.Equal(t, b, whole[100:104])
@@ -179,7 +161,7 @@ func goldenRow(t *testing.T, word []string, b []byte) {
 	var value golden
 	var lanes []uint32
 	for _, n := range strings.Split(word[2], ",") {
-		lanes = append(lanes, uint32(number(t, goldenUint, n)))
+		lanes = append(lanes, uint32(rowtest.Number(t, rowtest.Uint, n)))
 	}
 	got, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
 	r := wire.NewBitReader(b)
@@ -226,35 +208,30 @@ func goldenHex(text string) (uint64, error) { return strconv.ParseUint(text, 16,
 
 // TestGoldenHalves holds halves, axes and the debug encoding against vectors of another program.
 func TestGoldenHalves(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_half.txt")
-	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
+	for _, line := range rowtest.Vectors(os.ReadFile("testdata/golden_half.txt")) {
 		word := strings.Fields(line)
 		seen[word[0]]++
-		b := number(t, goldenBytes, word[len(word)-1])
+		b := rowtest.Number(t, rowtest.Bytes, word[len(word)-1])
 		buf := make([]byte, 200)
 		w, bw := wire.NewWriter(buf), wire.NewBitWriter(buf)
 		switch word[0] {
 		case "half":
-			h, reason := wire.Float16Of(math.Float64frombits(number(t, goldenHex, word[1])))
+			h, reason := wire.Float16Of(math.Float64frombits(rowtest.Number(t, goldenHex, word[1])))
 			require.Equal(t, wire.NoFault, reason, line)
 			w.Uint16(uint16(h))
 			require.Equal(t, b, w.Written(), line)
 		case "axis":
-			a, reason := wire.Snorm8Of(math.Float64frombits(number(t, goldenHex, word[1])))
+			a, reason := wire.Snorm8Of(math.Float64frombits(rowtest.Number(t, goldenHex, word[1])))
 			require.Equal(t, wire.NoFault, reason, line)
 			w.Int8(int8(a))
 			require.Equal(t, b, w.Written(), line)
 		case "halfvalue", "axisvalue":
-			bytes := number(t, goldenBytes, word[1])
+			bytes := rowtest.Number(t, rowtest.Bytes, word[1])
 			r := wire.NewReader(bytes)
 			v := map[string]func() float32{"halfvalue": r.Half, "axisvalue": r.Axis}[word[0]]()
 			require.True(t, r.Done(), line)
-			require.Equal(t, number(t, goldenHex, word[2]), uint64(math.Float32bits(v)), line)
+			require.Equal(t, rowtest.Number(t, goldenHex, word[2]), uint64(math.Float32bits(v)), line)
 			map[string]func(float32) wire.FaultReason{"halfvalue": w.Half, "axisvalue": w.Axis}[word[0]](v)
 			require.Equal(t, bytes, w.Written(), line)
 		case "sticks", "unpacked":
@@ -266,7 +243,7 @@ func TestGoldenHalves(t *testing.T) {
 			}
 			var want []uint32
 			for _, n := range strings.Split(word[1], ",") {
-				want = append(want, uint32(number(t, goldenUint, n)))
+				want = append(want, uint32(rowtest.Number(t, rowtest.Uint, n)))
 			}
 			lanes, r := make([]uint32, p.Lanes()), wire.NewBitReader(b)
 			require.True(t, p.ReadRow(&r, lanes) && r.Done(), line)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -123,7 +124,7 @@ func TestHalfLanes(t *testing.T) {
 }
 
 type described struct {
-	anyField
+	rowtest.AnyField
 	Where wire.NetworkID `net:"entity"`
 	Many  [3]float64     `net:"angle,bits=20"`
 	Wide  float64        `net:"min=-1e6,max=1e6,step=0.001"`
@@ -134,7 +135,7 @@ type described struct {
 // A plan from its description codes the same rows in the same bits.
 func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[anyField](), reflect.TypeFor[chosen](), reflect.TypeFor[lone](), reflect.TypeFor[goldenInputs](), reflect.TypeFor[struct{}](),
+		reflect.TypeFor[rowtest.AnyField](), reflect.TypeFor[chosen](), reflect.TypeFor[rowtest.Lone](), reflect.TypeFor[rowtest.Inputs](), reflect.TypeFor[struct{}](),
 		reflect.TypeFor[described](), reflect.TypeFor[struct{ A, B [2]struct{ C float32 } }](),
 	} {
 		for _, change := range []func(p *Plan){func(*Plan) {}, (*Plan).Debug, func(p *Plan) { p.ExtrapolateBy("falls", func([]uint32, *Baselines) {}) }} {
@@ -180,7 +181,7 @@ func TestParsePlanRefuses(t *testing.T) {
 }
 
 func TestLegalRows(t *testing.T) {
-	p := deltaPlan[goldenInputs](t)
+	p := deltaPlan[rowtest.Inputs](t)
 	require.True(t, p.Legal([]uint32{255, 1, 2, 0, 0, 200, 1023}))
 	require.False(t, p.Legal([]uint32{255, 1, 2, 0, 0, 200}))
 	require.False(t, p.Legal([]uint32{256, 1, 2, 0, 0, 200, 1023}))
@@ -189,7 +190,7 @@ func TestLegalRows(t *testing.T) {
 }
 
 func FuzzParsePlan(f *testing.F) {
-	for _, p := range []*Plan{deltaPlan[anyField](f), deltaPlan[chosen](f), deltaPlan[described](f), deltaPlan[lone](f)} {
+	for _, p := range []*Plan{deltaPlan[rowtest.AnyField](f), deltaPlan[chosen](f), deltaPlan[described](f), deltaPlan[rowtest.Lone](f)} {
 		f.Add(string(p.Describe(nil)))
 	}
 	f.Add("a{unpacked;~x;b:u8}")

@@ -15,6 +15,7 @@ import (
 type Apply struct {
 	Client *netcode.Client // Received it.
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
+
 	// Adopt, when not nil, names the entity of this world that one of the server becomes: see netecs.Apply.Adopt.
 	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
 

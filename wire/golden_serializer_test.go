@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/hex"
 	"math"
 	"os"
 	"strconv"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
 // goldenList parses the values of a vector, in the base of their kind, as 64 bits.
@@ -20,11 +21,11 @@ func goldenList(t *testing.T, kind, text string) (list []uint64) {
 	for _, word := range strings.Split(text, ",") {
 		switch {
 		case kind[0] == 'f':
-			list = append(list, number(t, func(s string) (uint64, error) { return strconv.ParseUint(s, 16, 64) }, word))
+			list = append(list, rowtest.Number(t, func(s string) (uint64, error) { return strconv.ParseUint(s, 16, 64) }, word))
 		case word[0] == '-':
-			list = append(list, uint64(number(t, goldenInt, word)))
+			list = append(list, uint64(rowtest.Number(t, rowtest.Int, word)))
 		default:
-			list = append(list, number(t, goldenUint, word))
+			list = append(list, rowtest.Number(t, rowtest.Uint, word))
 		}
 	}
 	return list
@@ -103,7 +104,7 @@ func goldenTexts(t *testing.T, kind, text string, b []byte) {
 	var texts []string
 	var blobs [][]byte
 	for _, word := range strings.Split(text, ",") {
-		blobs = append(blobs, number(t, goldenBytes, word))
+		blobs = append(blobs, rowtest.Number(t, rowtest.Bytes, word))
 		texts = append(texts, string(blobs[len(blobs)-1]))
 	}
 	want := append([]string(nil), texts...)
@@ -155,17 +156,12 @@ func (o *one) Serialize(s *Serializer) { s.Uint8(&o.U) }
 // TestGoldenSerializer holds the serializer against vectors that another program wrote from the
 // description of the format.
 func TestGoldenSerializer(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_serializer.txt")
-	require.NoError(t, err)
 	seen := map[string]int{}
-	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for i, line := range rowtest.Vectors(os.ReadFile("testdata/golden_serializer.txt")) {
 		word := strings.Fields(line)
-		if word[0] == "#" {
-			continue
-		}
 		seen[word[0]]++
 		t.Run(strconv.Itoa(i+1)+" "+word[0]+" "+word[1], func(t *testing.T) {
-			b := number(t, goldenBytes, word[len(word)-1])
+			b := rowtest.Number(t, rowtest.Bytes, word[len(word)-1])
 			switch word[0] {
 			case "rune":
 				goldenMany(cast[rune], back, func(s *Serializer, v *[]rune) { s.Rune(&(*v)[0]) })(t, goldenList(t, "i", word[1]), b)
@@ -193,19 +189,6 @@ func TestGoldenSerializer(t *testing.T) {
 		})
 	}
 	require.Len(t, seen, 11)
-}
-
-func number[T any](t *testing.T, parse func(string) (T, error), text string) T {
-	t.Helper()
-	v, err := parse(text)
-	require.NoError(t, err, text)
-	return v
-}
-
-func goldenUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
-func goldenInt(text string) (int64, error)   { return strconv.ParseInt(text, 10, 64) }
-func goldenBytes(text string) ([]byte, error) {
-	return hex.DecodeString(strings.TrimSuffix(text, "-"))
 }
 
 // bit returns 1 for true.

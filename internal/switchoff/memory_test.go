@@ -10,7 +10,7 @@ func memory() []mutation {
 	}
 	return []mutation{
 		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
-			"server_session.go", "\ts.calls.Drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.Drop(client, reason)\n\tif false {"),
+			"session.go", "\ts.calls.Drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.Drop(client, reason)\n\tif false {"),
 		within("nettest", "sessions that are over are remembered without end", "TestCase60VisitsLeaveNoMemory",
 			"peer/past_sessions.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/versions.go", "\t\th.memory.leave(b)\n", ""),

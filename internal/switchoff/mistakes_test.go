@@ -4,9 +4,9 @@ package switchoff
 func mistakes() []mutation {
 	return []mutation{
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the process", "TestPanicsOfTheClientsHooksAreContained",
-			"contain.go", "func (c *Client) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *Client) Contain(name string, f func()) {\n")),
+			"endpoint.go", "func (c *endpointCore) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *endpointCore) Contain(name string, f func()) {\n")),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the server's process", "TestPanicsOfTheServersHooksAreContained",
-			"contain.go", "func (s *Server) Contain(name string, f func()) {\n\tdefer s.contained(name, 0)\n", "func (s *Server) Contain(name string, f func()) {\n")),
+			"endpoint.go", "func (c *endpointCore) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *endpointCore) Contain(name string, f func()) {\n")),
 		testedIn("systems", change("mistakes", "a client in its server's world doubles it", "TestAClientInTheWorldOfItsServer",
 			"systems/apply.go", "shown != nil && capturedByServerOf(a.world, a.Client)", "false")),
 		testedIn("systems", change("mistakes", "a client in the world of any server is refused", "TestAClientInTheWorldOfItsServer",
@@ -16,7 +16,7 @@ func mistakes() []mutation {
 		change("mistakes", "one that a server of the world will take is told", "TestAReplicatedMadeOnAClientIsTold",
 			"ecs/apply_local.go", "case r.World == 0 && !l.tracker.life.captured():", "case r.World == 0:"),
 		change("mistakes", "each client of another protocol is told", "TestOnErrorIsToldOfAnotherProtocol",
-			"server_handshake.go", "if !slices.Contains(s.refused, difference) {", "if !slices.Contains(s.refused, \"\") {"),
+			"handshake.go", "if !slices.Contains(s.refused, difference) {", "if !slices.Contains(s.refused, \"\") {"),
 		testedIn("nettest", change("mistakes", "errors are nowhere in a test", "TestErrorsAreLogged",
 			"nettest/net.go", "\tend.OnError(n.logged(\"server\"))\n", "")),
 	}

@@ -6,7 +6,7 @@ func promises() []mutation {
 	return []mutation{
 		testedIn(".", change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
 			"internal/report/report.go", `"stack", stack)`, `"stack", stack[:0])`)),
-		change("promises", "OnError gets no stack", panics, "contain.go", "= debug.Stack(), panickedAt()", "= debug.Stack()[:0], panickedAt()"),
+		change("promises", "OnError gets no stack", panics, "endpoint.go", "= debug.Stack(), panickedAt()", "= debug.Stack()[:0], panickedAt()"),
 		testedIn(".", change("promises", "OnError is not told of a panic", panics,
 			"internal/report/report.go", "beside it.\n\t}\n\tfor _, f := range r.OnError {", "beside it.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
@@ -21,10 +21,10 @@ func promises() []mutation {
 		change("promises", "a host's player joins when the host is made", "TestHostJoinsInItsFirstFrame",
 			"systems/host.go", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),
 		change("promises", "a server's log does not tell how a client's protocol differs", "TestWrongProtocolNamesTheFirstDifference",
-			"server_handshake.go", "return s.protocol.canon.Difference(hello.Digest)", `return ""`),
+			"handshake.go", "return s.protocol.canon.Difference(hello.Digest)", `return ""`),
 		change("promises", "the clock is sampled by each packet", "TestSyncSamplesATickOnce",
 			"tick/sync.go", "if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.config.Rate) {", "if false {"),
 		change("promises", "a question of an unknown type has no answer", answers,
-			"gate.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)"),
+			"incoming.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)"),
 	}
 }

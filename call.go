@@ -80,7 +80,7 @@ func unsent(ctx *Context, err error) error {
 	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
 		return nil
 	}
-	if c := courierOf(ctx.End); c != nil {
+	if c := coreOf(ctx.End); c != nil {
 		c.report.Error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
 	}
 	return errUnsent
@@ -88,7 +88,7 @@ func unsent(ctx *Context, err error) error {
 
 // answered is the handler of an answer: it finds who waits for it. An answer that nobody waits for may be late.
 func answered[R any](ctx *Context, m *R) {
-	c := courierOf(ctx.End)
+	c := coreOf(ctx.End)
 	if c == nil {
 		return
 	}
@@ -109,7 +109,7 @@ func (w waiting[R]) Fail(err error) { w(nil, err) }
 
 // refuse answers a question with an error.
 func refuse(ctx *Context, reason error) {
-	c := courierOf(ctx.End)
+	c := coreOf(ctx.End)
 	if c == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func refuse(ctx *Context, reason error) {
 }
 
 // postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
-func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
+func (c *endpointCore) postRefusal(l *link, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
 	to := envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
@@ -141,7 +141,7 @@ func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
 }
 
 // refused ends a call with the other end's error.
-func (c *courier) refused(number uint16, from wire.ClientID, text string) {
+func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 	w, ok := c.calls.Take(number, from)
 	if !ok {
 		c.stats.LateAnswers++
@@ -156,7 +156,7 @@ func (c *courier) refused(number uint16, from wire.ClientID, text string) {
 // this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself
 // returns an error, one of those of Send, ErrTooManyCalls, or ErrNoContext for a ctx or an f that is nil, f is not called.
 func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
-	c := courierOf(end)
+	c := coreOf(end)
 	if c == nil {
 		return ErrNoEnd
 	}

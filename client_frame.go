@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -46,12 +47,12 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 		return
 	}
-	content, reason := c.judge(&c.link, &in)
+	content, reason := c.judgePacket(&c.link, &in)
 	if reason != nil {
 		c.refusePacket(reason)
 		return
 	}
-	c.heard = c.frame.now
+	c.receivedAt = c.frame.now
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}
@@ -67,12 +68,12 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 	}
 	if content.resync {
-		c.own.view.Resync(content.resyncEpoch, c.conn.Next())
+		c.up.view.Resync(content.resyncEpoch, c.conn.Next())
 	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		c.leave(content.closed)
+		c.startLeaving(content.closed)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}
@@ -85,14 +86,14 @@ func (c *Client) unreadable(err error) {
 	case reason == peer.ReasonMalformed:
 		c.refusePacket(closeError(err))
 	default:
-		c.part(&peer.Error{Reason: reason}, false)
+		c.closeWith(&peer.Error{Reason: reason}, false)
 	}
 }
 
 // refusePacket ends the connection with a server that sent what no server sends, inside a checksum that holds.
 func (c *Client) refusePacket(reason *peer.Error) {
 	c.stats.refused(reason)
-	c.part(reason, false)
+	c.closeWith(reason, false)
 }
 
 // refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
@@ -171,4 +172,126 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	}
 	e := c.replica.Entity(id.Index)
 	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
+}
+
+// Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
+// frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
+func (c *Client) Send() {
+	c.endTime()
+	switch c.state {
+	case Connecting:
+		c.ask()
+	case Connected:
+		c.serve()
+	case Closing:
+		if c.leaving {
+			c.finishLeaving()
+		} else if c.continueClose(c) {
+			c.drop()
+		}
+	}
+	c.sentUpTo = c.frame.clock.Tick()
+	call(c.hooks.afterSend)
+	c.endFrame()
+	c.events.fire()
+}
+
+// serve sends the server what this frame owes it.
+func (c *Client) serve() {
+	if c.host != nil {
+		call(c.hooks.beforeSend)
+		c.handSections()
+		return
+	}
+	if c.silent() {
+		c.stats.SilenceTimeouts++
+		c.closeWith(&peer.Error{Reason: peer.ReasonTimeout}, false)
+		return
+	}
+	if reason := c.overrun(c.due()); reason != nil {
+		c.closeWith(reason, false)
+		return
+	}
+	c.budget.Refill(c.frame.now)
+	first := c.conn.Next()
+	if c.frame.due {
+		c.conn.DetectLost(c.frame.now, c)
+		c.resync()
+	}
+	c.planUpstream()
+	if c.link.held.count > 0 {
+		c.release(&c.link, nil)
+	}
+	call(c.hooks.beforeSend)
+	c.sendSections()
+	c.sendUpstream()
+	c.sendMessages()
+	if !c.frame.due {
+		return
+	}
+	c.keepAlive(c.patience(), nil)
+	switch {
+	case c.conn.AckDue():
+		c.sendAck()
+	case c.conn.Next() == first && c.conn.RepeatAck(c.frame.now):
+		c.repeatAck()
+	}
+	for range c.conn.AckRepeats(c.frame.now) {
+		c.repeatAck()
+	}
+}
+
+// resync asks the server to forget what it thinks that this client holds, if the replica wants that. Messages share the
+// packet.
+func (c *Client) resync() {
+	epoch, want := c.replica.WantResync()
+	if !want {
+		return
+	}
+	if c.budget.Spent() {
+		c.stats.BudgetSpent++
+		return
+	}
+	b, ok := c.beginPacket()
+	if !ok {
+		return
+	}
+	putResync(b.Payload(), epoch)
+	b.Add(wire.MessageResync, tick.Initialization, resyncSize)
+	c.load(&b, false)
+	c.finish(&b)
+}
+
+// patience is the longest time for which the client may send nothing.
+func (c *Client) patience() (every time.Duration) {
+	if !c.conn.CanSend() { // what comes later is what tells that the others are lost
+		return min(closeEvery, c.agreed.KeepAlive)
+	}
+	return c.agreed.KeepAlive
+}
+
+// Acked implements peer.Outcome.
+func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
+	for i := range c.hooks.sections {
+		if f := c.hooks.sections[i].Acked; f != nil {
+			f(seq)
+		}
+	}
+	if c.up.view != nil {
+		c.up.view.Acked(seq)
+	}
+	c.acked(seq)
+}
+
+// Lost implements peer.Outcome: reliable messages are sent again.
+func (c *Client) Lost(seq uint64) {
+	for i := range c.hooks.sections {
+		if f := c.hooks.sections[i].Lost; f != nil {
+			f(seq)
+		}
+	}
+	if c.up.view != nil {
+		c.up.view.Lost(seq)
+	}
+	c.lost(seq)
 }

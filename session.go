@@ -15,7 +15,7 @@ import (
 // maxLingering bounds the sessions that are kept only to repeat their close message.
 const maxLingering = 256
 
-// sessionState is where a session is in its life. Before its Join there is nothing: see server_handshake.go.
+// sessionState is where a session is in its life. Before its Join there is nothing: see handshake.go.
 //
 //	Join            close, kick, silence, malformed         acknowledged, or repeated enough
 //	----> connected -----------------------------> lingering ------------------------------> gone
@@ -40,27 +40,27 @@ type Session struct {
 	link
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
-	theirs       *snapshot.Replica // State that the client sends; nil where clients send none.
+	upstream     *snapshot.Replica // State that the client sends; nil where clients send none.
 	strikes      int
 	kept         []any     // What extensions keep with it.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
-	nonce  uint64
-	epoch  uint32
-	before uint32 // Epoch of the session that the address had before; 0: none.
-	opened bool   // Welcome was sent in this frame, or since the last tick.
-	met    bool   // A packet of the client came: it has read Welcome.
+	nonce     uint64
+	epoch     uint32
+	before    uint32 // Epoch of the session that the address had before; 0: none.
+	opened    bool   // Welcome was sent in this frame, or since the last tick.
+	confirmed bool   // A packet of the client came: it has read Welcome.
 
-	timed      time.Duration // When it was last told the server's tick.
-	moving     bool          // It was sent a snapshot in the last tick.
-	stateFirst bool          // Messages filled the last packet while state waited.
-	starved    bool          // State waited at the end of the last tick.
-	resynced   bool
-	resyncAt   time.Duration
-	oversize   uint64
-	oversizeID wire.NetworkID
-	recaller   recaller
-	blind      int // Network ticks one behind the other in which its interest had no viewpoint.
+	timed            time.Duration // When it was last told the server's tick.
+	moving           bool          // It was sent a snapshot in the last tick.
+	stateFirst       bool          // Messages filled the last packet while state waited.
+	starved          bool          // State waited at the end of the last tick.
+	resynced         bool
+	resyncAt         time.Duration
+	oversize         uint64
+	oversizeID       wire.NetworkID
+	recaller         recaller
+	withoutViewpoint int // Network ticks one behind the other in which its interest had no viewpoint.
 }
 
 // outcome is a session as package peer sees it.
@@ -140,7 +140,7 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 }
 
 // End ends the connection at once and tells the client the reason. OnDisconnect follows at the end of the frame's step.
-func (c *Session) End(reason *CloseError) { c.server.end(c, reason, endTold) }
+func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 
 // Session is the session of a client that is connected, or has closed and whose messages are still handled; nil else.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
@@ -158,14 +158,14 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	c.recaller.session = c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.early = new(early)
+	c.held = new(heldMessages)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.take(address.Addr(), 1)
 	if s.protocol.upstream {
-		c.theirs = snapshot.NewReplica(s.protocol.schema, s.config.snapshot(), s.Tick())
+		c.upstream = snapshot.NewReplica(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
 	s.welcome(c)
 	c.opened = true
@@ -195,22 +195,22 @@ func (s *Server) full() *peer.Error {
 	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.taken(), s.config.Clients)}
 }
 
-// ending says how the other end learns that a connection is over.
-type ending uint8
+// closeMode says how the other end learns that a connection is over.
+type closeMode uint8
 
 const (
-	endQuiet   ending = iota // Not at all.
-	endTold                  // By a close message that lingers.
-	endFlushed               // By a close message after what was sent before is delivered.
+	closeQuiet   closeMode = iota // Not at all.
+	closeTold                     // By a close message that lingers.
+	closeFlushed                  // By a close message after what was sent before is delivered.
 )
 
 // end takes a client out of the game.
-func (s *Server) end(c *Session, reason *peer.Error, how ending) {
+func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.state >= lingering {
 		return
 	}
 	if c.state == leaving {
-		how = endQuiet
+		how = closeQuiet
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
@@ -224,25 +224,25 @@ func (s *Server) end(c *Session, reason *peer.Error, how ending) {
 	if s.interest != nil {
 		s.interest.Leave(c.id)
 	}
-	if how == endFlushed && c.state == connected && c.near == nil {
+	if how == closeFlushed && c.state == connected && c.near == nil {
 		s.releaseLast(&c.link, c)
 	}
 	s.forget(c)
 	s.closeStates(c)
 	c.view = nil
-	c.dropEarly()
-	s.gone(&c.link)
+	c.dropHeld()
+	s.forgetMessages(&c.link)
 	if c.near != nil && c.state == connected {
 		c.near.client.unhosted(reason)
-		how = endQuiet
+		how = closeQuiet
 	}
-	if how == endQuiet {
+	if how == closeQuiet {
 		s.remove(c)
 		return
 	}
 	s.move(c, lingering)
 	full := s.counts[lingering] > maxLingering
-	c.part(reason, how == endFlushed && !full)
+	c.startClose(reason, how == closeFlushed && !full)
 	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
@@ -284,3 +284,43 @@ func (s *Server) sweep() {
 	s.sessions = kept
 	s.counts[gone] = 0
 }
+
+// startLeaving has a client's reliable messages that were accepted handled, and then takes it out of the game.
+func (s *Server) startLeaving(c *Session, reason *peer.Error) {
+	if !isOrderly(reason) || !s.inbound.MayHold(c.source) {
+		s.end(c, reason, closeQuiet)
+		return
+	}
+	s.move(c, leaving)
+	s.recipients.shut(c.id)
+	c.dropHeld()
+	c.link.startDrain(reason)
+}
+
+// finishLeaving takes those out of the game of which nothing waits any more.
+func (s *Server) finishLeaving() {
+	s.leavers = s.leavers[:0]
+	for _, c := range s.sessions {
+		if c.state == leaving {
+			s.leavers = append(s.leavers, c.source)
+		}
+	}
+	s.inbound.CountUnhandled(s.leavers)
+	clear(s.leavers)
+	for _, c := range s.sessions {
+		if c.state == leaving && c.drained() {
+			s.end(c, c.reason, closeQuiet)
+		}
+	}
+}
+
+// present is a client that the game knows: connected, or leaving.
+func (s *Server) present(id ClientID) *Session {
+	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
+		return c
+	}
+	return nil
+}
+
+// taken counts the places that are taken: a client that leaves has its own until the game is told.
+func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }

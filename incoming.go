@@ -11,10 +11,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// content is the effect of the messages of one packet. Its slices lie in the packet.
-type content struct {
+// packetContents is the effect of the messages of one packet. Its slices lie in the packet.
+type packetContents struct {
 	messages    int         // Messages for the game, and pieces of them.
-	plain       bool        // All of these are in courier.plains.
+	plain       bool        // All of these are in core.plains.
 	snapshot    []byte      // Nil without one.
 	closed      *peer.Error // Nil without a close message.
 	resync      bool
@@ -26,10 +26,10 @@ type content struct {
 	pulse       uint16
 }
 
-// judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
+// judgePacket judges every message of a packet before any of them takes effect. The error is why the connection must end: no
 // honest peer sent this.
-func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
-	var got content
+func (c *endpointCore) judgePacket(l *link, in *peer.Incoming) (packetContents, *peer.Error) {
+	var got packetContents
 	scratch := c.inbound.Scratch()
 	found, r := c.plains[:0], in.Messages()
 	for {
@@ -45,7 +45,7 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 			}
 		}
 		if err := c.judgeOther(l, &r, &got); err != nil {
-			return content{}, closeError(err)
+			return packetContents{}, closeError(err)
 		}
 	}
 	c.plains, got.plain = found, got.messages == 0
@@ -53,7 +53,7 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 		got.messages += int(found[i].Count)
 	}
 	if err := r.Err(); err != nil {
-		return content{}, closeError(err)
+		return packetContents{}, closeError(err)
 	}
 	return got, nil
 }
@@ -68,7 +68,7 @@ func closeError(err error) *peer.Error {
 }
 
 // judgeOther judges a message that is not one of the game's on channel 0 of Unreliable without flags, or not a legal one.
-func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
+func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if section, err := c.judgeSection(l, r, got); section {
 		return err
@@ -80,7 +80,7 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		if c.foreign(h.Type) && !c.protocol.upstream {
+		if c.needsUpstream(h.Type) && !c.protocol.upstream {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role())
@@ -96,17 +96,17 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 	if err := a.Open(r.Channel, h, r.Payload); err != nil {
 		return err
 	}
-	return c.legal(&a)
+	return c.judgeMessage(&a)
 }
 
-// foreign tells if a type comes from this side only because clients write something: state from a client, and the request
+// needsUpstream tells if a type comes from this side only because clients write something: state from a client, and the request
 // for all of it from the server.
-func (c *courier) foreign(t wire.MessageType) bool {
+func (c *endpointCore) needsUpstream(t wire.MessageType) bool {
 	return t == wire.MessageSnapshot && c.server != nil || t == wire.MessageResync && c.client != nil
 }
 
 // take judges one of netcode's own messages, of which a packet has one of each kind at most.
-func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
+func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
 	if h.Stage != tick.Initialization {
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
 	}
@@ -133,9 +133,9 @@ func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) err
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
 }
 
-// legal judges a whole message of the game, or a refusal: its type may come from there, it belongs to a call if and only if its type
+// judgeMessage judges a whole message of the game, or a refusal: its type may come from there, it belongs to a call if and only if its type
 // does, and its fields are legal. A message of a type that is not registered is legal and has no effect.
-func (c *courier) legal(a *peer.Arrival) error {
+func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	h := a.Header
 	if h.Type == wire.MessageRefusal {
 		if !peer.LegalRefusal(a.Body) {
@@ -164,9 +164,9 @@ func (c *courier) legal(a *peer.Arrival) error {
 // queue takes a judged packet's messages for the game to where Dispatch finds them. The error is why the connection must end
 // for what only became clear now: messages of one packet that contradict each other, or pieces that make no message. plain says
 // that they are those that judge has listed.
-func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
+func (c *endpointCore) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
-	l.spoken = true
+	l.gotMessages = true
 	if plain {
 		c.inbound.PushSimple(in.Batches, c.plains)
 		l.tooMuch = l.tooMuch || l.source.Refused() > 0
@@ -198,13 +198,13 @@ func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	return nil
 }
 
-// arrive queues a message that is due. One that came in pieces is seen whole only now.
-func (c *courier) arrive(a *peer.Arrival) {
+// queueArrival queues a message that is due. One that came in pieces is seen whole only now.
+func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if c.fault != nil {
 		return
 	}
 	if a.Header.Size == 0 {
-		if c.fault = c.legal(a); c.fault != nil {
+		if c.fault = c.judgeMessage(a); c.fault != nil {
 			return
 		}
 	}
@@ -231,25 +231,25 @@ func (c *courier) arrive(a *peer.Arrival) {
 }
 
 // newestOf is the newest tick of which state came from the other end of a connection.
-func (c *courier) newestOf(l *link) tick.Tick {
+func (c *endpointCore) newestOf(l *link) tick.Tick {
 	if c.client != nil {
 		return c.client.replica.Tick()
 	}
-	if s := c.server.client(l.remote); s != nil && s.theirs != nil {
-		return s.theirs.Tick()
+	if s := c.server.client(l.remote); s != nil && s.upstream != nil {
+		return s.upstream.Tick()
 	}
 	return tick.None
 }
 
 // unknown tells if a message of the game is of a type that this end's protocol lacks.
-func (c *courier) unknown(t wire.MessageType) bool {
+func (c *endpointCore) unknown(t wire.MessageType) bool {
 	_, ok := c.protocol.messages.Lookup(t)
 	return !ok && t >= wire.FirstUserMessage
 }
 
 // ignore drops a message of an unknown type. Its number counts as delivered and its credit is given back; a question is refused, so
 // that the asker does not wait.
-func (c *courier) ignore(a *peer.Arrival) {
+func (c *endpointCore) ignore(a *peer.Arrival) {
 	c.noteUnknown(a.Header.Type)
 	c.from.arrivals.Freed(a.Cost)
 	if a.Header.Flags&wire.FlagCall != 0 {
@@ -258,16 +258,16 @@ func (c *courier) ignore(a *peer.Arrival) {
 }
 
 // noteUnknown counts a message of an unknown type, and logs the first of each type.
-func (c *courier) noteUnknown(t wire.MessageType) {
+func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
-	if !c.unheard[t] {
-		c.unheard[t] = true
+	if !c.toldTypes[t] {
+		c.toldTypes[t] = true
 		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
 	}
 }
 
 // special handles what belongs to a call.
-func (c *courier) special(ctx *Context, payload []byte) {
+func (c *endpointCore) special(ctx *Context, payload []byte) {
 	if ctx.Type == wire.MessageRefusal {
 		if text, err := peer.ParseRefusal(payload); err == nil {
 			c.refused(ctx.Call, ctx.Sender, text)

@@ -182,7 +182,7 @@ func (s *Server) replace(c *Session) {
 		return
 	}
 	s.stats.Replaced++
-	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, endQuiet)
+	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
 }
 
 // challenge sends the cookie that a Hello must bring back.
@@ -233,4 +233,69 @@ func (s *Server) reply(to netip.AddrPort, size int, write func(b []byte) []byte)
 		return
 	}
 	s.out.Commit(to, len(write(room[:0])))
+}
+
+// admission counts the clients of each address and network, so that none takes the places and the time of all others.
+type admission struct {
+	limiter *peer.Limiter
+	places  map[netip.Prefix]int // Sessions with a place, by address and by network.
+	past    peer.PastSessions
+}
+
+// isExempt tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+func isExempt(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
+
+// isLocalNetwork tells if an address is exempt from the limits of networks: a LAN is one network.
+func isLocalNetwork(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	return isExempt(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+}
+
+// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where there is none left it tells
+// the client, which may try again: that costs no more than a look into a table.
+func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool {
+	ip, now := from.Addr(), s.frame.now
+	switch {
+	case isExempt(ip):
+		return true
+	case s.config.HandshakesPerAddress > 0 && !s.limiter.Take(peer.AddressPrefix(ip), work, s.config.HandshakesPerAddress, now):
+		s.stats.BusyAddress++
+	case s.config.HandshakesPerNetwork > 0 && !isLocalNetwork(ip) && !s.limiter.Take(peer.NetworkPrefix(ip), work, s.config.HandshakesPerNetwork, now):
+		s.stats.BusyNetwork++
+	default:
+		return true
+	}
+	s.reply(from, challengeRoom, func(b []byte) []byte {
+		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: peer.ReasonBusy})
+	})
+	return false
+}
+
+// crowded returns why an address can have no further place, nil if it can.
+func (s *Server) crowded(ip netip.Addr) *peer.Error {
+	if isExempt(ip) {
+		return nil
+	}
+	if most := s.config.ClientsPerAddress; most > 0 && s.places[peer.AddressPrefix(ip)] >= most {
+		s.stats.RefusedAddress++
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", most)}
+	}
+	network := peer.NetworkPrefix(ip)
+	if most := s.config.ClientsPerNetwork; most > 0 && !isLocalNetwork(ip) && s.places[network] >= most {
+		s.stats.RefusedNetwork++
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", most, network)}
+	}
+	return nil
+}
+
+// take counts a session that takes a place, by = 1, or gives it back, by = -1.
+func (a *admission) take(ip netip.Addr, by int) {
+	if isExempt(ip) {
+		return
+	}
+	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {
+		if a.places[prefix] += by; a.places[prefix] == 0 {
+			delete(a.places, prefix)
+		}
+	}
 }

@@ -1,0 +1,443 @@
+package netcode
+
+import (
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/report"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// endpointCore is what a server and a client have alike for messages: what waits for its stage here, what was sent, and who waits
+// for an answer.
+type endpointCore struct {
+	server *Server // One of the two is nil.
+	client *Client
+
+	protocol *Protocol
+	frame    *frame
+	report   *report.Reporter
+	stats    *Stats
+
+	plain      [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
+	sizes      message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
+	plains     []message.Simple      // Messages of these types in the packet that was judged last.
+	inbound    *message.Inbound
+	outbound   *message.Outbound
+	pool       *peer.Pool
+	types      message.Cache
+	recipients recipientCache
+	buffers    [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
+	calls      calls.Table
+
+	tag        uint32
+	running    bool // A frame is under way.
+	redelivers bool // Redeliver runs.
+
+	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
+
+	from      *link        // Whose packet is being queued.
+	toldTypes [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
+	fault     error        // What is wrong with it after all.
+	arrived   func(a *peer.Arrival)
+}
+
+// coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for what is no end.
+func coreOf(end Endpoint) *endpointCore {
+	switch e := end.(type) {
+	case *Server:
+		return e.core()
+	case *Client:
+		return e.core()
+	case interface{ core() *endpointCore }:
+		return e.core()
+	}
+	return nil
+}
+
+// ServerOf returns the server that an end is, or embeds; nil for a client.
+func ServerOf(end Endpoint) *Server {
+	if c := coreOf(end); c != nil {
+		return c.server
+	}
+	return nil
+}
+
+// ClientOf returns the client that an end is, or embeds; nil for a server.
+func ClientOf(end Endpoint) *Client {
+	if c := coreOf(end); c != nil {
+		return c.client
+	}
+	return nil
+}
+
+// core returns the core of a server, nil for a nil server.
+func (s *Server) core() *endpointCore {
+	if s == nil {
+		return nil
+	}
+	return &s.endpointCore
+}
+
+// core returns the core of a client, nil for a nil client.
+func (c *Client) core() *endpointCore {
+	if c == nil {
+		return nil
+	}
+	return &c.endpointCore
+}
+
+// endpoint is an end that knows of entities whether messages about them may be handled.
+type endpoint interface {
+	Endpoint
+	exists(id wire.NetworkID) message.Existence
+	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
+}
+
+// setUp makes the queues; the fields that say whose core it is are set.
+func (c *endpointCore) setUp(end endpoint, config Config) {
+	others := 1
+	if c.server != nil {
+		others = config.Clients
+	}
+	c.inbound = message.NewInbound(message.Config{
+		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
+		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
+	})
+	c.outbound = message.NewOutbound(config.History, config.queues(others))
+	c.pool = peer.NewPool(config.PacketSize)
+	c.calls = calls.New(config.Calls)
+	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
+	c.arrived = c.queueArrival
+	for id := range c.sizes {
+		c.sizes[id] = message.NoSize
+	}
+	for _, h := range c.protocol.handled {
+		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
+			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
+		}
+		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
+			c.types.Allow(h.of)
+		}
+	}
+}
+
+// role is which end this is, in the table of states.
+func (c *endpointCore) role() peer.Role {
+	if c.server != nil {
+		return peer.RoleServer
+	}
+	return peer.RoleClient
+}
+
+// stage is where the end is in its frame; outside of a frame it sends as in tick.Update.
+func (c *endpointCore) stage() tick.Stage {
+	if !c.running {
+		return tick.Update
+	}
+	return c.inbound.Stage()
+}
+
+// beginFrame starts a frame: calls whose time is over end first.
+func (c *endpointCore) beginFrame() {
+	c.running = true
+	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
+	c.inbound.Due(c.due())
+	c.outbound.Begin(c.frame.now, c.frame.clock.Tick())
+	late, cancelled := c.calls.Expire(c.frame.now)
+	c.stats.CallsLate += late
+	c.stats.CallsCancelled += cancelled
+}
+
+// due is the tick that messages wait for. The client's own count gives up what a stall was too long for, so at a client the
+// server's tick counts, as ServerTime estimates it, once that is the later one; a host's player lives in the server's.
+func (c *endpointCore) due() tick.Tick {
+	switch own := c.frame.clock.Tick(); {
+	case c.client == nil:
+		return own
+	case c.client.host != nil:
+		return c.client.host.Tick()
+	case c.client.state == Connected || c.client.leaving:
+		return max(own, c.client.ServerTime().Tick)
+	default:
+		return own
+	}
+}
+
+// endFrame ends it.
+func (c *endpointCore) endFrame() { c.running = false }
+
+// forgetMessages forgets an end whose connection is over: nothing of what it sent is handled any more.
+func (c *endpointCore) forgetMessages(l *link) {
+	if l.source != nil {
+		c.stats.OfTheGone += uint64(c.inbound.Drop(l.source))
+	}
+}
+
+// record keeps a message that was sent for the history.
+func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
+	if !c.outbound.On() {
+		return
+	}
+	m := localMessage(p)
+	c.outbound.Record(to, &m, body)
+}
+
+// panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
+func (c *endpointCore) panicked(ctx *Context, value any) {
+	c.stats.HandlerPanics++
+	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
+	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
+		failed.Name, failed.Message = of.Name, true
+	}
+	c.reportPanic(failed)
+}
+
+// unhandled tells of a type that comes although this end gave nil as its handler: once, since all that follow are dropped alike.
+func (c *endpointCore) unhandled(t wire.MessageType) {
+	if c.toldTypes[t] {
+		return
+	}
+	c.toldTypes[t] = true
+	if of, ok := c.protocol.messages.Lookup(t); ok {
+		c.report.Error(&UnhandledError{Name: of.Name})
+	}
+}
+
+// closeFor ends the connection to an end at once.
+func (c *endpointCore) closeFor(with wire.ClientID, reason *peer.Error) {
+	switch {
+	case c.client != nil:
+		switch {
+		case c.client.leaving:
+			c.client.end(reason)
+		case c.client.state == Connected:
+			c.client.closeWith(reason, false)
+		}
+	default:
+		if s := c.server.present(with); s != nil {
+			c.server.end(s, reason, closeTold)
+		}
+	}
+}
+
+// isOpen tells if there is an end of that id which the game was not told to be gone.
+func (c *endpointCore) isOpen(id wire.ClientID) bool {
+	if c.client != nil {
+		return id == 0 && (c.client.state == Connected || c.client.leaving)
+	}
+	return c.server.present(id) != nil
+}
+
+// linkTo is the connection to an end by its id.
+func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
+	switch {
+	case c.server != nil:
+		if s := c.server.client(id); s != nil {
+			return &s.link, nil
+		}
+	case id != 0:
+		return nil, ErrRecipient
+	case c.client.state == Connected:
+		return &c.client.link, nil
+	}
+	return nil, ErrNotConnected
+}
+
+// What the game's functions beside handlers are called, where one panics.
+const (
+	nameOnConnect    = "OnConnect"
+	nameOnDisconnect = "OnDisconnect"
+	nameAnswer       = "function of Call"
+)
+
+// contained is deferred around a function of the game that is called for one connection and outside of a handler: if it
+// panics, that connection ends as for a handler, and the frame goes on.
+func (c *endpointCore) contained(name string, with wire.ClientID) {
+	if value := recover(); value != nil {
+		c.stats.HandlerPanics++
+		c.reportPanic(PanicError{Name: name, Sender: with, Value: value})
+	}
+}
+
+// Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
+// frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
+func (c *endpointCore) Contain(name string, f func()) {
+	defer c.contained(name, 0)
+	f()
+}
+
+// reportPanic logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
+// called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
+func (c *endpointCore) reportPanic(failed PanicError) {
+	failed.Stack, failed.At = debug.Stack(), panickedAt()
+	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
+	if with := failed.Sender; c.isOpen(with) && with != c.inbound.Local().ID() {
+		c.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+	}
+}
+
+// ownerOf names the function that panicked, for both ends: "the server's handler of Chat".
+func (c *endpointCore) ownerOf(failed *PanicError) string {
+	owner := "the server's "
+	if c.client != nil {
+		owner = "the client's "
+	}
+	if failed.Message {
+		owner += "handler of "
+	}
+	return owner + failed.Name
+}
+
+// deepestPanic is how many frames of a stack panickedAt looks at.
+const deepestPanic = 64
+
+// panickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty where it is not found. The frames of the
+// runtime itself, as those of a nil dereference, are passed over.
+func panickedAt() string {
+	var callers [deepestPanic]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic":
+			panicking = true
+		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
+			return path.Join(path.Base(path.Dir(frame.File)), path.Base(frame.File)) + ":" + strconv.Itoa(frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// tellCaller tells whoever waits for an answer that there is none.
+func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
+	defer c.contained(nameAnswer, of)
+	w.Fail(err)
+}
+
+// events holds what happened until it is safe to tell the game: its functions may kick, send and close, so they are
+// called between packets and never in the middle of one.
+type events struct {
+	connected    []func(wire.ClientID)
+	disconnected []func(wire.ClientID, *peer.Error)
+
+	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
+	end  *endpointCore                    // The owner of the events.
+
+	waiting []event
+	firing  bool
+}
+
+// event is a connection that began, or one that ended for a reason.
+type event struct {
+	client wire.ClientID
+	reason *peer.Error
+}
+
+// fire tells everything that waits, and what the functions that are called cause meanwhile.
+func (e *events) fire() {
+	if len(e.waiting) > 0 && !e.firing {
+		e.fireAll()
+	}
+}
+
+// fireAll is fire where something waits.
+func (e *events) fireAll() {
+	e.firing = true
+	defer func() { e.firing = false }()
+	for i := 0; i < len(e.waiting); i++ {
+		e.tell(e.waiting[i])
+	}
+	clear(e.waiting)
+	e.waiting = e.waiting[:0]
+}
+
+// tell calls the functions for one event.
+func (e *events) tell(what event) {
+	if what.reason == nil {
+		for _, f := range e.connected {
+			e.tellConnected(f, what.client)
+		}
+		return
+	}
+	for _, f := range e.disconnected {
+		e.tellDisconnected(f, what.client, what.reason)
+	}
+	e.over(what.client, what.reason)
+}
+
+func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
+	defer e.end.contained(nameOnConnect, e.with(client))
+	f(client)
+}
+
+func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {
+	defer e.end.contained(nameOnDisconnect, e.with(client))
+	f(client, reason)
+}
+
+// with is the other end of the connection that an event is about: a client is told its own id.
+func (e *events) with(client wire.ClientID) wire.ClientID {
+	if e.end.client != nil {
+		return 0
+	}
+	return client
+}
+
+// mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.
+func mustBeGiven(given bool, call string) {
+	if !given {
+		panic("netcode: " + call + ": the function is nil")
+	}
+}
+
+// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
+// It is nil for a frame that is not kept, and valid until the next BeginFrame.
+func (c *endpointCore) ReceivedIn(past int) *History { return c.inbound.Past(past) }
+
+// SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
+// Without Config.History there are none.
+func (c *endpointCore) SentIn(past int) *History { return c.outbound.Past(past) }
+
+// Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
+// and returns their number; calls are left out. Messages that the handlers send are sent again.
+func (c *endpointCore) Redeliver(past int) int {
+	c.redelivers = true
+	defer func() { c.redelivers = false }()
+	return c.inbound.Redeliver(past)
+}
+
+// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel, entities
+// that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many
+// times in a frame. It is the last resort: a panic of its own is not contained.
+func (c *endpointCore) OnError(f func(error)) {
+	mustBeGiven(f != nil, c.endName()+".OnError")
+	c.report.OnError = append(c.report.OnError, f)
+}
+
+// Report passes an error that has no caller to OnError and to the log.
+func (c *endpointCore) Report(err error) { c.report.Error(err) }
+
+// Protocol is the protocol that the server or client was made for.
+func (c *endpointCore) Protocol() *Protocol { return c.protocol }
+
+// Tag tells the entities of this server or client from those of any other one in the same process.
+func (c *endpointCore) Tag() uint32 { return c.tag }
+
+// endName names the type of the end in errors.
+func (c *endpointCore) endName() string {
+	if c.client != nil {
+		return "Client"
+	}
+	return "Server"
+}

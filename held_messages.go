@@ -1,0 +1,382 @@
+package netcode
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// heldCost is the share of a held message in Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
+// of an unreliable one that waits for a capture, a tick at most: about what it takes of a packet.
+const (
+	heldCost  = 96
+	briefCost = 16
+)
+
+// Room is made for so many messages, and bytes of them, when the first one is held.
+const (
+	firstHeld      = 64
+	firstHeldBytes = 1 << 10
+)
+
+// heldMessages is the messages of one end that are not sent yet: about entities that the other end does not hold, or that wait for the next
+// capture of the state that they come after; and what comes behind them on their channels. What is about an entity leaves when the
+// other end is proved to hold that, or, if it may be lost anyway, once the entity was sent; of an entity that dies or is hidden before,
+// not one byte leaves.
+type heldMessages struct {
+	list   []heldMessage
+	bodies []byte
+	count  int // of the list, without those that are gone
+	bytes  int // of their bodies
+	costs  [2]int
+
+	handed  uint64                   // how many were handed over: the place of the newest
+	newest  [wire.MaxChannels]uint64 // place of the newest of a sequenced channel that left
+	ordered [wire.MaxChannels]int    // how many of an ordered channel are here
+	next    [wire.MaxChannels]int    // how many of a sequenced channel are here that wait for a capture
+}
+
+// heldMessage is one message that is held.
+type heldMessage struct {
+	envelope
+	name        string
+	place       uint64
+	since       time.Duration
+	start, size int // of its body
+	cost        int
+	gone        bool
+}
+
+// kind is the place of the bytes of a message's mode of delivery.
+func kind(ch wire.Channel) int {
+	if ch.Delivery().Reliable() {
+		return 1
+	}
+	return 0
+}
+
+// holds tells if a message has to be held, by itself or behind others of its channel. What may leave at once overtakes what waits
+// for its entity on its sequenced channel.
+func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
+	switch {
+	case waits:
+		return true
+	case e.count == 0:
+	case p.Channel.Delivery() == wire.ReliableOrdered:
+		return e.ordered[p.Channel.Number()] > 0
+	case p.Channel.Delivery() == wire.UnreliableSequenced:
+		if e.next[p.Channel.Number()] > 0 {
+			return true
+		}
+		e.handed++
+		e.newest[p.Channel.Number()] = e.handed
+	}
+	return false
+}
+
+// delay takes a message, for which there must be room.
+func (l *link) delay(p *envelope, name string, body []byte) error {
+	e, longest := l.held, p.Post
+	if p.asOf != tick.None && p.Flags&wire.FlagEntity != 0 {
+		longest.Flags |= wire.FlagState
+	}
+	cost, limit, err := len(body)+heldCost, l.config.OutboxBytes, peer.ErrQueueFull
+	switch {
+	case p.Channel.Delivery().Reliable():
+		limit, err = l.config.ReliableBytes, peer.ErrBackPressure
+	case !p.missing:
+		cost = len(body) + briefCost
+	}
+	if len(body) > l.outgoing.MaxBody(&longest) {
+		err = peer.ErrTooLarge
+	} else if e.costs[kind(p.Channel)]+cost <= limit {
+		err = nil
+	}
+	if err != nil {
+		return l.failed(err, name, &longest, len(body))
+	}
+	e.handed++
+	if e.list == nil { // once, so that a client about whose entities nothing is said takes none of it
+		e.list, e.bodies = make([]heldMessage, 0, firstHeld), make([]byte, 0, firstHeldBytes)
+	}
+	e.list = append(e.list, heldMessage{
+		envelope: *p, name: name, place: e.handed, since: l.frame.now, start: len(e.bodies), size: len(body), cost: cost,
+	})
+	e.bodies = append(e.bodies, body...)
+	e.tally(&e.list[len(e.list)-1], +1)
+	if p.missing {
+		l.stats.Delayed++
+	}
+	return nil
+}
+
+// tally counts a message that comes (+1) or goes (-1).
+func (e *heldMessages) tally(m *heldMessage, by int) {
+	e.count += by
+	e.bytes += by * m.size
+	e.costs[kind(m.Channel)] += by * m.cost
+	switch m.Channel.Delivery() {
+	case wire.ReliableOrdered:
+		e.ordered[m.Channel.Number()] += by
+	case wire.UnreliableSequenced:
+		if m.asOf != tick.None {
+			e.next[m.Channel.Number()] += by
+		}
+	}
+}
+
+// waiting counts the bytes of bodies that are held.
+func (e *heldMessages) waiting() int {
+	if e == nil {
+		return 0
+	}
+	return e.bytes
+}
+
+// drop takes a message out; sweep closes the gaps.
+func (e *heldMessages) drop(m *heldMessage) {
+	m.gone = true
+	e.tally(m, -1)
+}
+
+func (e *heldMessages) sweep() {
+	if e.count == len(e.list) {
+		return
+	}
+	kept, bodies := e.list[:0], e.bodies[:0]
+	for _, m := range e.list {
+		if m.gone {
+			continue
+		}
+		body := e.bodies[m.start : m.start+m.size]
+		m.start = len(bodies)
+		bodies = append(bodies, body...)
+		kept = append(kept, m)
+	}
+	clear(e.list[len(kept):]) // names
+	e.list, e.bodies = kept, bodies
+}
+
+// dropHeld drops what is held for an end whose connection is over.
+func (l *link) dropHeld() {
+	if l.held != nil {
+		l.stats.DelayedDropped += uint64(l.held.count)
+		l.held = nil
+	}
+}
+
+// stateWait says which state of its sender a message comes after.
+type stateWait uint8
+
+const (
+	afterEntity  stateWait = iota // That of the entity that it is about.
+	afterNothing                  // None: AtOnce.
+	afterAll                      // All: AfterAllState.
+)
+
+// envelope is the header of a message, and the state that it waits for before it is sent.
+type envelope struct {
+	peer.Post
+	after   stateWait
+	missing bool      // The other end is not known to hold its entity, or it is behind such a message.
+	asOf    tick.Tick // It comes after the state that this tick captures; tick.None: after none.
+}
+
+// about tells if the message is about an entity.
+func (p *envelope) about() bool { return p.Flags&wire.FlagEntity != 0 }
+
+// nextCapture is the tick that captures what game code writes now.
+func (s *Server) nextCapture() tick.Tick {
+	if now := s.Tick(); s.frame.due && max(s.store.Tick(), s.sentUpTo) < now {
+		return now
+	}
+	return s.Tick() + 1
+}
+
+// nextCapture is the tick that captures what game code writes now.
+func (c *Client) nextCapture() tick.Tick {
+	if now := c.Tick(); c.frame.due && max(c.up.store.Tick(), c.sentUpTo) < now {
+		return now
+	}
+	return c.Tick() + 1
+}
+
+// holdsBack tells if a message cannot be sent yet, and notes what it waits for.
+func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
+	e := l.held
+	p.missing, p.asOf = false, tick.None
+	if e == nil || !p.about() && p.after != afterAll && e.count == 0 {
+		return false
+	}
+	follows := p.after == afterAll || p.after == afterEntity && p.about()
+	if c.server != nil {
+		p.missing = p.about() && !ready(c.server.client(l.remote).view, &p.Post)
+		if follows {
+			p.asOf = c.server.nextCapture()
+		}
+	} else if follows && c.client.up.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
+		p.asOf = c.client.nextCapture()
+	}
+	held := e.holds(p.missing || p.asOf != tick.None, &p.Post)
+	if held && p.asOf == tick.None {
+		p.missing = true
+	}
+	return held
+}
+
+// ready tells if a message about an entity that the client may see can leave.
+func ready(v *snapshot.View, p *peer.Post) bool {
+	return v.Held(p.Entity) || !p.Channel.Delivery().Reliable() && v.Sent(p.Entity)
+}
+
+// awaitAction makes a client's message that follows its state wait for the tick in which the server takes in what the game does
+// now.
+func (c *Client) awaitAction(p *envelope) {
+	if len(c.hooks.actsAt) == 0 || c.host != nil || p.after == afterNothing || p.after == afterEntity && !p.about() {
+		return
+	}
+	at := tick.None
+	for _, actsAt := range c.hooks.actsAt {
+		at = max(at, actsAt())
+	}
+	if at == tick.None {
+		return
+	}
+	if p.Flags&wire.FlagTick != 0 {
+		at = max(at, p.Tick)
+	}
+	p.Flags |= wire.FlagTick
+	p.Tick = at
+}
+
+// release lets go what the other end can take by now, in the order of the calls, and drops what it will never be told. The
+// state of this tick must be captured, and the session's view have observed it. s is nil on a client.
+func (c *endpointCore) release(l *link, s *Session) {
+	e := l.held
+	var behind [2]uint64 // channels in order of which something stays: sequenced ones while they wait for a capture, ordered ones
+	full := false        // no more reliable messages find room
+	for i := range e.list {
+		m := &e.list[i]
+		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
+		switch c.verdict(l, s, m) {
+		case heldGone:
+			l.stats.DelayedDropped++
+			e.drop(m)
+		case heldReady:
+			if mode == wire.ReliableOrdered && behind[1]&number != 0 || mode == wire.UnreliableSequenced && behind[0]&number != 0 {
+				continue
+			}
+			if full = c.letGo(l, s, m, full); mode == wire.ReliableOrdered && !m.gone {
+				behind[1] |= number
+			}
+		case heldStays:
+			switch {
+			case mode == wire.ReliableOrdered:
+				behind[1] |= number
+			case mode == wire.UnreliableSequenced && m.asOf > c.frame.clock.Tick():
+				behind[0] |= number
+			}
+			if m.missing && s != nil && m.about() {
+				s.view.Urge(m.Entity, s.view.Needs(m.Entity, c.server.store.Tick()))
+			}
+		}
+	}
+	e.sweep()
+}
+
+// heldVerdict decides about a held message.
+type heldVerdict uint8
+
+const (
+	heldStays heldVerdict = iota
+	heldReady
+	heldGone
+)
+
+// verdict decides about a held message.
+func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict {
+	reliable := m.Channel.Delivery().Reliable()
+	late := c.frame.now-m.since > l.config.DeferredTime
+	switch {
+	case m.about() && (s != nil && !c.server.sees(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
+		return heldGone
+	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.held.newest[m.Channel.Number()]:
+		return heldGone
+	case m.asOf > c.frame.clock.Tick():
+		return heldStays
+	case m.after == afterAll && m.asOf > c.viewOf(s).Proved():
+		if late && !reliable {
+			return heldGone
+		}
+		return heldStays
+	case !m.about() || s == nil || ready(s.view, &m.Post):
+		return heldReady
+	case late && (!reliable || s.view.TooLarge(m.Entity)):
+		return heldGone // It will not come, or be of no use when it does.
+	}
+	return heldStays
+}
+
+// viewOf is the view of this end's state for the other end.
+func (c *endpointCore) viewOf(s *Session) *snapshot.View {
+	if s != nil {
+		return s.view
+	}
+	return c.client.up.view
+}
+
+// letGo hands a message over to be sent, with the tick of the state that it follows where the other end is not proved to hold that. It
+// reports whether there is no more room for reliable ones, which then stay.
+func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) bool {
+	if full && m.Channel.Delivery().Reliable() {
+		return true
+	}
+	p, needs := m.Post, tick.None
+	if m.after == afterEntity && m.asOf != tick.None {
+		if needs = c.viewOf(s).Needs(m.Entity, m.asOf); needs != tick.None {
+			p.Flags |= wire.FlagState
+			p.State = needs
+		}
+	}
+	body := l.held.bodies[m.start : m.start+m.size]
+	if s != nil {
+		body = c.server.unseen(s, m.Type, body)
+	}
+	err := l.outgoing.Push(&p, body)
+	switch {
+	case err == nil:
+		c.record(l.remote, &p, body)
+		if m.Channel.Delivery() == wire.UnreliableSequenced {
+			l.held.newest[m.Channel.Number()] = m.place
+		}
+		if needs != tick.None {
+			c.viewOf(s).Urge(m.Entity, needs)
+		}
+	case m.Channel.Delivery().Reliable():
+		return true
+	default:
+		_ = l.failed(err, m.name, &p, m.size) // Counted: the caller was told that it waits.
+	}
+	l.held.drop(m)
+	return full
+}
+
+// releaseLast lets go what waits for nothing but state of this end, of which none is sent any more: the connection is about to end, and
+// what was sent before is delivered first.
+func (c *endpointCore) releaseLast(l *link, s *Session) {
+	e := l.held
+	if e == nil || e.count == 0 {
+		return
+	}
+	for i := range e.list {
+		if m := &e.list[i]; m.asOf != tick.None {
+			e.tally(m, -1)
+			m.after, m.asOf = afterNothing, tick.None
+			e.tally(m, +1)
+		}
+	}
+	c.release(l, s)
+}

@@ -1,0 +1,473 @@
+package netcode
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/parallel"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// resyncEvery is the shortest time between two resyncs of one client: each sends it the whole world.
+const resyncEvery = 2 * time.Second
+
+// Receive takes one datagram. It keeps nothing of packet. What comes from an address without a connection and is no
+// handshake is counted and dropped, silently.
+func (s *Server) Receive(from netip.AddrPort, packet []byte) {
+	c := s.byAddress[from]
+	switch kind := peer.KindOf(packet); {
+	case kind == peer.KindHello:
+		s.receiveHello(from, packet)
+	case kind == peer.KindJoin:
+		s.receiveJoin(from, packet)
+	case kind == peer.KindPacket && c != nil:
+		s.receivePacket(c, packet)
+	case kind == peer.KindPacket:
+		s.stats.Strangers++
+	default:
+		s.stats.BadHandshakes++
+	}
+	s.events.fire()
+}
+
+// receivePacket takes a packet from a client: either the whole of it has its effect, or none of it and it is not
+// acknowledged.
+func (s *Server) receivePacket(c *Session, packet []byte) {
+	in, err := c.conn.Read(packet, s.frame.now, (*outcome)(c))
+	if err != nil {
+		s.unreadable(c, err)
+		return
+	}
+	if c.state == leaving {
+		if c.closingPacket(in, peer.RoleServer) {
+			c.sendAck()
+		}
+		return
+	}
+	if c.state == lingering {
+		if c.closingPacket(in, peer.RoleServer) || c.closeAcked {
+			s.remove(c)
+		}
+		return
+	}
+	content, reason := s.judgePacket(&c.link, &in)
+	if reason != nil {
+		s.refusePacket(c, reason)
+		return
+	}
+	c.receivedAt, c.confirmed = s.frame.now, true
+	if content.snapshot != nil && !s.readUpstream(c, content.snapshot) {
+		return
+	}
+	if content.credited {
+		c.outgoing.Credit(content.credit)
+	}
+	s.takeSections(c, content.sections)
+	if content.messages > 0 {
+		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
+			s.refusePacket(c, reason)
+			return
+		}
+	}
+	s.resync(c, content)
+	c.conn.Accept(in, s.frame.now)
+	if content.closed != nil {
+		c.sendAck()
+		s.startLeaving(c, content.closed)
+	} else if c.conn.AckNow() {
+		c.sendAck()
+	}
+}
+
+// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice. Of a client
+// that has closed in order nothing but its goodbye counts any more.
+func (s *Server) unreadable(c *Session, err error) {
+	if c.state == leaving {
+		return
+	}
+	switch reason := peer.CloseReason(err); reason {
+	case peer.ReasonNone:
+	case peer.ReasonMalformed:
+		s.refusePacket(c, closeError(err))
+	default:
+		s.end(c, &peer.Error{Reason: reason}, closeTold)
+	}
+}
+
+// refusePacket ends the connection of a client that sent what no client sends, inside a checksum that holds.
+func (s *Server) refusePacket(c *Session, reason *peer.Error) {
+	s.stats.refused(reason)
+	s.end(c, reason, closeTold)
+}
+
+// resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
+func (s *Server) resync(c *Session, content packetContents) {
+	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
+		return
+	}
+	if c.resynced && s.frame.now-c.resyncAt < resyncEvery {
+		s.stats.ResyncsDeferred++
+		return
+	}
+	c.resynced, c.resyncAt = true, s.frame.now
+	s.stats.Resyncs++
+	c.view.Resync(content.resyncEpoch, c.conn.Next())
+}
+
+// secretFor is how long a secret of the cookies is used.
+const secretFor = time.Minute
+
+// repeatMost is how many unconfirmed entities are repeated early: about a packet. More of them, as after a join, would
+// cost more than the wait.
+const repeatMost = 64
+
+// Send ends a frame: it gives up on clients that fell silent or whose queues overflowed, and builds for each client the
+// packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
+// It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
+//
+// What there is nothing to do for is not entered: a tick runs once between two sleeps of the process, and finds none of its code at hand.
+func (s *Server) Send() {
+	s.expire()
+	if s.counts[leaving] > 0 {
+		s.finishLeaving()
+	}
+	if s.frame.now-s.secretAt >= secretFor {
+		s.rotateSecret()
+	}
+	if s.worldless.Waits() {
+		s.publishAlone()
+	}
+	if len(s.hooks.captured) > 0 && s.frame.due && s.store.Tick() == s.Tick() {
+		call(s.hooks.captured)
+	}
+	if s.interest != nil {
+		s.judgeInterest()
+	}
+	call(s.hooks.beforeSend)
+	if len(s.store.LargeGroups()) > 0 {
+		s.reportGroups()
+	}
+	if s.frame.due {
+		s.store.ClearHandovers()
+	}
+	s.serveAll()
+	s.sentUpTo = s.Tick()
+	call(s.hooks.afterSend)
+	s.endFrame()
+	if s.counts[gone] > 0 {
+		s.sweep()
+	}
+	s.events.fire()
+}
+
+// rotateSecret makes the secret of the cookies anew, so that one that leaks is of no use for long. The cookies that are out
+// stay good for their few seconds.
+func (s *Server) rotateSecret() {
+	s.secretAt = s.frame.now
+	var secret [32]byte
+	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
+		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
+		return
+	}
+	s.cookies.Rotate(secret)
+}
+
+// expire ends the sessions whose time is over.
+func (s *Server) expire() {
+	for _, c := range s.sessions {
+		switch {
+		case c.near != nil:
+		case c.state == connected && c.silent():
+			s.stats.SilenceTimeouts++
+			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
+		case c.state == lingering && c.continueClose((*outcome)(c)):
+			s.remove(c)
+		}
+	}
+}
+
+// serve sends a client what a frame between two ticks owes it. On a tick it only finds out what that is and says true: then
+// the client's packets are to be filled, which changes nothing but what is the client's own.
+func (s *Server) serve(c *Session) (due bool) {
+	if c.state != connected {
+		return false
+	}
+	if c.near != nil {
+		s.observe(c) // What it may see is asked for all the same.
+		if s.frame.due {
+			s.handSections(c)
+		}
+		return false
+	}
+	if reason := c.overrun(s.Tick()); reason != nil {
+		s.end(c, reason, closeTold)
+		return false
+	}
+	s.observe(c)
+	if c.held.count > 0 {
+		s.release(&c.link, c)
+	}
+	if c.recaller.sights != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
+		s.recall(c)
+	}
+	c.budget.Refill(s.frame.now)
+	if !s.frame.due {
+		if !c.starved {
+			c.sendMessages()
+		}
+		return false
+	}
+	if !c.confirmed && !c.opened {
+		s.welcome(c)
+	}
+	c.opened = false
+	c.conn.DetectLost(s.frame.now, (*outcome)(c))
+	if c.upstream != nil {
+		s.askResync(c)
+	}
+	s.repeat(c)
+	c.view.Plan(c.budget.Left())
+	return true
+}
+
+// deliver sends a client what a tick owes it.
+func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
+	s.fill(c, desk)
+	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
+	s.pulse(c)
+	if c.conn.AckDue() {
+		c.sendAck()
+	}
+}
+
+// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
+// once when snapshots end, so that it knows that what moved has stopped. Where state waits for the budget they have not ended.
+func (s *Server) pulse(c *Session) {
+	ended := c.moving && c.timed != s.frame.now && !c.starved
+	c.moving = c.timed == s.frame.now
+	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+		return
+	}
+	var payload [pulseSize]byte
+	putPulse(payload[:], s.frame.clock.Tick())
+	if c.keepAlive(0, payload[:]) {
+		c.timed, c.moving = s.frame.now, false
+	}
+}
+
+// repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
+// last packets before a rest do not have to wait for their loss to be noticed, again and again on a bad link.
+func (s *Server) repeat(c *Session) {
+	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
+		return
+	}
+	rtt, _ := c.conn.RTT()
+	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
+}
+
+// fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
+func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
+	for c.view.Pending() || c.wants() || s.sectionsDue(c, false) {
+		if c.short() || !s.sendPacket(c, desk) {
+			return
+		}
+	}
+}
+
+// sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
+// for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
+// fits, or no room for a packet.
+func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
+	b, ok := c.beginPacket()
+	if !ok {
+		return false
+	}
+	s.addSections(c, &b)
+	borrowed := false
+	if !c.stateFirst {
+		borrowed = c.load(&b, c.view.Pending())
+	}
+	wrote := s.addSnapshot(c, &b, desk)
+	c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()
+	if b.Empty() {
+		return false
+	}
+	c.finish(&b)
+	return true
+}
+
+// addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
+func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) bool {
+	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
+		return false
+	}
+	c.timed = s.frame.now
+	return true
+}
+
+// reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
+func (s *Server) reportOversize(c *Session) {
+	if c.view.Oversize() == c.oversize {
+		return
+	}
+	stats := c.view.Stats()
+	s.stats.Oversize += stats.Oversize - c.oversize
+	c.oversize = stats.Oversize
+	if stats.OversizeID == c.oversizeID {
+		return
+	}
+	c.oversizeID = stats.OversizeID
+	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.packetSize)})
+}
+
+// Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
+// server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
+// somebody drains it.
+//
+// One that keeps its goroutines is best, since Do is called several times in a tick:
+//
+//	type pool struct {
+//		jobs chan job
+//		done sync.WaitGroup
+//	}
+//
+//	type job struct {
+//		part func(int)
+//		i    int
+//	}
+//
+//	func newPool(goroutines int) *pool {
+//		p := &pool{jobs: make(chan job)}
+//		for range goroutines {
+//			go func() {
+//				for j := range p.jobs {
+//					j.part(j.i)
+//					p.done.Done()
+//				}
+//			}()
+//		}
+//		return p
+//	}
+//
+//	func (p *pool) Parts() int { return runtime.GOMAXPROCS(0) }
+//
+//	func (p *pool) Do(n int, part func(int)) {
+//		p.done.Add(n - 1)
+//		for i := 1; i < n; i++ {
+//			p.jobs <- job{part, i}
+//		}
+//		part(0)
+//		p.done.Wait()
+//	}
+type Executor interface {
+	// Parts is into how many parts work is cut, 1 to 64: the processors there are for it. It does not change.
+	Parts() int
+	// Do calls part once with each of 0 to n-1, n being at most Parts, in any order and in any goroutines, and returns when all
+	// calls have returned. The calls share nothing that is not safe to share, and do not panic: a panic in one of them is kept
+	// and goes on in the server's own goroutine.
+	Do(n int, part func(part int))
+}
+
+// sendWorkers is the workers that fill the packets of a tick.
+type sendWorkers struct {
+	filling []*Session       // The clients of this tick,
+	views   []*snapshot.View // and their views.
+	workers []worker         // One for each part; none without an Executor.
+	parts   int              // In which filling is cut.
+	fill    func(part int)   // Both made once, so that a tick allocates nothing.
+	job     func(n int, part func(part int))
+
+	runner parallel.Runner
+}
+
+// worker is the memory of one part.
+type worker struct {
+	desk  *snapshot.EncodeCache
+	out   outbox.Buffer
+	stats Stats // Only what filling counts.
+}
+
+// setUpWorkers makes what an Executor needs.
+func (s *Server) setUpWorkers() {
+	w := &s.workers
+	if s.config.Executor == nil {
+		return
+	}
+	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), parallel.MaxParts))
+	for i := range w.workers {
+		w.workers[i].desk = s.store.NewEncodeCache()
+	}
+	w.fill = s.fillPart
+	w.job = w.runner.Do
+	w.runner.Use(s.config.Executor.Do)
+}
+
+// serveAll sends every client what this frame owes it.
+func (s *Server) serveAll() {
+	w := &s.workers
+	before := len(w.filling)
+	w.filling = w.filling[:0]
+	for _, c := range s.sessions {
+		if s.serve(c) {
+			w.filling = append(w.filling, c)
+		}
+	}
+	if now := len(w.filling); now < before {
+		clear(w.filling[now:before])
+	}
+	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
+		s.deliverInParts()
+	} else {
+		for _, c := range w.filling {
+			s.deliver(c, s.store.EncodeCache())
+		}
+	}
+	for _, c := range w.filling {
+		s.reportOversize(c)
+	}
+}
+
+// deliverInParts is deliver for all clients, several at a time. Each part has clients that follow one another, so that the
+// datagrams of all parts, one after the other, are in the order in which they would be without.
+func (s *Server) deliverInParts() {
+	w := &s.workers
+	w.views = w.views[:0]
+	for _, c := range w.filling {
+		w.views = append(w.views, c.view)
+	}
+	s.store.Prepare(w.views, w.parts, w.job)
+	clear(w.views)
+	for i := range w.parts { // of what there is room for, each has its share
+		w.workers[i].out.Limit(s.out.Free() / w.parts)
+	}
+	w.runner.Do(w.parts, w.fill)
+	for i := range w.parts {
+		h := &w.workers[i]
+		s.out.Append(&h.out)
+		s.stats.BudgetSpent += h.stats.BudgetSpent
+		s.stats.SentRingFull += h.stats.SentRingFull
+		s.stats.OutputFull += h.stats.OutputFull
+		h.stats = Stats{}
+	}
+}
+
+// fillPart delivers to the clients of a part.
+func (s *Server) fillPart(part int) {
+	w := &s.workers
+	h, n := &w.workers[part], len(w.filling)
+	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
+	defer func() {
+		for _, c := range mine {
+			c.out, c.stats = &s.out, &s.stats
+		}
+	}()
+	for _, c := range mine {
+		c.out, c.stats = &h.out, &h.stats
+		s.deliver(c, h.desk)
+	}
+}
