@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -100,4 +102,26 @@ func TestStallsAreBounded(t *testing.T) {
 		require.InDelta(t, float64(p.client.Time().Tick), float64(p.sim.Tick()), 1, "after %d frames", hang)
 	}
 	g.heal()
+}
+
+// Code that runs before the simulation sees what the frame before has shown, and no past of the entity.
+func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 11, 1, predict.Config{})
+	p := g.players[0]
+	shows := generic.NewMap1[components.Smooth[position]](p.world)
+	frames, shown := 0, float32(0)
+	p.act = func(*player) control {
+		if e := p.body(g); p.sim.Stats().Steps > rate && shows.Get(e) != nil {
+			require.Equal(t, shown, shows.Get(e).Value.X)
+			frames++
+		}
+		return control{X: 1}
+	}
+	for range 4 * rate {
+		g.frame()
+		if e := p.body(g); !e.IsZero() && p.world.Has(e, ecs.ComponentID[components.Smooth[position]](p.world)) {
+			shown = shows.Get(e).Value.X
+		}
+	}
+	require.Greater(t, frames, rate)
 }
