@@ -44,14 +44,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // options are those of the command line.
 type options struct {
-	bots       int
-	seconds    int
-	seed       uint64
-	trips      []time.Duration
-	losses     []float64
-	jitter     time.Duration
-	inputDelay int
-	json       bool
+	bots    int
+	seconds int
+	seed    uint64
+	trips   []time.Duration
+	losses  []float64
+	jitter  time.Duration
+	json    bool
 }
 
 // mostPlayers bounds the bots of all links.
@@ -78,12 +77,10 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.DurationVar(&o.jitter, "jitter", 10*time.Millisecond, "spread of the delay, at most a quarter of the round trip")
 	o.losses = []float64{0, .05, .2}
 	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", list(&o.losses, percent))
-	flags.IntVar(&o.inputDelay, "input-delay", 0, "ticks between an input and its step, predict.Config.InputDelay")
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	takes := usage.Takes{
 		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",
-		"input-delay": "a whole number from 0 to 8",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
 		err = o.check(takes)
@@ -102,8 +99,6 @@ func (o *options) check(takes usage.Takes) error {
 		return takes.Wrong("seconds", o.seconds)
 	case o.jitter < 0 || o.jitter > time.Second:
 		return takes.Wrong("jitter", o.jitter)
-	case o.inputDelay < 0 || o.inputDelay > 8:
-		return takes.Wrong("input-delay", o.inputDelay)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func newMatch(o options) (*match, error) {
 		return nil, err
 	}
 	m.host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(m.host, m.prediction(), append([]predict.System{predict.Func(m.note)}, rules(m.judge)...)...))
+	player.watch(predict.Simulate(m.host, predict.Config{}, append([]predict.System{predict.Func(m.note)}, rules(m.judge)...)...))
 	m.host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, m.host, frameRate))
 	for range o.bots {
@@ -102,8 +102,6 @@ func newMatch(o options) (*match, error) {
 	}
 	return m, nil
 }
-
-func (m *match) prediction() predict.Config { return predict.Config{InputDelay: m.options.inputDelay} }
 
 // newPlayer makes a player who looks at the world in one way or another.
 func (m *match) newPlayer(p *netcode.Protocol, w *ecs.World, link transport.Link, look func(see func(body))) (*player, error) {
@@ -134,7 +132,7 @@ func (m *match) join(p *netcode.Protocol, server *transport.Conditioner, link tr
 	server.SetLinkFrom(socket.LocalAddr(), link)
 	group := systems.NewClient(player.client, socket, m.clock)
 	group.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(group, m.prediction(), rules(nil)...))
+	player.watch(predict.Simulate(group, predict.Config{}, rules(nil)...))
 	group.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	return player.client.Connect(server.LocalAddr())

@@ -148,10 +148,14 @@ func (p *player) play(e predict.Effect) {
 	if !found || e.Entity != me.entity {
 		return // Of another player: the host hears all.
 	}
-	p.delays.presses++
-	p.delays.ticks += p.client.Time().Tick - e.Tick - e.Age
+	if e.Age == 0 { // Else the press came too late to the server, and another tick has it.
+		p.delays.presses++
+		p.delays.ticks += p.client.Time().Tick - e.Tick
+	}
 	if e.Kind == jumpSound {
-		p.jumped = e.Tick
+		if p.pressed > 0 {
+			p.jumped = e.Tick
+		}
 		return
 	}
 	s := p.shot(e.Tick)
@@ -165,7 +169,12 @@ func (p *player) play(e predict.Effect) {
 
 // cancel takes an effect back.
 func (p *player) cancel(e predict.Effect) {
-	if e.Kind == muzzleFlash {
+	me, found := p.find(func(b body) bool { return b.owner == p.client.ID() })
+	switch {
+	case !found || e.Entity != me.entity:
+	case e.Kind == jumpSound:
+		p.pressed, p.jumped = 0, tick.None
+	default:
 		s := p.shot(e.Tick)
 		s.plays--
 		p.cancelled = append(p.cancelled, *s)
