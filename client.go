@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -75,7 +75,7 @@ type Client struct {
 	attempt  attempt
 	state    State
 	id       wire.ClientID
-	replica  *snapshot.Replica
+	replica  *replica.Replica
 	hooks    clientHooks
 	host     *Server // Whose player this is in one process; nil for a client with a connection.
 	up       upstream
@@ -378,7 +378,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.clock.Set(welcome.Tick)
 	c.frame.due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
-	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), before)
+	c.replica = replica.New(c.protocol.schema, c.agreed.snapshot(), before)
 	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -111,11 +111,11 @@ func (c *Client) readSnapshot(payload []byte) bool {
 		c.applied = false
 		call(c.hooks.read)
 		return true
-	case errors.Is(err, snapshot.ErrStale):
+	case errors.Is(err, replica.ErrStale):
 		c.stats.StaleSnapshots++
-	case errors.Is(err, snapshot.ErrBaseline):
+	case errors.Is(err, replica.ErrBaseline):
 		c.stats.LostBaselines++
-	case errors.Is(err, snapshot.ErrTooMany):
+	case errors.Is(err, replica.ErrTooMany):
 		c.refuseEntities("entities")
 	default:
 		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -164,7 +164,7 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
-		server = snapshot.PayloadTick(content.snapshot, c.time.newest)
+		server = replica.PayloadTick(content.snapshot, c.time.newest)
 	case content.pulsed:
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}

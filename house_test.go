@@ -40,6 +40,7 @@ const (
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
 	houseRoot     = "."
+	houseFormat   = "snapshot/format"
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
 	houseWalk     = "internal/walk" // a command that counts functions
@@ -70,7 +71,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict"})
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -81,18 +82,20 @@ func houseArrows() map[string][]string {
 		"transport":   {},
 		"message":     {"quantize", "wire", "tick"},
 		"peer":        {"wire", "tick", "message"},
-		"snapshot":    {"delta", "quantize", "wire", "tick"},
-		"interest":    {"quantize", "wire", "tick", "snapshot"},
-		"record":      {houseRoot, "snapshot", "delta", "quantize", "wire", "tick"},
-		"ecs":         {houseArche, "components", "snapshot", "quantize", "wire", "tick"},
-		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "ecs"},
-		"collections": {houseRoot, "peer", "snapshot", "quantize", "wire", "tick"},
-		"inspect":     {houseRoot, "message", "peer", "snapshot", "tick", "wire"},
-		"authority":   {houseRoot, "peer", "snapshot", "tick", "quantize", "wire"},
+		houseFormat:   {"delta", "quantize", "wire", "tick"},
+		"snapshot":    {houseFormat, "delta", "quantize", "wire", "tick"},
+		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
+		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
+		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
+		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
+		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
+		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
+		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
+		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},
 		"input":       {houseRoot, "tick", "quantize", "wire"},
-		"interpolate": {houseRoot, "components", "snapshot", "tick", "quantize", "wire"},
-		"rewind":      {houseRoot, "snapshot", "tick", "quantize", "wire"},
-		"predict":     {houseArche, houseRoot, "components", "ecs", "input", "quantize", "snapshot", "systems", "tick", "wire"},
+		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},
+		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
+		"predict":     {houseArche, houseRoot, "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),

@@ -12,7 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -121,7 +123,7 @@ func (p *Protocol) freeze() {
 		}
 		p.numberRaws()
 		p.noteNaming()
-		p.schema = snapshot.NewSchema(p.components)
+		p.schema = format.NewSchema(p.components)
 		p.setTables()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
@@ -514,7 +516,7 @@ type (
 	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
 	Reason = peer.Reason
 	// Replica is a client's copy of the server's world.
-	Replica = snapshot.Replica
+	Replica = replica.Replica
 )
 
 // The stages of a frame, in order.

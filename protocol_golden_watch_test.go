@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -36,8 +37,8 @@ type goldenRig struct {
 type goldenWatch struct {
 	name     string
 	pieces   map[string][][]byte // Of messages that come in pieces.
-	observer *snapshot.Replica   // A client that gets every packet, and forgets the past when it asks for a resync.
-	author   *snapshot.Replica   // Likewise a server that gets every packet of this client.
+	observer *replica.Replica    // A client that gets every packet, and forgets the past when it asks for a resync.
+	author   *replica.Replica    // Likewise a server that gets every packet of this client.
 	before   snapshot.ViewStats
 	accept   peer.Accept   // The last,
 	client   wire.ClientID // and whom the last Welcome named.
@@ -146,8 +147,8 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 			window := tick.Tick(w.accept.Window)
 			w.client, w.before = v.Client, snapshot.ViewStats{}
 			w.pieces = map[string][][]byte{}
-			w.observer = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
-			w.author = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
+			w.observer = replica.New(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
+			w.author = replica.New(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
 		}
 		return fmt.Sprintf("welcome client=%d tick=%d", v.Client, v.Tick)
 	case peer.KindRefuse:
@@ -208,14 +209,14 @@ func (g *goldenRig) authored(w *goldenWatch, payload []byte) string {
 const leansOnNothing = "Snapshot that leans on what is not held"
 
 // held is a snapshot's head, and what the entities in it are afterwards to a replica.
-func (g *goldenRig) held(by *snapshot.Replica, payload []byte) (text, list string, s tick.Tick) {
+func (g *goldenRig) held(by *replica.Replica, payload []byte) (text, list string, s tick.Tick) {
 	resynced, r := 0, wire.NewBitReader(payload)
 	s = tick.Near(uint16(r.Read(16)), by.Tick())
 	if r.Bool() {
 		resynced = int(r.Read(16))
 	}
 	if err := by.Read(payload); err != nil {
-		require.ErrorIs(g.t, err, snapshot.ErrBaseline)
+		require.ErrorIs(g.t, err, replica.ErrBaseline)
 		return leansOnNothing, "", s
 	}
 	var entities []string

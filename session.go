@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -40,7 +41,7 @@ type Session struct {
 	link
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
-	upstream     *snapshot.Replica // State that the client sends; nil where clients send none.
+	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
 	kept         []any     // What extensions keep with it.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
@@ -165,7 +166,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	s.sessions = append(s.sessions, c)
 	s.take(address.Addr(), 1)
 	if s.protocol.upstream {
-		c.upstream = snapshot.NewReplica(s.protocol.schema, s.config.snapshot(), s.Tick())
+		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
 	s.welcome(c)
 	c.opened = true

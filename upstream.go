@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,7 +33,7 @@ func (c *Client) Upstream() *snapshot.Store { return c.up.store }
 
 // Upstream is the state that the client sent, for extensions: they set its Guard in Opened, and take in what has changed. It is
 // nil where no extension sets Extension.Upstream, and for the player of a host.
-func (c *Session) Upstream() *snapshot.Replica { return c.upstream }
+func (c *Session) Upstream() *replica.Replica { return c.upstream }
 
 // owns tells if messages about an entity follow the client's own state.
 func (c *Client) owns(id wire.NetworkID) bool {
@@ -88,11 +89,11 @@ func (s *Server) readUpstream(c *Session, payload []byte) bool {
 	switch {
 	case err == nil:
 		return true
-	case errors.Is(err, snapshot.ErrGuarded):
+	case errors.Is(err, replica.ErrGuarded):
 		s.strike(c)
-	case errors.Is(err, snapshot.ErrStale):
+	case errors.Is(err, replica.ErrStale):
 		s.stats.StaleSnapshots++
-	case errors.Is(err, snapshot.ErrBaseline):
+	case errors.Is(err, replica.ErrBaseline):
 		s.stats.LostBaselines++
 	default:
 		s.refusePacket(c, closeError(err))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -172,7 +173,7 @@ func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.Ne
 }
 
 // takeIn takes in the rows that a client wrote of one entity.
-func (s *server) takeIn(c *session, e snapshot.Entity, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
+func (s *server) takeIn(c *session, e replica.Entity, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
 	if !e.Alive {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -77,7 +78,7 @@ type applyRun struct {
 	arrived int // how many of sent the client has got
 
 	client  ecs.World
-	replica *snapshot.Replica
+	replica *replica.Replica
 	apply   *netecs.Apply
 
 	seq     uint64
@@ -98,7 +99,7 @@ func (a *applyRun) start(entities int) error {
 	a.capture = netecs.NewCapture(&a.server.world, a.store, a.schema, 1, nil)
 	a.view = snapshot.NewView(a.store, cfg)
 	a.client = ecs.NewWorld(max(entities, 1024))
-	a.replica = snapshot.NewReplica(a.schema, cfg, 1)
+	a.replica = replica.New(a.schema, cfg, 1)
 	a.apply = netecs.NewApply(&a.client, a.replica, a.schema, 2, netecs.Hooks{}, nil)
 	random := rand.New(rand.NewPCG(11, 1))
 	a.movers = random.Perm(entities)[:movers(entities, a.moving)]

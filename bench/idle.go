@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -46,7 +47,7 @@ type idleRun struct {
 	store   *snapshot.Store
 	ids     []wire.NetworkID
 	views   []*snapshot.View
-	replica *snapshot.Replica // of the first view
+	replica *replica.Replica // of the first view
 	seq     uint64
 	lanes   []uint32
 	packet  [1165]byte
@@ -60,7 +61,7 @@ func newIdleRun(entities, clients int) (*idleRun, error) {
 	schema := bodyProtocol(false).Schema()
 	cfg := snapshot.Config{Entities: entities, SentPackets: applySent}
 	r := &idleRun{
-		store: snapshot.NewStore(schema, cfg), replica: snapshot.NewReplica(schema, cfg, 1),
+		store: snapshot.NewStore(schema, cfg), replica: replica.New(schema, cfg, 1),
 		lanes: make([]uint32, schema.Plan(idleRow).Lanes()), dirty: make([]uint64, (entities+63)/64),
 	}
 	r.store.Begin(1)

@@ -9,6 +9,7 @@ import (
 
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -57,8 +58,8 @@ func (d *delayed) take(now int) [][]byte {
 // acknowledges.
 type realClient struct {
 	view    *snapshot.View
-	replica *snapshot.Replica // nil: it acknowledges every packet and decodes none
-	server  *peer.Conn        // the server's end
+	replica *replica.Replica // nil: it acknowledges every packet and decodes none
+	server  *peer.Conn       // the server's end
 	client  *peer.Conn
 	trip    int
 	random  *rand.Rand
@@ -91,7 +92,7 @@ func newRealClient(number int, store *snapshot.Store, config snapshot.Config, n 
 		server: peer.NewConn(conn), client: peer.NewConn(conn),
 	}
 	if number < realDecoders(n) {
-		c.replica = snapshot.NewReplica(store.Schema(), config, 1)
+		c.replica = replica.New(store.Schema(), config, 1)
 	}
 	return c
 }

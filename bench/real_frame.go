@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -44,7 +45,7 @@ type frameRun struct {
 	steps   []systems.System
 	held    *heldSocket
 	late    *lateSocket
-	twin    *snapshot.Replica // reads what the client reads
+	twin    *replica.Replica // reads what the client reads
 	frames  int64
 	fault   error
 	frameNs []float64 // ns of the frames that count, without Apply
@@ -96,7 +97,7 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	for _, s := range f.steps {
 		s.Initialize(&f.world)
 	}
-	f.twin = snapshot.NewReplica(f.client.Protocol().Schema(), snapshot.Config{Window: 2 * tickHz}, tick.None)
+	f.twin = replica.New(f.client.Protocol().Schema(), snapshot.Config{Window: 2 * tickHz}, tick.None)
 	return f, f.client.Connect(far.LocalAddr())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -48,27 +49,27 @@ func BenchmarkClient(b *testing.B) {
 				for range b.N {
 					began := heapInUse()
 					world := ecs.NewWorld(1024)
-					replica := snapshot.NewReplica(schema, s.config(), 1)
-					to := netecs.NewApply(&world, replica, schema, 2, netecs.Hooks{}, nil)
+					client := replica.New(schema, s.config(), 1)
+					to := netecs.NewApply(&world, client, schema, 2, netecs.Hooks{}, nil)
 					play := func(all [][][]byte) {
 						for _, payloads := range all {
 							for _, p := range payloads {
-								if err := replica.Read(p); err != nil {
+								if err := client.Read(p); err != nil {
 									b.Fatal(err)
 								}
 							}
 							if apply {
 								to.Run()
 							} else {
-								replica.ClearChanged()
+								client.ClearChanged()
 							}
 						}
 					}
 					play(all[:realWarmUp])
 					runtime.GC()
-					before := replica.Stats().Records
+					before := client.Stats().Records
 					cpu, _ := used(func() { play(all[realWarmUp:]) })
-					fastest = min(fastest, cpu/float64(replica.Stats().Records-before))
+					fastest = min(fastest, cpu/float64(client.Stats().Records-before))
 					memory = heapInUse() - began
 					runtime.KeepAlive(to)
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -116,7 +117,7 @@ func TestIdleNoticesAClientThatIsNotIdle(t *testing.T) {
 	r.observe(false)
 	o := options{budget: time.Millisecond, report: func(result) {}}
 	require.ErrorContains(t, r.measure(0, o), "have something to say")
-	r.replica = snapshot.NewReplica(r.store.Schema(), snapshot.Config{}, 1)
+	r.replica = replica.New(r.store.Schema(), snapshot.Config{}, 1)
 	require.Error(t, r.verify(), "a client that never got the rows")
 }
 

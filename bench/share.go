@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -26,7 +27,7 @@ func shareClasses() []tick.Tick { return []tick.Tick{2, 4, 6, 9} }
 // shareClient is a client in a network of one round trip.
 type shareClient struct {
 	view     *snapshot.View
-	replica  *snapshot.Replica // nil: nobody decodes, the packets are only acknowledged
+	replica  *replica.Replica // nil: nobody decodes, the packets are only acknowledged
 	trip     tick.Tick
 	seq      uint64
 	underway []sharePacket
@@ -53,7 +54,7 @@ func runShare(o options) error {
 	for i := range clients {
 		c := &shareClient{view: snapshot.NewView(store, config), trip: classes[i%len(classes)]}
 		if i < shareDecoders {
-			c.replica = snapshot.NewReplica(schema, config, 1)
+			c.replica = replica.New(schema, config, 1)
 		}
 		all = append(all, c)
 	}

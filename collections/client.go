@@ -57,9 +57,9 @@ func (e *end) follow() {
 	if e.mirror.Len() == 0 {
 		return
 	}
-	replica := e.client.Replica()
-	for _, index := range replica.Changed() {
-		entity := replica.Entity(index)
+	client := e.client.Replica()
+	for _, index := range client.Changed() {
+		entity := client.Entity(index)
 		if !entity.Alive {
 			entity.ID = netcode.NetworkID{}
 		}

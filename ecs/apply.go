@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -46,7 +47,7 @@ type ApplyStats struct {
 // After ecs.World.Reset everything alive is spawned again.
 type Apply struct {
 	tracker *tracker
-	replica *snapshot.Replica
+	replica *replica.Replica
 	hooks   Hooks
 	applied []appliedEntity // by network index
 	stats   ApplyStats
@@ -97,9 +98,9 @@ type appliedEntity struct {
 // NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world, which
 // must not be locked. The tag marks the entities that this apply manages: any number but 0 that no other capture or apply on
 // the same world has. A nil report drops the problems.
-func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, tag uint32,
+func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true, apart: plain.On}
+	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, apart: plain.On}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
@@ -232,9 +233,9 @@ func (a *Apply) Clear() {
 
 // Follow clears the world and continues with another replica, as when a new connection begins. A nil replica never receives
 // anything.
-func (a *Apply) Follow(replica *snapshot.Replica) {
+func (a *Apply) Follow(r *replica.Replica) {
 	a.Clear()
-	a.replica, a.all = replica, true
+	a.replica, a.all = r, true
 }
 
 // Release unregisters Apply from the world. It must not be used afterwards; entities stay as they are.

@@ -7,6 +7,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,7 +22,7 @@ type fillMode struct {
 
 // update applies the replica: first entities and components, then values, when every entity is there.
 func (a *Apply) update() {
-	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedSpans()) == 0 && (!a.all || a.replica.Len() == 0) {
+	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedRanges()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
 	}
 	a.stats.Applied++
@@ -87,7 +88,7 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 }
 
 // change applies the components of an entity that is there.
-func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
+func (a *Apply) change(now replica.Entity, at *entityEntry) {
 	tw := &a.applied[now.ID.Index]
 	if tw.left {
 		if now.Mask&a.targets.rows != 0 { // it may close a cycle of others
@@ -105,7 +106,7 @@ func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
 }
 
 // exchange adds and removes components.
-func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity) {
+func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity) {
 	e, ok := a.entity(now.ID, at)
 	if !ok {
 		return
@@ -147,7 +148,7 @@ func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 }
 
 // additions lists the components to add and returns the rows that the entity will have. Game code may have added some before.
-func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; rows != 0; rows &= rows - 1 {
 		row := lowestRow(rows)
@@ -508,7 +509,7 @@ func (a *Apply) takeBack(e ecs.Entity, tw *appliedEntity) {
 func (a *Apply) Adopt(f func(wire.NetworkID) (ecs.Entity, bool)) { a.adopts = f }
 
 // adopted takes an entity of this world for one that the server shows anew, if there is such.
-func (a *Apply) adopted(now snapshot.Entity) bool {
+func (a *Apply) adopted(now replica.Entity) bool {
 	if a.adopts == nil || now.Mask&a.tracker.relations != 0 {
 		return false
 	}

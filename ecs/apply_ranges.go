@@ -1,6 +1,7 @@
 package netecs
 
 import (
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -10,7 +11,7 @@ import (
 // tableRange is entities of one table with consecutive indexes, the same generation and rows, and lanes of the same tick that
 // lie one behind the other.
 type tableRange struct {
-	stretch snapshot.Stretch
+	stretch replica.EntityRange
 	table   int32
 	slot    int32         // of the first, if the others follow it; -1: tableRanges.slots has each
 	rows    snapshot.Mask // with another value than before

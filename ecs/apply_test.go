@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -405,7 +406,7 @@ func TestClearAndFollow(t *testing.T) {
 	require.Equal(t, 1, p.client.world.Stats().Entities.Used)
 
 	view := snapshot.NewView(p.store, snapshot.Config{})
-	p.view, p.replica = view, snapshot.NewReplica(p.schema, snapshot.Config{}, p.tick)
+	p.view, p.replica = view, replica.New(p.schema, snapshot.Config{}, p.tick)
 	p.apply.Follow(p.replica)
 	p.step()
 	p.same()

@@ -80,7 +80,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEnti
 
 // listChanged lists the entities that the replica received.
 func (w *valueWriter) listChanged() {
-	for _, span := range w.replica.ChangedSpans() {
+	for _, span := range w.replica.ChangedRanges() {
 		for index, end := span.First, span.First+span.Count; index < end; {
 			if n := w.listRange(index, end-index); n > 0 {
 				index += n

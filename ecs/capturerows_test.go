@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
 type rowsPlace struct {
@@ -146,7 +147,7 @@ func TestRowsTogetherAreRowsApart(t *testing.T) {
 		games = 4
 	}
 	for seed := range games {
-		schema := snapshot.NewSchema(plans)
+		schema := format.NewSchema(plans)
 		if seed%4 == 3 {
 			schema.SetOptions(2, snapshot.RowOptions{Every: 3})
 		}

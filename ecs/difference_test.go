@@ -11,6 +11,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -70,7 +71,7 @@ func TestDifferenceInArraysAndNumbers(t *testing.T) {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	schema := snapshot.NewSchema(plans)
+	schema := format.NewSchema(plans)
 	w := ecs.NewWorld()
 	rep, gridID, scoreID := ecs.ComponentID[components.Replicated](&w), ecs.ComponentID[grid](&w), ecs.ComponentID[score](&w)
 	store := snapshot.NewStore(schema, snapshot.Config{})

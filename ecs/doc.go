@@ -2,7 +2,7 @@
 // ECS is another bridge.
 //
 // On a server, Capture writes the changes of a world to a snapshot.Store. On a client, Apply writes the received state of a
-// snapshot.Replica to a world, and Smooth writes the values that are presented.
+// replica.Replica to a world, and Smooth writes the values that are presented.
 //
 // Words, with the files that own them:
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
 // familiarLocal is a component that does not replicate.
@@ -18,7 +18,7 @@ type familiarLocal struct{ N int }
 func familiarSide(t *testing.T, apart bool) (*rowsSide, []ecs.Entity) {
 	plan, err := quantize.Compile(reflect.TypeFor[rowsPlace](), "place")
 	require.NoError(t, err)
-	s := newRowsSide(snapshot.NewSchema([]*quantize.Plan{plan}), 1, apart)
+	s := newRowsSide(format.NewSchema([]*quantize.Plan{plan}), 1, apart)
 	s.ids = append(s.ids, ecs.ComponentID[familiarLocal](&s.world))
 	s.world.NewEntity(s.rep, s.ids[0], s.ids[1]) // its table is looked at first
 	s.capture.Run(1)

@@ -10,7 +10,9 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -78,7 +80,7 @@ func schemaOf(t testing.TB, values ...any) *snapshot.Schema {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	return snapshot.NewSchema(plans)
+	return format.NewSchema(plans)
 }
 
 // side is a world with the ids of the test's components.
@@ -128,7 +130,7 @@ type pair struct {
 	store    *snapshot.Store
 	capture  *netecs.Capture
 	view     *snapshot.View
-	replica  *snapshot.Replica
+	replica  *replica.Replica
 	apply    *netecs.Apply
 	tick     tick.Tick
 	seq      uint64
@@ -150,7 +152,7 @@ func newPairIn(t testing.TB, schema *snapshot.Schema, server *side) *pair {
 	cfg := snapshot.Config{}
 	p.store = snapshot.NewStore(p.schema, cfg)
 	p.view = snapshot.NewView(p.store, cfg)
-	p.replica = snapshot.NewReplica(p.schema, cfg, 0)
+	p.replica = replica.New(p.schema, cfg, 0)
 	p.capture = netecs.NewCapture(p.server.world, p.store, p.schema, serverTag, p.server.report)
 	p.apply = netecs.NewApply(p.client.world, p.replica, p.schema, clientTag, netecs.Hooks{
 		Spawned: func(e ecs.Entity, id wire.NetworkID) {

@@ -11,7 +11,9 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -71,7 +73,7 @@ func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchS
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans), most: most}
+	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: format.NewSchema(plans), most: most}
 	cfg := s.config()
 	s.store = snapshot.NewStore(s.schema, cfg)
 	s.view = snapshot.NewView(s.store, cfg)
@@ -142,7 +144,7 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 // stretchClient is a client's world, and what Apply said of its last run.
 type stretchClient struct {
 	world    ecs.World
-	replica  *snapshot.Replica
+	replica  *replica.Replica
 	apply    *Apply
 	problems []Problem
 	changes  []Change
@@ -150,7 +152,7 @@ type stretchClient struct {
 }
 
 func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
-	c := &stretchClient{world: ecs.NewWorld(64), replica: snapshot.NewReplica(s.schema, s.config(), 1)}
+	c := &stretchClient{world: ecs.NewWorld(64), replica: replica.New(s.schema, s.config(), 1)}
 	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
 	c.apply.apart = c.apply.apart || apart
 	if !writes {

@@ -9,7 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -31,7 +33,7 @@ func namingSchema(t require.TestingT) *snapshot.Schema {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	return snapshot.NewSchema(plans)
+	return format.NewSchema(plans)
 }
 
 // field is an entity field of a row of an entity.
@@ -113,7 +115,7 @@ func TestRefsAgainstAMap(t *testing.T) {
 func TestNoRemoteIDReachesArche(t *testing.T) {
 	w := ecs.NewWorld()
 	schema := namingSchema(t)
-	a := NewApply(&w, snapshot.NewReplica(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
+	a := NewApply(&w, replica.New(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
 	a.applied = make([]appliedEntity, 3)
 	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
 	for _, id := range []wire.NetworkID{

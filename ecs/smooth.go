@@ -5,7 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +29,7 @@ type Smooth struct {
 	rate    int
 	rows    []smoothRow
 	states  []smoothState // by network index
-	replica *snapshot.Replica
+	replica *replica.Replica
 	lives   uint32
 	add     []ecs.ID
 	rem     []ecs.ID
@@ -40,7 +40,7 @@ type Smooth struct {
 
 // smoothRow is one interpolated component.
 type smoothRow struct {
-	snapshot.Interpolation
+	replica.Interpolation
 	id    ecs.ID // of the twin
 	blend *quantize.Blend
 }
@@ -57,7 +57,7 @@ type smoothState struct {
 
 // NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
 // they are presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
-func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
+func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.BlendInput, len(list))}
 	for _, in := range list {
 		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})

@@ -13,7 +13,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -26,7 +26,7 @@ type smoothed struct {
 }
 
 func newSmoothed(t testing.TB, p *pair) *smoothed {
-	list := []snapshot.Interpolation{
+	list := []replica.Interpolation{
 		{Row: rowPosition, Twin: reflect.TypeFor[components.Smooth[position]]()},
 		{Row: rowRotation, Twin: reflect.TypeFor[components.Smooth[rotation]]()},
 	}

@@ -3,7 +3,7 @@ package inspect
 import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,8 +20,8 @@ type Attribution struct {
 	Others     uint64 // Bytes of netcode's own messages that are no state: keep-alive, close, credit, pieces.
 	Unreadable uint64 // Bytes of what is no packet.
 
-	State *snapshot.Bits // The payloads of snapshots, in bits.
-	Types []TypeBytes    // The game's messages, by their numbers.
+	State *replica.Bits // The payloads of snapshots, in bits.
+	Types []TypeBytes   // The game's messages, by their numbers.
 }
 
 // TypeBytes is one message type's part.
@@ -33,7 +33,7 @@ type TypeBytes struct {
 
 // New makes an empty account. It freezes the protocol.
 func New(p *netcode.Protocol) *Attribution {
-	a := &Attribution{State: p.Schema().NewBits()}
+	a := &Attribution{State: replica.NewBits(p.Schema())}
 	for _, m := range p.Messages().Types() {
 		a.Types = append(a.Types, TypeBytes{Name: m.Name})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,7 +17,7 @@ import (
 // it can tell only what stands in the packet itself: AppendClientDump knows more. It freezes the protocol.
 func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
 	return dump(dst, p, datagram, func(dst, payload []byte) []byte {
-		return p.Schema().AppendDump(dst, payload, tick.None+1<<15, nil)
+		return replica.AppendDump(p.Schema(), dst, payload, tick.None+1<<15, nil)
 	})
 }
 

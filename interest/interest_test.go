@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -274,7 +275,7 @@ func testSchema() *snapshot.Schema {
 		plans = append(plans, plan)
 	}
 	slices.SortFunc(plans, func(a, b *quantize.Plan) int { return int(a.Name()[0]) - int(b.Name()[0]) })
-	return snapshot.NewSchema(plans)
+	return format.NewSchema(plans)
 }
 
 func newWorld(t testing.TB, policy Policy, leaving Leaving) *world {

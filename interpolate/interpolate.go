@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -32,7 +33,7 @@ type registered struct {
 // interpolations is the interpolated components of a protocol.
 type interpolations struct {
 	registered []registered
-	list       []snapshot.Interpolation // By row, once frozen.
+	list       []replica.Interpolation // By row, once frozen.
 }
 
 // Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter way
@@ -113,12 +114,12 @@ func (a *interpolations) freeze(f *netcode.Freezing) {
 		a.list = append(a.list, in)
 		f.Set(in.Row, in)
 	}
-	slices.SortFunc(a.list, func(a, b snapshot.Interpolation) int { return a.Row - b.Row })
+	slices.SortFunc(a.list, func(a, b replica.Interpolation) int { return a.Row - b.Row })
 }
 
 // in turns a registration into rows and blends, or panics with what is missing.
-func (i registered) in(schema *snapshot.Schema) snapshot.Interpolation {
-	in := snapshot.Interpolation{
+func (i registered) in(schema *snapshot.Schema) replica.Interpolation {
+	in := replica.Interpolation{
 		Row: rowOf(schema, i.of), Speed: -1, Teleport: rowOf(schema, reflect.TypeFor[components.Teleport]()), Twin: i.twin, Ahead: i.ahead,
 	}
 	if in.Row < 0 {
@@ -159,7 +160,7 @@ func rowOf(schema *snapshot.Schema, t reflect.Type) int {
 }
 
 // List returns the interpolations of a protocol, by row. It freezes the protocol. The slice is the protocol's own.
-func List(p *netcode.Protocol) []snapshot.Interpolation {
+func List(p *netcode.Protocol) []replica.Interpolation {
 	p.Schema()
 	if all, ok := netcode.ExtensionOf[*interpolations](p); ok {
 		return all.list
@@ -172,7 +173,7 @@ type shown struct{ rows []*shownRow }
 
 // shownRow is one component as At finds it.
 type shownRow struct {
-	snapshot.Interpolation
+	replica.Interpolation
 	of    reflect.Type
 	blend *quantize.Blend // Nil where it cannot be shown late.
 	held  any             // A pointer to the component, so that no call allocates.
@@ -231,7 +232,7 @@ func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
 	}
 	row := &shownRow{of: t, held: reflect.New(t).Interface()}
 	row.Row, row.Speed, row.Teleport = n, -1, -1
-	if in, ok := netcode.SettingOf[snapshot.Interpolation](c.Protocol(), n); ok {
+	if in, ok := netcode.SettingOf[replica.Interpolation](c.Protocol(), n); ok {
 		row.Interpolation = in
 		row.blend = row.Blend()
 	} else if b, err := quantize.NewBlend(schema.Plan(n), quantize.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {

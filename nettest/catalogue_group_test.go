@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -66,15 +67,15 @@ func bulkStore(schema *snapshot.Schema, cfg snapshot.Config, flags int) (*snapsh
 func bulkGroup(t *testing.T, schema *snapshot.Schema, payload, bits int) (large bool, packets int, torn bool) {
 	cfg := snapshot.Config{Payload: payload}
 	store, view := bulkStore(schema, cfg, bits)
-	replica := snapshot.NewReplica(schema, cfg, 0)
+	client := replica.New(schema, cfg, 0)
 	buf := make([]byte, payload)
-	for replica.Len() < store.Len() {
+	for client.Len() < store.Len() {
 		packets++
 		require.Less(t, packets, 10, "it does not arrive")
 		n := view.Write(buf, uint64(packets))
 		require.NotZero(t, n)
-		require.NoError(t, replica.Read(buf[:n]))
-		torn = torn || replica.Len() != store.Len()
+		require.NoError(t, client.Read(buf[:n]))
+		torn = torn || client.Len() != store.Len()
 	}
 	return len(store.LargeGroups()) > 0, packets, torn
 }
@@ -133,14 +134,14 @@ func TestCase28GroupThatMissesTheRestOfAPacket(t *testing.T) {
 	}
 	for _, missing := range []int{1, 2} {
 		store, view := bulkStore(schema, cfg, flags+missing-1)
-		replica := snapshot.NewReplica(schema, cfg, 0)
+		client := replica.New(schema, cfg, 0)
 		buf := make([]byte, least(flags))
 		require.Zero(t, view.Write(buf[:len(buf)-1], 1), "%d bits are missing", missing)
 		require.True(t, view.Pending())
 		require.Zero(t, view.Stats().Spawns+view.Stats().TornGroups+view.Stats().Oversize)
 		n := view.Write(buf, 2)
-		require.NoError(t, replica.Read(buf[:n]))
-		require.Equal(t, store.Len(), replica.Len())
+		require.NoError(t, client.Read(buf[:n]))
+		require.Equal(t, store.Len(), client.Len())
 		require.False(t, view.Pending())
 		view.Acked(2)
 		require.True(t, view.Synced())

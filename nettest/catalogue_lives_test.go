@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -91,11 +92,11 @@ func playLife(leans bool, order []int) error {
 		}
 	}
 	world := ecs.NewWorld()
-	replica := snapshot.NewReplica(schema, snapshot.Config{}, 1)
-	apply := netecs.NewApply(&world, replica, schema, 1, netecs.Hooks{}, nil)
+	client := replica.New(schema, snapshot.Config{}, 1)
+	apply := netecs.NewApply(&world, client, schema, 1, netecs.Hooks{}, nil)
 	known, gone := 0, false // what was decoded: nothing, the spawn, the update
 	for _, i := range order {
-		err := replica.Read(packets[i])
+		err := client.Read(packets[i])
 		switch {
 		case err == nil && i == 2:
 			gone = true
@@ -112,7 +113,7 @@ func playLife(leans bool, order []int) error {
 		if want := known > 0 && !gone; held > 1 || want != (held == 1) {
 			return fmt.Errorf("after packet %d the world holds %d, known %d, gone %v", i, held, known, gone)
 		}
-		if lanes := replica.Row(id.Index, row["health"]); held == 1 && lanes[0] != uint32(known) {
+		if lanes := client.Row(id.Index, row["health"]); held == 1 && lanes[0] != uint32(known) {
 			return fmt.Errorf("after packet %d health is %v", i, lanes)
 		}
 	}

@@ -133,9 +133,9 @@ func (g *leakGame) known(c *nettest.Client) string {
 	for e := range c.Replica().All {
 		fmt.Fprintf(&b, "%+v", e)
 		for row := range c.Replica().Schema().Rows() {
-			at, err := c.Replica().LanesAt(e.ID.Index, row, e.Tick)
-			before, errBefore := c.Replica().LanesAt(e.ID.Index, row, e.Tick-5)
-			fmt.Fprintf(&b, " %v %v %v %v %v", c.Replica().Row(e.ID.Index, row), at, err, before, errBefore)
+			at, ok := c.Replica().LanesAt(e.ID.Index, row, e.Tick)
+			before, okBefore := c.Replica().LanesAt(e.ID.Index, row, e.Tick-5)
+			fmt.Fprintf(&b, " %v %v %v %v %v", c.Replica().Row(e.ID.Index, row), at, ok, before, okBefore)
 		}
 		fmt.Fprintf(&b, " %v %v\n", elements(g.list.Of(c.Client, e.ID)), g.set.Of(c.Client, e.ID).Len())
 	}

@@ -20,14 +20,14 @@ type known struct {
 
 // check compares the tick of every entity with the one of the frame before.
 func (o *orderCheck) check(n *Net, i int, c *Client) error {
-	replica := c.Replica()
-	if replica == nil {
+	client := c.Replica()
+	if client == nil {
 		return nil
 	}
 	if o.session != c.ID() {
 		o.session, o.newest = c.ID(), nil
 	}
-	for e := range replica.All {
+	for e := range client.All {
 		for int(e.ID.Index) >= len(o.newest) {
 			o.newest = append(o.newest, known{})
 		}

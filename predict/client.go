@@ -27,7 +27,7 @@ type client struct {
 
 	now    netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	rested *rested      // The newest that the server told of entities that rest.
+	rested *rested      // The ticks in which entities rested, as the server told.
 	runs   uint32       // Counts returns to earlier ticks.
 	dirty  bool         // The world has not what the history has of now.
 }
@@ -97,7 +97,7 @@ func (c *client) update() {
 		return
 	}
 	at := c.end.Time()
-	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.Heard()+Window-2)
+	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.Heard()+Window-1)
 	if target <= tick.None {
 		return
 	}
@@ -262,6 +262,9 @@ func (c *client) back(t netcode.Tick) {
 	}
 	saved := c.history.saved[t%Window]
 	for _, r := range c.resources {
+		if len(saved) < 3 {
+			break // It was added since.
+		}
 		size := int(saved[0]) | int(saved[1])<<8 | int(saved[2])<<16
 		r.Load(saved[3 : 3+size])
 		saved = saved[3+size:]

@@ -1,6 +1,7 @@
 package predict_test
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
@@ -124,4 +126,212 @@ func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
 		}
 	}
 	require.Greater(t, frames, rate)
+}
+
+// Each effect is heard once, and what was heard for nothing is cancelled: in the end the player has heard what the server made.
+func TestEffectsAreHeardOnce(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})
+	truth := map[netcode.Tick]int{}
+	g.sim.OnEffect(func(e predict.Effect) { truth[e.Tick]++ })
+	p := g.players[0]
+	heard := map[netcode.Tick]int{}
+	p.sim.OnEffect(func(e predict.Effect) {
+		heard[e.Tick]++
+		require.LessOrEqual(t, e.Tick+e.Age, p.client.Time().Tick)
+	})
+	p.sim.OnCancel(func(e predict.Effect) { heard[e.Tick]-- })
+	p.act = wander
+	g.run(60 * rate)
+	g.heal()
+	for at, n := range heard {
+		if n == 0 {
+			delete(heard, at)
+		}
+	}
+	require.Equal(t, truth, heard)
+	require.NotEmpty(t, truth)
+	stats := p.sim.Stats()
+	t.Logf("%+v", stats)
+	require.NotZero(t, stats.Replayed)
+	require.NotZero(t, stats.Cancelled+stats.Late, "the loss made no input late")
+}
+
+// An entity that a step spawned is the same one when the server's arrives: what the game hung on it stays.
+func TestASpawnStaysTheSameEntity(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: .1}, 6, 1, predict.Config{})
+	p := g.players[0]
+	p.act = func(*player) control { return control{} }
+	g.run(3 * rate)
+	fired := false
+	p.act = func(*player) control { fire := !fired; fired = true; return control{X: 1, Fire: fire} }
+	var bullet ecs.Entity
+	bullets := generic.NewFilter2[components.SpawnOf, position]()
+	for range 10 {
+		g.frame()
+		for query := bullets.Query(p.world); query.Next(); {
+			bullet = query.Entity()
+		}
+	}
+	require.False(t, bullet.IsZero(), "it is there at once")
+	_, confirmed := p.group.ID(bullet)
+	require.False(t, confirmed)
+	sprites := generic.NewMap1[sprite](p.world)
+	sprites.Assign(bullet, &sprite{42})
+	g.run(rate)
+	id, confirmed := p.group.ID(bullet)
+	require.True(t, confirmed)
+	require.True(t, g.server.Has(id))
+	require.Equal(t, sprite{42}, *sprites.Get(bullet))
+	require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
+	g.run(4 * rate)
+	require.False(t, p.world.Alive(bullet), "it flew away")
+	g.heal()
+}
+
+// A spawn that the server does not make goes, and the game is told.
+func TestASpawnThatTheServerDoesNotMakeGoes(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 6, 1, predict.Config{})
+	p := g.players[0]
+	p.act = func(*player) control { return control{} }
+	g.run(3 * rate)
+	p.rules.always = true
+	gone := 0
+	p.sim.OnUnspawn(func(ecs.Entity) { gone++ })
+	fired := false
+	p.act = func(*player) control { fire := !fired; fired = true; return control{Fire: fire} }
+	g.rules.never = true
+	g.run(4 * rate)
+	require.NotZero(t, gone)
+	p.rules.always = false
+	g.heal()
+}
+
+// A client that is told to predict an entity, or not to predict its own, does so from then on.
+func TestPredictChoosesEntities(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 8, 2, predict.Config{})
+	for _, p := range g.players {
+		p.act = wander
+	}
+	g.run(3 * rate)
+	p, other := g.players[0], g.players[1]
+	mine, _ := p.group.ID(p.body(g))
+	theirs, _ := other.group.ID(other.body(g))
+	require.True(t, p.sim.Predicts(mine))
+	require.False(t, p.sim.Predicts(theirs))
+	p.sim.Predict(theirs, true)
+	p.sim.Predict(mine, false)
+	require.True(t, p.sim.Predicts(theirs))
+	require.False(t, p.sim.Predicts(mine))
+	g.run(2 * rate)
+	require.False(t, p.world.Has(p.body(g), ecs.ComponentID[components.Simulate](p.world)))
+	g.heal()
+}
+
+// A new owner predicts, the one before does not any more.
+func TestAnOwnerPredicts(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 8, 2, predict.Config{})
+	g.run(3 * rate)
+	a, b := g.players[0], g.players[1]
+	id, _ := g.group.ID(g.bodies[a.client.ID()])
+	require.True(t, a.sim.Predicts(id))
+	owners := generic.NewMap1[components.Owner](g.world)
+	owners.Get(g.bodies[a.client.ID()]).Client = b.client.ID()
+	g.run(2 * rate)
+	require.False(t, a.sim.Predicts(id))
+	require.True(t, b.sim.Predicts(id))
+	g.server.Hide(b.client.ID(), id)
+	g.run(2 * rate)
+	require.False(t, b.sim.Predicts(id))
+	g.server.Show(b.client.ID(), id)
+	g.heal()
+}
+
+// A wall that only the server knows stops a player. The server sends nothing of an entity that stands still, and the client learns
+// that it does.
+func TestAWallThatOnlyTheServerKnowsStopsThePlayer(t *testing.T) {
+	for _, loss := range []float64{0, .2} {
+		g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: loss}, 6, 1, predict.Config{})
+		p := g.players[0]
+		g.rules.wall, g.rules.cold, p.rules.cold = 10, true, true
+		p.act = func(*player) control { return control{X: 1} }
+		g.run(12 * rate)
+		at := generic.NewMap1[position](p.world)
+		for range 4 * rate {
+			g.frame()
+			require.LessOrEqual(t, at.Get(p.body(g)).X, float32(14), "it runs no farther than for a round trip")
+		}
+		require.NotZero(t, p.sim.Stats().Mispredictions)
+		g.heal()
+		require.EqualValues(t, 10, at.Get(p.body(g)).X)
+	}
+}
+
+// With a round trip of all ticks that are kept nothing is lost, and with a longer one the client predicts no farther.
+func TestARoundTripAsLongAsTheWindow(t *testing.T) {
+	for _, delay := range []time.Duration{800 * time.Millisecond, 1200 * time.Millisecond} {
+		g := newGame(t, transport.Link{}, 6, 1, predict.Config{MaxReplay: 64})
+		p := g.players[0]
+		p.act = wander
+		g.run(rate)
+		for _, l := range g.links {
+			l.SetLink(transport.Link{Delay: delay})
+		}
+		g.run(10 * rate) // The clock of inputs finds its lead.
+		before := p.sim.Stats().Mispredictions
+		for range 30 * rate {
+			g.frame()
+			if r := p.client.Replica(); r != nil {
+				require.Less(t, p.sim.Tick(), r.Heard()+predict.Window)
+			}
+		}
+		if p.client.Lead().Float() < predict.Window-2 { // Else the client has its own inputs no more.
+			require.Equal(t, before, p.sim.Stats().Mispredictions, p.wrong)
+		}
+		require.Equal(t, delay < time.Second, p.client.Lead().Float() < predict.Window-2)
+		g.rules.wind = 1
+		g.run(10)
+		g.rules.wind = 0
+		g.run(10 * rate)
+		require.Greater(t, p.sim.Stats().Mispredictions, before)
+		g.heal()
+	}
+}
+
+// score is a resource: state of the simulation outside of components.
+type score struct{ shots uint32 }
+
+func (s *score) Save(to []byte) []byte { return binary.LittleEndian.AppendUint32(to, s.shots) }
+func (s *score) Load(from []byte)      { s.shots = binary.LittleEndian.Uint32(from) }
+
+// A resource goes back with the entities: in the end it is what the server has.
+func TestAResourceGoesBack(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})
+	p := g.players[0]
+	mine, truth := &score{}, &score{}
+	p.rules.score, g.rules.score = mine, truth
+	p.sim.Keep(mine)
+	g.sim.Keep(truth)
+	p.act = wander
+	g.run(60 * rate)
+	g.heal()
+	require.NotZero(t, truth.shots)
+	require.NotZero(t, p.sim.Stats().Cancelled+p.sim.Stats().Late)
+	require.Equal(t, truth.shots, mine.shots)
+}
+
+// Entities at rest beyond what one section holds have their turn too.
+func TestManyRestingEntitiesAreAllTold(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 17, 1, predict.Config{})
+	p := g.players[0]
+	p.act = func(*player) control { return control{} }
+	balls := generic.NewMap4[components.Replicated, components.Predicted, position, velocity](g.world)
+	for range 100 {
+		balls.NewWith(&components.Replicated{}, &components.Predicted{}, &position{}, &velocity{})
+	}
+	g.run(3 * rate)
+	p.rules.wind = .1 // Here alone: each entity is mispredicted, and learns that it rests.
+	g.run(5)
+	p.rules.wind = 0
+	g.run(2 * rate)
+	g.heal()
 }

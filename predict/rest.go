@@ -32,6 +32,7 @@ var errRest = errors.New("resting entities that are not legal")
 type resting struct {
 	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
 	tick netcode.Tick        // The tick that was told last.
+	next uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
 }
 
 // restAtServer returns the hooks of a server.
@@ -57,9 +58,15 @@ func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
 		return 0
 	}
 	size, count, next := restHead, 0, uint64(0)
+	from := r.next
+	r.next = 0
 	for _, id := range r.ids {
 		if count == restAtMost || len(room) < size+binary.MaxVarintLen32 {
+			r.next = id.Index
 			break
+		}
+		if id.Index < from {
+			continue
 		}
 		if v := c.View(); !v.Visible(id) || v.Needs(id, now) != tick.None {
 			continue

@@ -31,6 +31,9 @@ type velocity struct {
 	X, Y float32 `net:"min=-50,max=50,step=0.02"`
 }
 
+// sprite is local to a client's game.
+type sprite struct{ Number int }
+
 // heat is a component that comes and goes in steps.
 type heat struct{ Value uint16 }
 
@@ -67,8 +70,12 @@ type mover struct {
 	heats                   generic.Map1[heat]
 	cools                   generic.Map1[cooldown]
 	filter                  *generic.Filter3[components.Simulate, position, velocity]
+	score                   *score
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
+	cold                    bool    // Nothing gets warm, so that what stands still does not change.
+	always, never           bool    // It fires without an end, or never: the server and the client are not the same.
+	wall                    float32 // Nobody comes past it; 0: there is none.
 	wind                    float32 // Not the same on both sides: mispredictions.
 	entered                 bool
 	coolID, heatID, spawnID ecs.ID
@@ -104,12 +111,17 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 		}
 		v.X, v.Y = v.X+float32(c.X*20)*dt, v.Y+float32(c.Y*20)*dt
 		v.X, v.Y = slow(v.X), slow(v.Y)
-		m.warm(s, e, c)
+		if !m.cold {
+			m.warm(s, e, c)
+		}
 		at, v = m.bodies.Get(e)
-		if c.Fire && s.World.Has(e, m.coolID) && m.cools.Get(e).Ticks == 0 {
+		if (c.Fire || m.always) && !m.never && s.World.Has(e, m.coolID) && m.cools.Get(e).Ticks == 0 {
 			m.cools.Get(e).Ticks = 10
 			from, speed := *at, *v
 			s.Effect(flash, e, 0)
+			if m.score != nil {
+				m.score.shots++
+			}
 			if b, ok := s.Spawn(owner); ok {
 				m.bodies.Assign(b, &position{from.X, from.Y}, &velocity{30, speed.Y})
 			}
@@ -120,6 +132,11 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 		m.cools.Get(e).Ticks--
 	}
 	at.X, at.Y = clamp(at.X+float32(v.X*dt)+m.wind, 499), clamp(at.Y+float32(v.Y*dt), 499)
+	if m.wall != 0 && !bullet {
+		if at.X >= m.wall {
+			at.X, v.X = m.wall, 0
+		}
+	}
 	if bullet && at.X > 100 {
 		s.Despawn(e)
 	}
@@ -203,25 +220,31 @@ func (g *game) config(n int) netcode.Config {
 func newGame(t *testing.T, link transport.Link, seed uint64, players int, config predict.Config) *game {
 	g := &game{t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}}
 	p := newProtocol()
-	socket := g.socket()
-	g.address = socket.LocalAddr()
-	var err error
-	g.server, err = netcode.NewServer(p, g.config(0))
-	require.NoError(t, err)
-	world := ecs.NewWorld()
-	g.world = &world
+	socket := g.openServer(p)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	g.sim = predict.Simulate(g.group, config, g.rules)
-	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
-	g.server.OnConnect(func(client netcode.ClientID) {
-		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
-	})
-	g.server.OnError(func(err error) { t.Errorf("server: %v", err) })
-	g.loop = systems.NewRunner(&world, g.group, rate)
+	g.loop = systems.NewRunner(g.world, g.group, rate)
 	for range players {
 		g.join(p, config)
 	}
 	return g
+}
+
+// openServer makes a server that gives each player a body.
+func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
+	socket := g.socket()
+	g.address = socket.LocalAddr()
+	var err error
+	g.server, err = netcode.NewServer(p, g.config(0))
+	require.NoError(g.t, err)
+	world := ecs.NewWorld()
+	g.world = &world
+	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
+	g.server.OnConnect(func(client netcode.ClientID) {
+		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
+	})
+	g.server.OnError(func(err error) { g.t.Errorf("server: %v", err) })
+	return socket
 }
 
 func (g *game) join(p *netcode.Protocol, config predict.Config) *player {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -28,7 +28,7 @@ type correction struct {
 
 // newShown is nil for a component without an interpolation.
 func newShown(w *ecs.World, p *netcode.Protocol, r *predictedRow) *shown {
-	in, ok := netcode.SettingOf[snapshot.Interpolation](p, r.row)
+	in, ok := netcode.SettingOf[replica.Interpolation](p, r.row)
 	if !ok {
 		return nil
 	}

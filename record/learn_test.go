@@ -9,7 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -84,7 +84,7 @@ func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
 	_, err = NewTraining([]*quantize.Plan{p}, false, 1)
 	require.ErrorContains(t, err, "place has packing off")
 	var file bytes.Buffer
-	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, snapshot.NewSchema([]*quantize.Plan{p}))
+	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, format.NewSchema([]*quantize.Plan{p}))
 	require.NoError(t, err)
 	_, err = Learn(&file, 1, 9, delta.NewCounting(delta.NewTrainer(), false), nil)
 	require.ErrorContains(t, err, "place has packing off")

@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -37,7 +38,7 @@ func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
 		plans = append(plans, p)
 		h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))
 	}
-	g := &game{store: snapshot.NewStore(snapshot.NewSchema(plans), snapshot.Config{})}
+	g := &game{store: snapshot.NewStore(format.NewSchema(plans), snapshot.Config{})}
 	var err error
 	g.writer, err = NewWriter(&g.out, h, g.store.Schema())
 	require.NoError(t, err)
@@ -269,7 +270,7 @@ func TestWrittenComponentsAreRead(t *testing.T) {
 
 func TestHeadersAreRefused(t *testing.T) {
 	for _, h := range []Header{{TickRate: 0}, {TickRate: 1001}, {TickRate: 1, Entries: []string{""}}, {TickRate: 1, Entries: []string{"a\nb"}}} {
-		_, err := NewWriter(io.Discard, h, snapshot.NewSchema(nil))
+		_, err := NewWriter(io.Discard, h, format.NewSchema(nil))
 		require.ErrorIs(t, err, ErrFormat, fmt.Sprint(h))
 	}
 	for _, text := range []string{"", "tick-rate 5", "tick-rate 05\n", "tick-rate x\n", "rate 5\n", "tick-rate 5\n\n", "tick-rate 5\na\r\n"} {

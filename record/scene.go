@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -50,7 +51,7 @@ func askForAll(source delta.TableSource) error {
 		}
 		plans = append(plans, p)
 	}
-	_, err := snapshot.NewSchemaWith(plans, source)
+	_, err := format.NewSchemaWith(plans, source)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
 // Training counts what would have been sent of a moving world, to clients at several distances, and makes the tables
@@ -52,7 +53,7 @@ func newTraining(plans []*quantize.Plan, source delta.TableSource, trips ...int)
 		}
 	}
 	t := &Training{}
-	schema, err := snapshot.NewSchemaWith(plans, source)
+	schema, err := format.NewSchemaWith(plans, source)
 	if err != nil {
 		return nil, err
 	}

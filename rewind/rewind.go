@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -170,7 +171,7 @@ func Of[T any](p *View, id netcode.NetworkID) (v T, ok bool) {
 
 // blendedRow is a component with an interpolation.
 type blendedRow struct {
-	snapshot.Interpolation
+	replica.Interpolation
 	of    reflect.Type
 	blend *quantize.Blend
 	held  any // A pointer to the component, so that no call allocates.
@@ -207,7 +208,7 @@ func (r *rewinder) row(protocol *netcode.Protocol, t reflect.Type, row int) *ble
 			return b
 		}
 	}
-	in, ok := netcode.SettingOf[snapshot.Interpolation](protocol, row)
+	in, ok := netcode.SettingOf[replica.Interpolation](protocol, row)
 	if !ok {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -56,7 +57,7 @@ type ackPage struct {
 	topOf   uint64    // entities with a record of that
 	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
 	refOf   uint64    // entities with a record of R
-	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
+	near    tick.Tick // N: the newest complete tick before R, at most format.MaxNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
 	even    bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
 	lost    tick.Tick // no tick up to this one can be R: a resync came after it
@@ -64,7 +65,7 @@ type ackPage struct {
 
 // ack returns the ack state of an index, with what was sent.
 func (v *View) ack(index uint32) ackState {
-	g, bit := &v.pages[index/pageEntities], uint64(1)<<(index%pageEntities)
+	g, bit := &v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
 	if g.members&bit == 0 {
 		return v.acks[index].ackState
 	}
@@ -77,7 +78,7 @@ func (v *View) ack(index uint32) ackState {
 
 // shown returns the rows that the client was shown of an index at T. Now are the rows that it may see.
 func (v *View) shown(index uint32, now Mask) Mask {
-	if v.pages[index/pageEntities].members>>(index%pageEntities)&1 != 0 {
+	if v.pages[index/format.PageEntities].members>>(index%format.PageEntities)&1 != 0 {
 		return now // the rows of a member are those of T
 	}
 	return v.acks[index].mask
@@ -85,8 +86,8 @@ func (v *View) shown(index uint32, now Mask) Mask {
 
 // alone takes an index out of the members of its page and returns its own state, which the caller may change.
 func (v *View) alone(index uint32) *ackRecord {
-	g := &v.pages[index/pageEntities]
-	if bit := uint64(1) << (index % pageEntities); g.members&bit != 0 {
+	g := &v.pages[index/format.PageEntities]
+	if bit := uint64(1) << (index % format.PageEntities); g.members&bit != 0 {
 		v.acks[index].ackState = v.ack(index)
 		g.members &^= bit
 		g.sending &^= bit
@@ -104,7 +105,7 @@ func (v *View) allAlone(w uint32, of uint64) {
 // rowsSince returns the tick since which the rows of a visible index have been the same for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
 	shape := v.store.shape[index]
-	if w := index / pageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%pageEntities)&1 != 0 {
+	if w := index / format.PageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%format.PageEntities)&1 != 0 {
 		shape = v.overrides.shape[index] // a component that is hidden came or went unseen
 	}
 	return max(shape, v.touchedAt(index), v.lifetimes[index].life)
@@ -116,7 +117,7 @@ func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w],
 
 // otherRows reports whether the rows of a visible index became others for this client after a tick.
 func (v *View) otherRows(index uint32, after tick.Tick) bool {
-	w := index / pageEntities
+	w := index / format.PageEntities
 	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the page first: it is enough most often
 }
 
@@ -206,7 +207,7 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 
 // joinPage makes an index a member of its page if its state is the common one, or the first member.
 func (v *View) joinPage(index uint32) {
-	w := index / pageEntities
+	w := index / format.PageEntities
 	g, own := &v.pages[w], v.acks[index].ackState
 	if v.otherRows(index, own.base) {
 		return
@@ -217,7 +218,7 @@ func (v *View) joinPage(index uint32) {
 	} else if g.ackState != own {
 		return
 	}
-	g.members |= 1 << (index % pageEntities)
+	g.members |= 1 << (index % format.PageEntities)
 }
 
 // gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the

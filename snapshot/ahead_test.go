@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -19,7 +20,7 @@ func TestBodiesMadeTogetherAreThoseMadeApart(t *testing.T) {
 		lone   struct{ Value uint16 }
 		marked struct{}
 	)
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t), compile[lone](t), compile[marked](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t), compile[lone](t), compile[marked](t)})
 	random := rand.New(rand.NewPCG(11, 3))
 	for round := range 4 {
 		cfg := Config{Window: 16, Entities: 300, HistoryBytes: 1 << 20}
@@ -32,7 +33,7 @@ func TestBodiesMadeTogetherAreThoseMadeApart(t *testing.T) {
 		for range 300 {
 			ids = append(ids, store.Spawn())
 		}
-		rows := circles(NewSchema(schema.plans[:3]), 300, 64)
+		rows := circles(format.NewSchema([]*quantize.Plan{schema.Plan(0), schema.Plan(1), schema.Plan(2)}), 300, 64)
 		made, missing, long := 0, 0, 0
 		for now := tick.Tick(2); now < 60; now++ {
 			store.Commit()
@@ -67,7 +68,7 @@ func TestBodiesMadeTogetherAreThoseMadeApart(t *testing.T) {
 // Where the way leads behind the changes of the tick it is to lead to, there may be a later change of the same row: what was so
 // before that one is not what was so at T.
 func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 	store := NewStore(schema, Config{Window: 16, Entities: 4})
 	moves := [][]int{{0, 1}, {0, 1}, {1}, {1}, {0, 1}} // who moves, by tick and in this order: in the third and fourth the second comes first
 	var ids []wire.NetworkID
@@ -98,7 +99,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 	of, used := &s.cache.batch, 0
 	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]
-		if !s.schema.together(mask &^ s.schema.tags) {
+		if !together(s.schema, mask&^s.schema.Tags) {
 			continue
 		}
 		base := s.tick - 1 - tick.Tick(random.IntN(6))

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -14,7 +15,7 @@ import (
 func TestEachAtIsWhoLivedThen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const window = 64
-		s := NewStore(NewSchema(nil), Config{Window: window})
+		s := NewStore(format.NewSchema(nil), Config{Window: window})
 		was := map[tick.Tick][]wire.NetworkID{}
 		for now := tick.Tick(1); now <= 90; now++ {
 			s.Begin(now)

@@ -520,7 +520,7 @@ func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
-		size += s.schema.recordBits(v.maskOf(index), v.lifetimes[index].generation)
+		size += recordBits(s.schema, v.maskOf(index), v.lifetimes[index].generation)
 		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
 			old = old || p.s-v.ties.nodes[n].at >= s.cfg.Window
 		}

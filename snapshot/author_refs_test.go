@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -14,12 +16,12 @@ import (
 // row of it names, as Server.leaveOutAuthors takes it in: the server's change has to come through.
 func ownWriteBeside(t *testing.T, newborn bool) {
 	t.Helper()
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	cfg := Config{Payload: 600}
-	s, r := NewStore(schema, cfg), NewReplica(schema, cfg, 1)
+	s, r := NewStore(schema, cfg), replica.New(schema, cfg, 1)
 	v := NewView(s, cfg)
 	pos, ref := 0, 1
-	if schema.refs.Has(0) {
+	if schema.Refs.Has(0) {
 		pos, ref = 1, 0
 	}
 	var e, x wire.NetworkID

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +19,7 @@ type (
 )
 
 func authorSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
+	return format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
 }
 
 // What a client changed itself is not sent to it, over a link that loses, and all the same it is proved to have everything
@@ -26,7 +28,7 @@ func TestOwnChangesAreNotSentBack(t *testing.T) {
 	schema := authorSchema(t)
 	s := NewStore(schema, Config{})
 	v := NewView(s, Config{})
-	r := NewReplica(schema, Config{}, 1)
+	r := replica.New(schema, Config{}, 1)
 	random := rand.New(rand.NewPCG(1, 2))
 	var id wire.NetworkID
 	seq, sent := uint64(0), 0
@@ -102,7 +104,7 @@ func TestMirrorHoldsForeignIDs(t *testing.T) {
 	schema := authorSchema(t)
 	s := NewStore(schema, Config{})
 	v := NewView(s, Config{})
-	r := NewReplica(schema, Config{}, 1)
+	r := replica.New(schema, Config{}, 1)
 	first, second := wire.NetworkID{Index: 70, Generation: 5}, wire.NetworkID{Index: 3, Generation: 1}
 	seq := uint64(0)
 	frame := func(now tick.Tick, change func()) {
@@ -187,9 +189,9 @@ func TestGuardRefusesThePayload(t *testing.T) {
 	v.Observe()
 	payload := make([]byte, 600)
 	payload = payload[:v.Write(payload, 1)]
-	r := NewReplica(schema, Config{}, 1)
+	r := replica.New(schema, Config{}, 1)
 	r.Guard(func(id wire.NetworkID, rows Mask) bool { return id == a && rows == MaskOf(0) })
-	require.ErrorIs(t, r.Read(payload), ErrGuarded)
+	require.ErrorIs(t, r.Read(payload), replica.ErrGuarded)
 	require.Zero(t, r.Len())
 	require.EqualValues(t, 1, r.Stats().Guarded)
 	r.Guard(func(wire.NetworkID, Mask) bool { return true })

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, entities, clients, step, turn int) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
 	cfg := Config{Window: 64, Entities: entities}
 	store := NewStore(schema, cfg)
 	var ids []wire.NetworkID

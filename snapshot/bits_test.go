@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -13,7 +14,7 @@ import (
 // written.
 func TestBitsAddUpToWhatWasWritten(t *testing.T) {
 	d := newDuo(t)
-	account := d.store.schema.NewBits()
+	account := replica.NewBits(d.store.schema)
 	written := uint64(0)
 	var ids []wire.NetworkID
 	for s := tick.Tick(1); s < 200; s++ {
@@ -62,17 +63,17 @@ func TestBitsAddUpToWhatWasWritten(t *testing.T) {
 	position := account.Components[rowPosition]
 	require.NotZero(t, position.Spawn)
 	require.NotZero(t, position.Delta)
-	require.NotZero(t, position.Rows[SpawnRows])
-	require.NotZero(t, position.Rows[DeltaRows])
+	require.NotZero(t, position.Rows[replica.SpawnRows])
+	require.NotZero(t, position.Rows[replica.DeltaRows])
 }
 
 func TestBitsOfAnythingAddUp(t *testing.T) {
 	past := newSeeded(t)
-	replica, packets := past.replica(t), past.packets
+	client, packets := past.replica(t), past.packets
 	for _, payload := range packets {
 		for cut := range len(payload) + 1 {
-			account := replica.schema.NewBits()
-			replica.AddBits(account, payload[:cut])
+			account := replica.NewBits(client.Schema())
+			client.AddBits(account, payload[:cut])
 			require.LessOrEqual(t, account.Total(), uint64(8*cut))
 		}
 	}

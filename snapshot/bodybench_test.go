@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +30,7 @@ func BenchmarkBody(b *testing.B) {
 
 func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 	const bodies, period = 1000, 64
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
 	store := NewStore(schema, Config{Window: 64, Entities: bodies})
 	rows := circles(schema, bodies, period)
 	var ids []wire.NetworkID

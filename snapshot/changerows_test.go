@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +18,7 @@ import (
 func TestReplaceRowsIsReplace(t *testing.T) {
 	type wide struct{ A, B, C, D, E float32 }
 	type small struct{ N int32 }
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[small](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[small](t)})
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{Window: 8, HistoryBytes: rapid.SampledFrom([]int{0, 1, 90 << 10}).Draw(t, "bytes")}
 		single, together := NewStore(schema, cfg), NewStore(schema, cfg)
@@ -54,7 +55,7 @@ func TestReplaceRowsIsReplace(t *testing.T) {
 // replaceSome gives some entities another value of a row, and sets it where they have none yet, now and then before the others are
 // replaced, so that the tick has seen them.
 func replaceSome(t *rapid.T, stores []*Store, ids []wire.NetworkID, row int, next func(uint32) uint32) {
-	n := stores[0].schema.plans[row].Lanes()
+	n := stores[0].schema.Plan(row).Lanes()
 	lanes := make([]uint32, n)
 	var some []wire.NetworkID
 	for _, id := range ids {
@@ -113,7 +114,7 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 
 // An entity that lacks a row, or does not live, has none in common with others.
 func TestCommonOfWhoLacksOne(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	has, lacks := s.Spawn(), s.Spawn()

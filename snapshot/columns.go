@@ -33,7 +33,7 @@ func (c *columns) grow(index uint32) {
 // row is the place of a row, whether the entity has it or not. Its page is
 // made at the first use.
 func (c *columns) row(index uint32, row int) []uint32 {
-	n, page := int(c.schema.widths[row]), int(index/pageRows)
+	n, page := int(c.schema.Widths[row]), int(index/pageRows)
 	if pages := c.pages[row]; page < len(pages) {
 		if at := int(index%pageRows) * n; at+n <= len(pages[page]) {
 			return pages[page][at : at+n : at+n]
@@ -58,9 +58,9 @@ func (c *columns) newRow(row, page, at, n int) []uint32 {
 func (c *columns) put(index uint32, mask Mask, lanes []uint32) {
 	c.masks[index] = mask
 	page, in := int(index/pageRows), int(index%pageRows)
-	for m := mask &^ c.schema.tags; m != 0; m &= m - 1 {
-		row := m.next()
-		n := int(c.schema.widths[row])
+	for m := mask &^ c.schema.Tags; m != 0; m &= m - 1 {
+		row := m.Lowest()
+		n := int(c.schema.Widths[row])
 		var to []uint32
 		if pages := c.pages[row]; page < len(pages) && pages[page] != nil {
 			to = pages[page][in*n : in*n+n]

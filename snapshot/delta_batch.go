@@ -41,12 +41,12 @@ const (
 
 // together reports whether deltas of these rows can be encoded together: few rows of few lanes, none of which is written
 // whole.
-func (s *Schema) together(rows Mask) bool {
-	if rows == 0 || rows&s.whole != 0 || rows.Count() > delta.MaxStreamRows {
+func together(s *Schema, rows Mask) bool {
+	if rows == 0 || rows&s.Whole != 0 || rows.Count() > delta.MaxStreamRows {
 		return false
 	}
 	for m := rows; m != 0; m &= m - 1 {
-		if s.widths[m.next()] > delta.MaxStreamLanes {
+		if s.Widths[m.Lowest()] > delta.MaxStreamLanes {
 			return false
 		}
 	}
@@ -139,7 +139,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		return
 	}
 	if b.n == 0 {
-		if p.s-base >= s.cfg.Window || !s.schema.together(rows&^s.schema.tags) {
+		if p.s-base >= s.cfg.Window || !together(s.schema, rows&^s.schema.Tags) {
 			return
 		}
 		b.mask, b.t, b.before = rows, base, lean
@@ -160,7 +160,7 @@ func (p *packetWriter) encodeBound(b *deltaBatch) {
 
 // addAll encodes a batch, none of which was encoded yet, and stores the deltas.
 func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
-	rows := of.mask &^ s.schema.tags
+	rows := of.mask &^ s.schema.Tags
 	of.make(s, rows, of.t, of.before)
 	for k := 0; k < of.n; {
 		k = b.addSome(s, of, k, uint8(rows.Count()))
@@ -210,21 +210,21 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		b.gather(s, &b.columns[n], row, &way, t, before)
 		n++
 	}
-	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
+	b.strands.Begin(b.n, s.schema.Codes.Which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
-		row := m.next()
-		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
+		row := m.Lowest()
+		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
 	}
 }
 
 // gather finds the versions of a row of all entities, as Store.versions does. Most rows changed since T and T' and are at the
 // log offset; others have not changed since T'.
 func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOffset, t, before tick.Tick) {
-	h, n := &s.past, uint32(s.schema.widths[row])
+	h, n := &s.past, uint32(s.schema.Widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
 	if n != 3 && n != 4 || before == tick.None {
@@ -235,7 +235,7 @@ func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOff
 		still = t
 	}
 	at, held, known := ^uint32(0), delta.RowSlice{Gap: ageLanes}, false
-	s.schema.codes.deltas[row].BeginColumn(c)
+	s.schema.Codes.Deltas[row].BeginColumn(c)
 	for k := 0; k < b.n; {
 		index := b.index[k]
 		if number := index / stripeRows; number != at {

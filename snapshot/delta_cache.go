@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -63,7 +64,7 @@ func (d *EncodeCache) delta(to *encodedDelta, index uint32, mask Mask, t, before
 	d.ready()
 	var e *cachedDelta
 	of := &d.deltas
-	if mask&d.store.schema.whole == 0 {
+	if mask&d.store.schema.Whole == 0 {
 		e, of = d.get(index, mask, t, before)
 	} else { // the rows that changed are this client's own
 		e = &cachedDelta{t: t, before: before, mask: mask, index: index}
@@ -265,12 +266,12 @@ func (s *Store) encodeDelta(a *deltaArena, e *cachedDelta, whole Mask) {
 	e.at = uint32(start / 64)
 	v := quantize.Baselines{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	a.symbols = a.symbols[:0]
-	var part [whichRows]rowVersions // on the stack: memory that stays would have to be told of each slice
-	for rows := e.mask &^ s.schema.tags; rows != 0; {
+	var part [format.SymbolRows]rowVersions // on the stack: memory that stays would have to be told of each slice
+	for rows := e.mask &^ s.schema.Tags; rows != 0; {
 		n, changed, moved := 0, uint(0), uint(0)
-		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+		for ; rows != 0 && n < format.SymbolRows; n, rows = n+1, rows&(rows-1) {
 			r := &part[n]
-			if r.row = rows.next(); s.schema.whole>>r.row&1 != 0 {
+			if r.row = rows.Lowest(); s.schema.Whole>>r.row&1 != 0 {
 				changed |= uint(whole>>r.row&1) << n
 				continue
 			}
@@ -280,11 +281,11 @@ func (s *Store) encodeDelta(a *deltaArena, e *cachedDelta, whole Mask) {
 				return
 			}
 			v.Base, v.Before = r.base, r.before
-			r.changed, r.moved = s.schema.codes.deltas[r.row].Compare(r.now, &v)
+			r.changed, r.moved = s.schema.Codes.Deltas[r.row].Compare(r.now, &v)
 			changed |= one(r.changed) << n
 			moved |= one(r.moved) << n
 		}
-		which, context := s.schema.codes.which[n-1], delta.WhichContext(n, moved, e.before != tick.None, v.Age)
+		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, e.before != tick.None, v.Age)
 		w.Symbol(which, context, int(changed))
 		if s.watch != nil {
 			a.symbols = append(a.symbols, delta.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})
@@ -295,7 +296,7 @@ func (s *Store) encodeDelta(a *deltaArena, e *cachedDelta, whole Mask) {
 				e.same++
 				continue
 			}
-			d := s.schema.codes.deltas[r.row]
+			d := s.schema.Codes.Deltas[r.row]
 			if d == nil {
 				continue // it is written whole, behind the delta
 			}
@@ -423,7 +424,7 @@ func (v *View) preparePage(w uint32) {
 	for word := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
 		index := firstOf(w, word)
 		ack, mask := v.ack(index), v.maskOf(index)
-		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
+		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.Whole != 0 {
 			continue
 		}
 		before, known := p.before(index, &ack)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -76,21 +78,21 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 	}
 	w.Bool(false) // no more despawns
 	w.Bool(false) // no lists
-	symbol, raw, n := gapSymbol(id.Index, true)
-	d.store.schema.codes.gap.Write(&w, 0, symbol)
+	symbol, raw, n := format.GapSymbol(id.Index, true)
+	d.store.schema.Codes.Gap.Write(&w, 0, symbol)
 	w.Write(raw, n)
 	w.Bool(true)  // against a baseline
 	w.Bool(false) // of another age than the record before
 	w.Var(uint64(s-1) - 1)
 	w.Bool(true) // rows as at T
 	body(&w)
-	d.store.schema.codes.gap.Write(&w, 0, gapEnd)
+	d.store.schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 	return buf[:w.Finish()]
 }
 
 // which says which of n rows changed.
 func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
-	d.store.schema.codes.which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
+	d.store.schema.Codes.Which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
 }
 
 // Despawns of a payload take effect before its records: where it has both of one entity, the entity is gone, and the record
@@ -100,7 +102,7 @@ func TestADespawnHoldsAgainstARecordBesideIt(t *testing.T) {
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	buf := make([]byte, 64)
-	rows := (d.store.Mask(id) &^ d.store.schema.tags).Count()
+	rows := (d.store.Mask(id) &^ d.store.schema.Tags).Count()
 	still := func(s tick.Tick) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) { d.which(w, rows, s, 0) }
 	}
@@ -119,14 +121,14 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	buf := make([]byte, 64)
-	rows := (d.store.Mask(id) &^ d.store.schema.tags).Count()
-	position := (d.store.Mask(id) &^ d.store.schema.tags & (bit(rowPosition) - 1)).Count()
+	rows := (d.store.Mask(id) &^ d.store.schema.Tags).Count()
+	position := (d.store.Mask(id) &^ d.store.schema.Tags & (bit(rowPosition) - 1)).Count()
 	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, func(w *wire.BitWriter) { d.which(w, rows, 2, 0) })))
 	changed := func(lanes int) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) {
 			d.which(w, rows, 3, 1<<position)
 			v := quantize.Baselines{Base: []uint32{3, 1}, Age: 2}
-			list := d.store.schema.codes.deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
+			list := d.store.schema.Codes.Deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
 			if lanes == 0 {
 				list = list[:1]
 				list[0].Symbol = 0
@@ -134,7 +136,7 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 			delta.WriteSymbols(w, list)
 		}
 	}
-	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), ErrMalformed)
+	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), replica.ErrMalformed)
 	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, changed(1))))
 	require.Equal(t, 4, d.x(id))
 }

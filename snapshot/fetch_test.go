@@ -56,7 +56,7 @@ func TestNewestRows(t *testing.T) {
 		}
 	})
 	require.Equal(t, len(ids), requireStore(t, d, ids))
-	end := 1 + 2*d.replica.window + graceTicks + 1
+	end := 1 + 2*d.replica.Window() + replicaGrace + 1
 	for s := tick.Tick(2); s <= end; s++ {
 		play(s, func() { d.move(ids[pageRows], uint32(s)%16) })
 	}

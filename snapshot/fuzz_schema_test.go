@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -59,7 +60,7 @@ func fuzzPlans(t testing.TB) []*quantize.Plan {
 func fuzzSchema(t testing.TB) *Schema {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, false)
-	schema, err := NewSchemaWith(fuzzPlans(t), counting)
+	schema, err := format.NewSchemaWith(fuzzPlans(t), counting)
 	require.NoError(t, err)
 	random, turns := rand.New(rand.NewPCG(3, 3)), fuzzTurns(t)
 	cfg := Config{Window: 16, SentPackets: 64}
@@ -81,14 +82,14 @@ func fuzzSchema(t testing.TB) *Schema {
 	tables, err := trainer.BuildKnown(10)
 	require.NoError(t, err)
 	require.Greater(t, len(tables.All()), 12, "the tables of few rows were trained")
-	schema, err = NewSchemaWith(fuzzPlans(t), tables.Over(delta.Shipped()))
+	schema, err = format.NewSchemaWith(fuzzPlans(t), tables.Over(delta.Shipped()))
 	require.NoError(t, err)
 	return schema
 }
 
 // fuzzTurns is rotations, one behind the other, as bodies have them one tick after the other.
 func fuzzTurns(t testing.TB) (turns [][]uint32) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t)})
 	for _, rows := range circles(schema, 1, 64) {
 		turns = append(turns, rows[1])
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -23,7 +25,7 @@ func newFuzzing(t testing.TB) *fuzzing { return &fuzzing{fuzzSchema(t), fuzzTurn
 
 // fuzzPast is a replica in a random state, and the packets of a server that come next.
 type fuzzPast struct {
-	replica *Replica
+	replica *replica.Replica
 	deltas  int // rows of what comes next that travel as what differs
 	next    [][]byte
 	may     map[wire.NetworkID]Mask // what the guard lets through, where there is one
@@ -39,7 +41,7 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 	start := []tick.Tick{0, 65500, 1<<32 - 20}[random.IntN(3)]
 	store := NewStore(f.schema, cfg)
 	view := NewView(store, cfg)
-	p := &fuzzPast{replica: NewReplica(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
+	p := &fuzzPast{replica: replica.New(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
 	if guarded {
 		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows&^p.may[id] == 0 && p.may[id] != 0 })
 	}
@@ -88,9 +90,9 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 
 // scattered is entities of several pages, of one or many each.
 func scattered(random *rand.Rand, store *Store) (ids []wire.NetworkID) {
-	for index := range 4 * pageEntities {
+	for index := range 4 * format.PageEntities {
 		id := store.Spawn()
-		if every := 1 << (2 * (index / pageEntities)); index%every != 0 || index%pageEntities >= 16 {
+		if every := 1 << (2 * (index / format.PageEntities)); index%every != 0 || index%format.PageEntities >= 16 {
 			defer store.Despawn(id)
 			continue
 		}
@@ -111,7 +113,7 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 			id := store.Spawn()
 			*ids = append(*ids, id)
 			for m := rows; m != 0; m &= m - 1 {
-				store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+				store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 			}
 		}
 		return
@@ -133,18 +135,18 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 		store.Set(id, row, fuzzLanes(random, store, turns, id, row, *ids))
 	default: // some of those that it has
 		for m := store.Mask(id) & Mask(random.IntN(1<<fuzzRows)) &^ bit(rowFrozen); m != 0; m &= m - 1 {
-			store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+			store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 		}
 	}
 }
 
 // holding is all that can be seen of a replica, but for counters and the wish for a resync.
-func holding(r *Replica) string {
-	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed(), r.epoch)
+func holding(r *replica.Replica) string {
+	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed())
 	for e := range r.All {
 		text = fmt.Append(text, e)
 		for m := e.Mask; m != 0; m &= m - 1 {
-			text = fmt.Append(text, r.Row(e.ID.Index, m.next()))
+			text = fmt.Append(text, r.Row(e.ID.Index, m.Lowest()))
 		}
 	}
 	return string(text)
@@ -183,7 +185,7 @@ func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded 
 	for e := range p.replica.All {
 		highest = max(highest, uint64(e.ID.Index)+1)
 		for m := e.Mask; m != 0; m &= m - 1 {
-			row := m.next()
+			row := m.Lowest()
 			require.True(t, row < f.schema.Rows(), "only rows that there are")
 			require.NotNil(t, p.replica.Row(e.ID.Index, row), "an entity has the rows that its mask says")
 		}
@@ -193,7 +195,7 @@ func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded 
 		return p, nil
 	}
 	require.LessOrEqual(t, end.TotalAlloc-start.TotalAlloc, uint64(1<<18+256*len(packet)), "for nothing, next to nothing")
-	require.True(t, errors.Is(err, ErrMalformed) || errors.Is(err, ErrStale) || errors.Is(err, ErrBaseline) || errors.Is(err, ErrGuarded))
+	require.True(t, errors.Is(err, replica.ErrMalformed) || errors.Is(err, replica.ErrStale) || errors.Is(err, replica.ErrBaseline) || errors.Is(err, replica.ErrGuarded))
 	require.Equal(t, before, holding(p.replica), "%v: nothing of it is there", err)
 	for i, packet := range p.next {
 		if len(packet) == 0 {
@@ -268,13 +270,13 @@ func TestStatesOfFuzzing(t *testing.T) {
 			}
 			for e := range p.replica.All {
 				for m := e.Mask; m != 0; m &= m - 1 {
-					met[all.schema.Plan(m.next()).Name()]++
+					met[all.schema.Plan(m.Lowest()).Name()]++
 				}
 			}
 		}
 	}
 	t.Log(met)
-	for _, want := range []string{"<nil>", ErrMalformed.Error(), ErrBaseline.Error(), ErrGuarded.Error(), "many", "lost", "rows as what differs"} {
+	for _, want := range []string{"<nil>", replica.ErrMalformed.Error(), replica.ErrBaseline.Error(), replica.ErrGuarded.Error(), "many", "lost", "rows as what differs"} {
 		require.Greater(t, met[want], 5, want)
 	}
 	for row := range all.schema.Rows() {

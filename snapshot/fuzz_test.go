@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -55,8 +56,8 @@ func newSeeded(t testing.TB) *seeded {
 }
 
 // replica returns one that has read the past.
-func (p *seeded) replica(t testing.TB) *Replica {
-	r := NewReplica(p.schema, p.cfg, 1)
+func (p *seeded) replica(t testing.TB) *replica.Replica {
+	r := replica.New(p.schema, p.cfg, 1)
 	for _, packet := range p.packets[:p.read] {
 		require.NoError(t, r.Read(packet))
 	}
@@ -75,10 +76,10 @@ func (p *seeded) readSeeded(t testing.TB, payload []byte) {
 		require.Equal(t, before, r.Len())
 		require.Equal(t, newest, r.Tick())
 	}
-	require.LessOrEqual(t, len(r.heads), MaxEntities)
+	require.LessOrEqual(t, r.Len(), MaxEntities)
 	for e := range r.All {
 		for m := e.Mask; m != 0; m &= m - 1 {
-			require.NotNil(t, r.Row(e.ID.Index, m.next()), "an entity has the rows its mask says")
+			require.NotNil(t, r.Row(e.ID.Index, m.Lowest()), "an entity has the rows its mask says")
 		}
 	}
 }
@@ -119,15 +120,15 @@ func TestReadIsWholeOrNothing(t *testing.T) {
 		whole := packets[k]
 		for n := range whole {
 			r := past.replica(t)
-			records := r.stats.Records
+			records := r.Stats().Records
 			require.Error(t, r.Read(whole[:n]), "packet %d cut at %d of %d", k, n, len(whole))
-			require.Equal(t, records, r.stats.Records)
+			require.Equal(t, records, r.Stats().Records)
 		}
 		for tail := 1; tail < 9; tail++ { // zeros are padding, anything else is not
 			longer := append(append([]byte(nil), whole...), make([]byte, tail)...)
 			require.NoError(t, past.replica(t).Read(longer))
 			longer[len(longer)-1] = 0x80
-			require.ErrorIs(t, past.replica(t).Read(longer), ErrMalformed)
+			require.ErrorIs(t, past.replica(t).Read(longer), replica.ErrMalformed)
 		}
 		for i := range len(whole) * 8 {
 			r := past.replica(t)

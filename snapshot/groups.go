@@ -210,7 +210,7 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 func (m *members) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
-		if size += s.schema.recordBits(s.rows.masks[index], s.gens[index]); size > limit {
+		if size += recordBits(s.schema, s.rows.masks[index], s.gens[index]); size > limit {
 			break
 		}
 	}
@@ -233,10 +233,10 @@ const (
 )
 
 // recordBits returns the most bits of a full record of these rows.
-func (s *Schema) recordBits(rows Mask, generation uint32) int {
+func recordBits(s *Schema, rows Mask, generation uint32) int {
 	size := recordHead + varBits(generation) + s.Rows()
 	for ; rows != 0; rows &= rows - 1 {
-		size += s.plans[rows.next()].Bits()
+		size += s.Plan(rows.Lowest()).Bits()
 	}
 	return size
 }
@@ -356,7 +356,7 @@ func (v *View) large(m *members) bool {
 		if !v.visible.has(index) {
 			continue
 		}
-		if size += s.schema.recordBits(v.maskOf(index), s.gens[index]); size > 8*v.payload {
+		if size += recordBits(s.schema, v.maskOf(index), s.gens[index]); size > 8*v.payload {
 			return true
 		}
 	}

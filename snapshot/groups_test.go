@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -67,7 +68,7 @@ func TestLeavingAGroup(t *testing.T) {
 // at once, and its entities travel one by one rather than never.
 func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 	schema := simSchema(t)
-	one := schema.recordBits(bit(rowHealth), 1)
+	one := recordBits(schema, bit(rowHealth), 1)
 	for _, test := range []struct {
 		name  string
 		bytes int
@@ -80,7 +81,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 			cfg := Config{Window: 16, Payload: test.bytes}
 			d := &duo{t: t, store: NewStore(schema, cfg)}
 			d.view = NewView(d.store, cfg)
-			d.replica = NewReplica(schema, cfg, 1)
+			d.replica = replica.New(schema, cfg, 1)
 			var ids []wire.NetworkID
 			d.store.Begin(1)
 			for i := range 2 {
@@ -128,7 +129,7 @@ func TestGroupTooLargeForTheSmallerPacketsOfOneClient(t *testing.T) {
 	store.Commit()
 	require.Empty(t, store.LargeGroups())
 	for payload, packets := range map[int]int{1000: 1, 100: 2, 2000: 1} {
-		view, replica := NewView(store, cfg), NewReplica(schema, cfg, 1)
+		view, client := NewView(store, cfg), replica.New(schema, cfg, 1)
 		view.SetPayload(payload)
 		view.Observe()
 		buf, seq := make([]byte, 1100), uint64(0)
@@ -137,12 +138,12 @@ func TestGroupTooLargeForTheSmallerPacketsOfOneClient(t *testing.T) {
 			n := view.Write(buf, seq)
 			require.NotZero(t, n, "never stuck")
 			require.LessOrEqual(t, n, payload)
-			require.NoError(t, replica.Read(buf[:n]))
+			require.NoError(t, client.Read(buf[:n]))
 			view.Acked(seq)
 		}
 		require.GreaterOrEqual(t, int(seq), packets)
 		require.Equal(t, packets == 1, seq == 1)
-		require.Equal(t, 40, replica.Len())
+		require.Equal(t, 40, client.Len())
 		require.Zero(t, view.Stats().TornGroups)
 	}
 }
@@ -200,9 +201,9 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 // to others, whatever each of them saw before.
 func TestAGroupIsWholeToWhomWhatItSeesFits(t *testing.T) {
 	schema := simSchema(t)
-	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*schema.recordBits(bit(rowPosition)|bit(rowHealth), 1) + 2*schema.recordBits(0, 1) + 7) / 8}
+	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition)|bit(rowHealth), 1) + 2*recordBits(schema, 0, 1) + 7) / 8}
 	d := &duo{t: t, store: NewStore(schema, cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(schema, cfg, 1)
+	d.view, d.replica = NewView(d.store, cfg), replica.New(schema, cfg, 1)
 	var ids [40]wire.NetworkID
 	d.store.Begin(1)
 	for i := range ids {
@@ -280,7 +281,7 @@ func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
 	store.Commit()
 	require.Equal(t, []uint32{7}, store.LargeGroups())
 	m := store.groups.members[7]
-	record := store.schema.recordBits(store.rows.masks[0], 1)
+	record := recordBits(store.schema, store.rows.masks[0], 1)
 	limit := 8 * cfg.Payload
 	require.Greater(t, m.least(store, limit), limit)
 	require.LessOrEqual(t, m.least(store, limit), limit+record, "no more are looked at")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -83,14 +85,14 @@ func TestWhatIsHiddenIsSilentBesideALoss(t *testing.T) {
 
 // A component that names entities is hidden: neither that it does nor whom, nor what becomes of these.
 func TestAHiddenReferenceIsSilent(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	number, names := 0, 1
-	if schema.refs.Has(0) {
+	if schema.Refs.Has(0) {
 		number, names = 1, 0
 	}
 	d := newDuo(t)
 	d.store = NewStore(schema, d.store.cfg)
-	d.view, d.replica = NewView(d.store, d.store.cfg), NewReplica(schema, d.store.cfg, 1)
+	d.view, d.replica = NewView(d.store, d.store.cfg), replica.New(schema, d.store.cfg, 1)
 	var who, whom, other wire.NetworkID
 	name := func(to wire.NetworkID) { d.store.Set(who, names, []uint32{to.Index, to.Generation, 1}) }
 	d.store.Begin(1)
@@ -215,9 +217,9 @@ func TestHidingWhatAnEntityLacksIsSilent(t *testing.T) {
 
 // So much changes in one tick that the history does not hold even that: what is hidden is silent all the same.
 func TestWhatIsHiddenIsSilentBeyondTheHistory(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	number, names := 0, 1
-	if schema.refs.Has(0) {
+	if schema.Refs.Has(0) {
 		number, names = 1, 0
 	}
 	cfg := Config{Window: 16, SentPackets: 32, HistoryBytes: 1}
@@ -272,8 +274,8 @@ func TestWhatIsHiddenIsSilentBeyondTheHistory(t *testing.T) {
 
 // Who sees only a part costs no memory from tick to tick, whatever of it moves.
 func TestHiddenRowsAllocateNothing(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t), compile[authorOther](t)})
-	names := schema.refs.next()
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t), compile[authorOther](t)})
+	names := schema.Refs.Lowest()
 	hidden, seen := (names+1)%3, (names+2)%3
 	s := NewStore(schema, Config{})
 	v := NewView(s, Config{})

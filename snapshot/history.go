@@ -94,8 +94,7 @@ const (
 	tickSize   = 8
 	begunSize  = 24
 
-	firstChanges        = 1 << 9
-	defaultHistoryBytes = 128 << 20
+	firstChanges = 1 << 9
 )
 
 func newHistory(schema *Schema, cfg Config) history {
@@ -107,7 +106,7 @@ func newHistory(schema *Schema, cfg Config) history {
 		ticks: make([]tickStart, 1<<bits.Len(uint(cfg.Window+1))),
 	}
 	for row := range schema.Rows() {
-		h.rows[row].width = int(schema.widths[row])
+		h.rows[row].width = int(schema.Widths[row])
 	}
 	h.rows[h.entities].width = entityLanes
 	h.beside = len(h.ticks) * begunSize

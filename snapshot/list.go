@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -18,7 +19,7 @@ import (
 // The code of a page of a list: which of the entities of R it has records of.
 const (
 	pageAll  = 0b1   // of each; 1 bit
-	pageSome = 0b10  // of some: a symbol of codes.four for each four of them; 2 bits
+	pageSome = 0b10  // of some: a symbol of Codes.Nibble for each four of them; 2 bits
 	pageNone = 0b100 // of none; 3 bits
 	pageEnd  = 0b000 // the list ends before this page; 3 bits
 
@@ -167,6 +168,9 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		p.passPage(g, w)
 		return true
 	}
+	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
+		return false // each entity may need a group of its own
+	}
 	if !plain.On {
 		if room, done := p.copyPage(g, w, wait); done {
 			return room
@@ -254,20 +258,20 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 		return 0
 	}
 	if p.w = cut.w; !cut.last {
-		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+		p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
 	}
 	return cut.at
 }
 
 // some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
 func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
-	coarse, fine := listCut{w: p.w, context: afterAll}, listCut{w: p.w, context: afterAll}
-	c, passed, place := listCut{context: afterAll}, 0, p.w.Bits()
+	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
+	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
 	fineLeft, large := g.refOf, p.large(list[0].index)
 	for left := g.refOf; left != 0 && c.at < len(list); {
 		symbol, end := 0, c.at
-		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
+		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
 				symbol, end = symbol|1<<i, end+1
 			}
 		}
@@ -289,7 +293,7 @@ func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 		}
 	}
 	if c.at == len(list) && c.at == fine.at { // behind it the page has others
-		p.symbol(p.v.store.schema.codes.four, c.context, fourNone)
+		p.symbol(p.v.store.schema.Codes.Nibble, c.context, format.NibbleEnd)
 		return true, c
 	}
 	switch {
@@ -304,11 +308,11 @@ func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 
 // finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
 func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
-	var symbols [fourSize]int // which records the four has up to each
+	var symbols [format.NibbleSize]int // which records the four has up to each
 	n, passed := 0, 0
 	for end := cut.at; n == 0 && left != 0; {
-		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
+		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
 				symbols[n] = 1 << i
 				if n > 0 {
 					symbols[n] |= symbols[n-1]
@@ -336,16 +340,16 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 
 // four writes a four of a page, behind some without any record.
 func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
-	t := p.v.store.schema.codes.four
+	t := p.v.store.schema.Codes.Nibble
 	for range passed {
 		p.symbol(t, c.context, 0)
-		c.context = afterNone
+		c.context = format.AfterNone
 	}
 	p.symbol(t, c.context, symbol)
 	for i := range of {
 		p.writeRecord(&of[i])
 	}
-	c.at, c.context = c.at+len(of), afterFour(symbol)
+	c.at, c.context = c.at+len(of), format.AfterNibble(symbol)
 }
 
 // fitsEnd reports whether what was written fits, with the symbol that ends a page.

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,8 +31,8 @@ func newCrowd(t *testing.T, seed int64, entities int) *crowd {
 	type large struct{ Words [12]uint32 }
 	cfg := Config{Window: 32, SentPackets: 256}
 	c := &crowd{duo: &duo{t: t}, r: rand.New(rand.NewSource(seed)), delay: 3}
-	c.store = NewStore(NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
-	c.view, c.replica = NewView(c.store, cfg), NewReplica(c.store.schema, cfg, 1)
+	c.store = NewStore(format.NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
+	c.view, c.replica = NewView(c.store, cfg), replica.New(c.store.schema, cfg, 1)
 	c.store.Begin(1)
 	for range entities {
 		c.ids = append(c.ids, c.store.Spawn())
@@ -65,7 +67,7 @@ func (c *crowd) play(s tick.Tick) {
 	c.store.Begin(s)
 	rests := false
 	for i, id := range c.ids {
-		if i%pageEntities == 0 && c.rests > 0 {
+		if i%format.PageEntities == 0 && c.rests > 0 {
 			rests = c.r.Float64() < c.rests
 		}
 		if !rests && c.r.Intn(8) != 0 {
@@ -145,16 +147,16 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 		v.ackedAt(0, s)
 		require.Equal(t, []tick.Tick{s, s - 1}, refs())
 	}
-	v.sentAt(0, 20+mostNear, 1, true)
-	v.ackedAt(0, 20+mostNear)
-	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
-	v.sentAt(0, 20+mostNear, 2, true)
+	v.sentAt(0, 20+format.MaxNear, 1, true)
+	v.ackedAt(0, 20+format.MaxNear)
+	require.Equal(t, []tick.Tick{20 + format.MaxNear, tick.None}, refs(), "19 is too far back")
+	v.sentAt(0, 20+format.MaxNear, 2, true)
 	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
-	g.forget(20 + mostNear)
+	g.forget(20 + format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
-	v.sentAt(0, 20+mostNear, 4, true)
-	v.ackedAt(0, 20+mostNear)
-	v.ackedAt(0, 20+mostNear)
+	v.sentAt(0, 20+format.MaxNear, 4, true)
+	v.ackedAt(0, 20+format.MaxNear)
+	v.ackedAt(0, 20+format.MaxNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
 }
 
@@ -202,8 +204,8 @@ func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
 
 // named is whether N was the second baseline of the newest record of an entity, if it was in a list.
 func (d *duo) named(id wire.NetworkID) bool {
-	g := &d.view.pages[id.Index/pageEntities]
-	return g.near != tick.None && g.nearOf>>(id.Index%pageEntities)&1 != 0
+	g := &d.view.pages[id.Index/format.PageEntities]
+	return g.near != tick.None && g.nearOf>>(id.Index%format.PageEntities)&1 != 0
 }
 
 // A record that does not say what it leans on leans on the newest that the
@@ -235,7 +237,7 @@ func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
 	d.ack(d.at(3, func() { d.move(id, 5) }))
 	d.replica.Lose()
 	d.deliverError(d.at(4, func() { d.move(id, 6) }))
-	require.ErrorIs(t, d.replica.Read(late.payload), ErrBaseline)
+	require.ErrorIs(t, d.replica.Read(late.payload), replica.ErrBaseline)
 	epoch, want := d.replica.WantResync()
 	require.True(t, want)
 	require.True(t, d.view.Resync(epoch, d.seq+1))
@@ -245,5 +247,5 @@ func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
 }
 
 func (d *duo) deliverError(p *simPacket) {
-	require.ErrorIs(d.t, d.replica.Read(p.payload), ErrBaseline)
+	require.ErrorIs(d.t, d.replica.Read(p.payload), replica.ErrBaseline)
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // What is attended to is told of once when the client has it, and once when it is gone; all else never.
 func TestAttendedLives(t *testing.T) {
-	store := NewStore(NewSchema(nil), Config{})
+	store := NewStore(format.NewSchema(nil), Config{})
 	view := NewView(store, Config{})
 	store.Begin(1)
 	watched, other := store.Spawn(), store.Spawn()

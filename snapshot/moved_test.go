@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestWhenEntitiesMoved(t *testing.T) {
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 31))
-		s := NewStore(NewSchema(nil), Config{})
+		s := NewStore(format.NewSchema(nil), Config{})
 		var last, before []tick.Tick
 		touched := func(index uint32, now tick.Tick) {
 			if last[index] != now {

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -80,12 +82,12 @@ func TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn(t *testing.T) {
 
 // A row names whoever was hidden at birth: that is no change of it, and nothing is sent.
 func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
-	names := schema.refs.next()
+	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
+	names := schema.Refs.Lowest()
 	for _, hide := range []bool{true, false} {
 		d := newDuo(t)
 		d.store = NewStore(schema, d.store.cfg)
-		d.view, d.replica = NewView(d.store, d.store.cfg), NewReplica(schema, d.store.cfg, 1)
+		d.view, d.replica = NewView(d.store, d.store.cfg), replica.New(schema, d.store.cfg, 1)
 		var who, whom wire.NetworkID
 		d.ack(d.at(1, func() {
 			who = d.store.Spawn()

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // leakClient is the client under test, its network, and what of the connection both worlds share.
 type leakClient struct {
-	replica  *Replica
+	replica  *replica.Replica
 	net      seqNetwork
 	seq      uint64
 	sent     [512]seqSent
@@ -246,7 +247,7 @@ func (g *leakGame) listen() error {
 		if c.got[f.seq] {
 			continue
 		}
-		if err := c.replica.Read(f.payload); err == ErrMalformed {
+		if err := c.replica.Read(f.payload); err == replica.ErrMalformed {
 			return fmt.Errorf("packet %d: %w", f.seq, err)
 		} else if err != nil {
 			continue

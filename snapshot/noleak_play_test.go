@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -71,7 +72,7 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 		}
 		g.worlds[i] = w
 	}
-	g.client.replica = NewReplica(schema, cfg, g.start+1)
+	g.client.replica = replica.New(schema, cfg, g.start+1)
 	g.client.oldest = 1
 	return g
 }

@@ -200,7 +200,7 @@ func (g *leakGame) author() {
 			continue
 		}
 		for m := rows & g.worlds[0].view.Rows(id) & g.worlds[0].store.Mask(id); m != 0; m &= m - 1 {
-			g.openSet(id, m.next())
+			g.openSet(id, m.Lowest())
 		}
 		g.wrote = append(g.wrote, id)
 	}

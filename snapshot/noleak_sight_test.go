@@ -51,7 +51,7 @@ func (g *leakGame) look(id wire.NetworkID) {
 			rows = ^Mask(0)
 		}
 		for m := rows &^ v.Rows(id) & Mask(1<<seqRows-1); m != 0; m &= m - 1 {
-			if row := m.next(); !g.rowAlike(id, row) {
+			if row := m.Lowest(); !g.rowAlike(id, row) {
 				rows = rows.Without(row)
 			}
 		}

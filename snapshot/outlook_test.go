@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -199,7 +200,7 @@ func TestUnitsThatAreKeptAreThoseThatAreFound(t *testing.T) {
 func pairs(t *testing.T, n int) (d *duo, ids []wire.NetworkID) {
 	cfg := Config{Window: 64, SentPackets: 1024, Payload: 300}
 	d = &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	d.game(1, func() {
 		for i := range 2*n + 1 {
 			ids = append(ids, d.spawn(uint32(i%16)))

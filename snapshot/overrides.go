@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -107,7 +108,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	v.alone(index) // its rows may be others now
 	v.overrides.touched[index] = max(v.overrides.touched[index], t)
 	v.overrides.latest = max(v.overrides.latest, t)
-	g := &v.pages[index/pageEntities]
+	g := &v.pages[index/format.PageEntities]
 	g.since = max(g.since, t)
 	v.wait(index)
 	if len(v.store.groups.left) > 0 && v.groupBefore(index, t) != v.store.groups.at(index) {
@@ -186,8 +187,8 @@ func (v *View) seesChange(index uint32) bool {
 	if v.maskChanged(index) {
 		return true
 	}
-	for m := v.maskOf(index) &^ s.schema.refs; m != 0; m &= m - 1 {
-		if s.sinceOf(index, m.next()) == s.tick {
+	for m := v.maskOf(index) &^ s.schema.Refs; m != 0; m &= m - 1 {
+		if s.sinceOf(index, m.Lowest()) == s.tick {
 			return true
 		}
 	}
@@ -203,10 +204,10 @@ func (v *View) maskChanged(index uint32) bool {
 // names reports whether a visible row names the entity that the client saw last at target, and not one before or after it.
 func (v *View) names(index, target uint32) bool {
 	s, generation := v.store, v.lifetimes[target].generation
-	for m := v.maskOf(index) & s.schema.refs; m != 0; m &= m - 1 {
-		row := m.next()
+	for m := v.maskOf(index) & s.schema.Refs; m != 0; m &= m - 1 {
+		row := m.Lowest()
 		lanes := s.rows.row(index, row)
-		for _, lane := range s.schema.plans[row].Refs() {
+		for _, lane := range s.schema.Plan(row).Refs() {
 			if id := refAt(lanes, lane); id.Index == target && id.Generation == generation {
 				return true
 			}
@@ -311,7 +312,7 @@ func (v *View) readsAlike(c *refRow) bool {
 	if now == nil || !c.had {
 		return false
 	}
-	plan, n := s.schema.plans[c.row], len(now)
+	plan, n := s.schema.Plan(c.row), len(now)
 	v.lanes = append(append(v.lanes[:0], now...), s.refs.lanes[c.at:c.at+n]...)
 	v.blind(plan, v.lanes[:n], s.tick)
 	v.blind(plan, v.lanes[n:], s.tick)
@@ -331,8 +332,8 @@ func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 // Observe. Rows that the client may not see are left out.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	rows := v.store.ChangedRows(id) & v.Rows(id)
-	for m := rows & v.store.schema.refs; m != 0; m &= m - 1 {
-		row := m.next()
+	for m := rows & v.store.schema.Refs; m != 0; m &= m - 1 {
+		row := m.Lowest()
 		if c := v.store.refs.noted(id.Index, row); c != nil && v.readsAlike(c) {
 			rows = rows.Without(row)
 		}

@@ -3,12 +3,13 @@ package snapshot
 import (
 	"testing"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
 )
 
 func TestOwner(t *testing.T) {
-	s := NewStore(NewSchema(nil), Config{})
+	s := NewStore(format.NewSchema(nil), Config{})
 	require.False(t, s.SetOwner(wire.NetworkID{Index: 3, Generation: 1}, 1))
 	s.Begin(1)
 	a, b := s.Spawn(), s.Spawn()

@@ -51,7 +51,7 @@ func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 // ChangedRows returns the rows of an entity that the newest capture changed.
 func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	for m := s.Mask(id); m != 0; m &= m - 1 {
-		if row := m.next(); s.sinceOf(id.Index, row) == s.tick {
+		if row := m.Lowest(); s.sinceOf(id.Index, row) == s.tick {
 			rows = rows.With(row)
 		}
 	}

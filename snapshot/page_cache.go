@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -63,8 +64,8 @@ type pageCache struct {
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   delta.BitBuffer
 	copied uint64 // since the beginning
-	bodies [pageEntities]*cachedDelta
-	from   [pageEntities]*deltaCache
+	bodies [format.PageEntities]*cachedDelta
+	from   [format.PageEntities]*deltaCache
 }
 
 // reset forgets the texts of earlier ticks.
@@ -267,11 +268,11 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := s.rows.masks[first], own
-		if mask&s.schema.whole != 0 {
+		if mask&s.schema.Whole != 0 {
 			return false
 		}
 		of := left
-		if near := t.nearOf & left; near>>(first%pageEntities)&1 != 0 {
+		if near := t.nearOf & left; near>>(first%format.PageEntities)&1 != 0 {
 			before, of = t.near, near
 		} else {
 			of &^= t.nearOf
@@ -290,7 +291,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 // a baseline is not held any more.
 func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
 	s, b, c := d.store, &d.batch, &d.pages
-	together := s.schema.together(mask &^ s.schema.tags)
+	together := together(s.schema, mask&^s.schema.Tags)
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
@@ -298,7 +299,7 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 			continue
 		}
 		done |= of & -of
-		at := index % pageEntities
+		at := index % format.PageEntities
 		c.bodies[at] = nil
 		if known {
 			c.bodies[at], c.from[at] = d.lookup(index, mask, ref, before)
@@ -336,7 +337,7 @@ func (d *EncodeCache) encodeBatch() bool {
 		if e == nil {
 			return false
 		}
-		c.bodies[index%pageEntities], c.from[index%pageEntities] = e, &d.deltas
+		c.bodies[index%format.PageEntities], c.from[index%format.PageEntities] = e, &d.deltas
 	}
 	b.n = 0
 	return true
@@ -356,10 +357,10 @@ func (c *pageCache) group(t *cachedPage, rows Mask, of uint64) {
 
 // composeText puts the text together.
 func (p *packetWriter) composeText(t *cachedPage) {
-	c, four := &p.cache.pages, p.v.store.schema.codes.four
+	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	w := &c.code
 	w.Finish()
-	w.Reserve(pageEntities)
+	w.Reserve(format.PageEntities)
 	t.at = w.Bits() / 64
 	t.spans, c.spans = len(c.spans), room(c.spans, bits.OnesCount64(t.of), 1024)
 	start := w.Bits()
@@ -373,11 +374,11 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		return
 	}
 	w.Write(pageSome, pageSomeBits)
-	context, passed, place := afterAll, 0, w.Bits()
+	context, passed, place := format.AfterAll, 0, w.Bits()
 	left, rest := t.list, t.of
 	for left != 0 && rest != 0 {
 		symbol, members := 0, uint64(0)
-		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
 			if bit := left & -left; rest&bit != 0 {
 				symbol, members = symbol|1<<i, members|bit
 			}
@@ -388,7 +389,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 		for ; passed > 0; passed-- {
 			w.Symbol(four, context, 0)
-			context = afterNone
+			context = format.AfterNone
 		}
 		w.Symbol(four, context, symbol)
 		for m := members; m != 0; m &= m - 1 {
@@ -396,7 +397,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 		last := &c.spans[len(c.spans)-1]
 		last.symbol, last.left = uint8(symbol), left
-		context = afterFour(symbol)
+		context = format.AfterNibble(symbol)
 		rest &^= members
 		if at := w.Bits(); at-place >= cutBits {
 			place, t.cuts = at, t.cuts+1
@@ -404,7 +405,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 	}
 	if t.size = w.Bits() - start; left != 0 {
-		w.Symbol(four, context, fourNone)
+		w.Symbol(four, context, format.NibbleEnd)
 		t.tail = w.Bits() - start - t.size
 		t.size += t.tail
 	}
@@ -430,8 +431,6 @@ func (c *pageCache) body(t *cachedPage, of uint64) {
 // same text into the next packet.
 
 const (
-	// largeRow is how many bits of exact floats make a record large: six floats.
-	largeRow = 192
 	// mostPadding is how many bytes a full packet of large records is padded by at most.
 	mostPadding = 64
 	// leastPadded is from how many payloads in a tick on full ones are padded: of few, a kernel has little to cut.
@@ -461,7 +460,7 @@ func (p *packetWriter) large(index uint32) bool {
 }
 
 // large reports whether records of some rows are large. What a trainer sees is cut as if none were, as for the tables that ship.
-func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.large(rows) }
+func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
 
 // spansOf returns the spans of a text.
 func (c *pageCache) spansOf(t *cachedPage) []pageSpan {
@@ -523,7 +522,7 @@ func (p *packetWriter) copyCut(g *ackPage, t *cachedPage) bool {
 		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
 			p.w.Words(c.code.All()[t.at:], cut.bits)
 			p.copied(g, t, cut)
-			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+			p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
 			return true
 		}
 	}
@@ -582,20 +581,20 @@ func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
 // endPart ends a page of which a part of a text was written, and notes its records.
 func (p *packetWriter) endPart(g *ackPage, t *cachedPage, cut *pageCut, more bool) {
 	if more {
-		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+		p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
 	}
 	p.copied(g, t, cut)
 }
 
 // reserve returns the part of endBits that a packet does not use if nothing follows its lists.
 func (p *packetWriter) reserve() int {
-	_, end := p.v.store.schema.codes.gap.Bits(p.gapContext, gapEnd)
+	_, end := p.v.store.schema.Codes.Gap.Bits(p.gapContext, format.GapEnd)
 	return endBits - pageEndBits - 1 - int(end)
 }
 
 // fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
 func (p *packetWriter) fitsCut() bool {
-	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.codes.end <= p.limit+p.reserve()
+	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }
 
 // fitsGroups reports whether the packet can note the groups of a text.
@@ -618,27 +617,27 @@ func (p *packetWriter) partAll(t *cachedPage) {
 // part writes the records of a text from one on up to another. It returns which these are, and whether the list of the page has
 // entities behind the last four.
 func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool) {
-	c, four := &p.cache.pages, p.v.store.schema.codes.four
+	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	spans, words := c.spansOf(t), c.code.All()[t.at:]
 	p.w.Write(pageSome, pageSomeBits)
-	cut = pageCut{of: c.behind(t, from) &^ c.behind(t, to), context: afterAll, deltas: int(spans[to-1].deltas), same: int(spans[to-1].same)}
+	cut = pageCut{of: c.behind(t, from) &^ c.behind(t, to), context: format.AfterAll, deltas: int(spans[to-1].deltas), same: int(spans[to-1].same)}
 	if from > 0 {
 		cut.deltas, cut.same = cut.deltas-int(spans[from-1].deltas), cut.same-int(spans[from-1].same)
 	}
 	left, at := t.list, from
 	for rest := cut.of; rest != 0; {
 		symbol, in, n := 0, left, 0
-		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
 			if rest&left&-left != 0 {
 				symbol, n = symbol|1<<i, n+1
 			}
 		}
 		if p.symbol(four, cut.context, symbol); symbol == 0 {
-			cut.context = afterNone
+			cut.context = format.AfterNone
 			continue
 		}
 		rest &^= in &^ left
-		cut.context = afterFour(symbol)
+		cut.context = format.AfterNibble(symbol)
 		p.w.WordsFrom(words, int(spans[at].from), int(spans[at+n-1].to-spans[at].from))
 		if at += n; int(spans[at-1].symbol) != symbol {
 			continue
@@ -650,7 +649,7 @@ func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool
 		if end > at {
 			last := &spans[end-1]
 			p.w.WordsFrom(words, int(spans[at-1].to), int(last.to-spans[at-1].to))
-			cut.context, left, at = afterFour(int(last.symbol)), last.left, end
+			cut.context, left, at = format.AfterNibble(int(last.symbol)), last.left, end
 			rest &= left
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -37,7 +39,7 @@ func newPageGame(schema *Schema, entities, payload int) *pageGame {
 func (g *pageGame) move() {
 	g.Begin(g.tick + 1)
 	for i, id := range g.ids {
-		for row, n := range g.schema.widths {
+		for row, n := range g.schema.Widths {
 			if n == 0 {
 				continue
 			}
@@ -109,8 +111,8 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 		"both":                   {[]*quantize.Plan{a, b, c, d, e, f}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			schema := NewSchema(test.plans)
-			require.Equal(t, test.together, schema.together(1<<len(test.plans)-1))
+			schema := format.NewSchema(test.plans)
+			require.Equal(t, test.together, together(schema, 1<<len(test.plans)-1))
 			play := func(apart bool) (*pageGame, [][]byte) {
 				g := newPageGame(schema, 40, 1200)
 				g.cache.plain = apart
@@ -144,7 +146,7 @@ func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
 	for range 6 {
 		plans = append(plans, compile[simFrozen](t))
 	}
-	g := newPageGame(NewSchema(plans), 2*maxRecords, 8000)
+	g := newPageGame(format.NewSchema(plans), 2*maxRecords, 8000)
 	g.Begin(2)
 	for i, id := range g.ids {
 		for bit := range 6 {
@@ -217,15 +219,15 @@ func TestRowsThatCameBackBetweenNAndR(t *testing.T) {
 func TestAListEndsBeforeAPageThatForgotR(t *testing.T) {
 	cfg := Config{Window: 64, SentPackets: 256}
 	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	var ids []wire.NetworkID
 	play := func(s tick.Tick, pages ...int) {
 		d.game(s, func() {
-			for len(ids) < 3*pageEntities {
+			for len(ids) < 3*format.PageEntities {
 				ids = append(ids, d.spawn(1))
 			}
 			for _, w := range pages {
-				d.moveAll(ids[w*pageEntities:][:pageEntities], s)
+				d.moveAll(ids[w*format.PageEntities:][:format.PageEntities], s)
 			}
 		})
 		d.flush(1000, nil)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -18,7 +20,7 @@ type floatGame struct {
 	t        *testing.T
 	store    *Store
 	views    []*View
-	replicas []*Replica
+	replicas []*replica.Replica
 	flights  [][]listFlight
 	seqs     []uint64
 	r        *rand.Rand
@@ -33,12 +35,12 @@ func newFloatGame(t *testing.T, seed uint64, clients, entities, payload int, los
 	type position struct{ X, Y, Z float32 }
 	type rotation struct{ Q [4]float32 }
 	type velocity struct{ X, Y, Z float32 }
-	schema := NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
 	cfg := Config{Window: 64, Entities: entities, Payload: payload}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
 	g.store.cache.plain = apart
 	for range clients {
-		g.views, g.replicas = append(g.views, NewView(g.store, cfg)), append(g.replicas, NewReplica(schema, cfg, 1))
+		g.views, g.replicas = append(g.views, NewView(g.store, cfg)), append(g.replicas, replica.New(schema, cfg, 1))
 	}
 	g.flights, g.seqs = make([][]listFlight, clients), make([]uint64, clients)
 	g.store.Begin(1)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +19,7 @@ func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 	for i := range sent {
 		cfg := Config{Window: 64, SentPackets: 64}
 		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
-		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+		d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 		d.store.cache.plain = i == 0
 		sent[i] = play(d)
 	}
@@ -110,8 +112,8 @@ func TestAListEndsBeforeAPageThatHasRecordsOfR(t *testing.T) {
 	bothWays(t, func(d *duo) (payloads [][]byte) {
 		var pages [3][]wire.NetworkID
 		d.next(func() {
-			for i := range 3 * pageEntities {
-				pages[i/pageEntities] = append(pages[i/pageEntities], d.spawn(1))
+			for i := range 3 * format.PageEntities {
+				pages[i/format.PageEntities] = append(pages[i/format.PageEntities], d.spawn(1))
 			}
 		})
 		move := func(x tick.Tick, of ...int) func() {
@@ -141,7 +143,7 @@ func TestAListTellsOfAPageThatRests(t *testing.T) {
 	bothWays(t, func(d *duo) (payloads [][]byte) {
 		var ids []wire.NetworkID
 		d.next(func() {
-			for range 4 * pageEntities {
+			for range 4 * format.PageEntities {
 				ids = append(ids, d.spawn(1))
 			}
 		})
@@ -151,8 +153,8 @@ func TestAListTellsOfAPageThatRests(t *testing.T) {
 			require.EqualValues(t, 3, d.view.pages[i].ref)
 		}
 		payloads = d.next(func() {
-			d.moveAll(ids[:pageEntities], 5)
-			d.moveAll(ids[3*pageEntities:], 5)
+			d.moveAll(ids[:format.PageEntities], 5)
+			d.moveAll(ids[3*format.PageEntities:], 5)
 		})
 		require.Len(t, payloads, 1, "one list has them all")
 		d.requireSame(ids)
@@ -165,7 +167,7 @@ func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
 	bothWays(t, func(d *duo) (payloads [][]byte) {
 		var ids []wire.NetworkID
 		d.next(func() {
-			for range pageEntities {
+			for range format.PageEntities {
 				ids = append(ids, d.spawn(1))
 			}
 		})
@@ -179,7 +181,7 @@ func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
 		})
 		lost := d.packet(MinPayload)
 		first := d.view.sent.get(d.seq).records
-		require.True(t, 0 < first && first < pageEntities, "%d records: the page is not cut, and the test shows nothing", first)
+		require.True(t, 0 < first && first < format.PageEntities, "%d records: the page is not cut, and the test shows nothing", first)
 		d.view.Lost(lost.seq)
 		rest := 0
 		for p := d.packet(1000); p != nil; p = d.packet(1000) {
@@ -187,7 +189,7 @@ func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
 			payloads = append(payloads, p.payload)
 			d.ack(p)
 		}
-		require.Equal(t, pageEntities-first, rest, "records beside the %d that were sent in this tick", first)
+		require.Equal(t, format.PageEntities-first, rest, "records beside the %d that were sent in this tick", first)
 		payloads = append(payloads, d.next(func() {})...)
 		d.requireSame(ids)
 		return payloads
@@ -202,11 +204,11 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	var d [2]*duo
 	var ids []wire.NetworkID
 	for i := range d {
-		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: NewReplica(store.schema, cfg, 1)}
+		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: replica.New(store.schema, cfg, 1)}
 	}
 	step := func(s tick.Tick, of ...*duo) {
 		store.Begin(s)
-		for len(ids) < pageEntities/2 {
+		for len(ids) < format.PageEntities/2 {
 			ids = append(ids, d[0].spawn(1))
 		}
 		for i, id := range ids {
@@ -241,7 +243,7 @@ func TestAListOfATickFromBeforeALossHasNoBaseline(t *testing.T) {
 	d := newDuo(t)
 	var ids []wire.NetworkID
 	d.game(1, func() {
-		for range 2 * pageEntities {
+		for range 2 * format.PageEntities {
 			ids = append(ids, d.spawn(1))
 		}
 	})
@@ -256,7 +258,7 @@ func TestAListOfATickFromBeforeALossHasNoBaseline(t *testing.T) {
 	require.Equal(t, []tick.Tick{1, tick.None}, []tick.Tick{g.ref, g.near})
 	d.replica.Lose()
 	require.NoError(t, d.replica.Read(late.payload), "it leans on nothing")
-	d.game(2, func() { d.moveAll(ids[:pageEntities], 10) })
+	d.game(2, func() { d.moveAll(ids[:format.PageEntities], 10) })
 	d.deliverError(d.packet(200))
 }
 

@@ -6,9 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
+
+// exactPlace is a row of exact floats, as in runs.
+type exactPlace struct{ X, Y, Z float32 }
 
 // Where more members died than a packet has room for beside the others, that is
 // counted, and they go in several.
@@ -203,8 +208,8 @@ func TestTheRoomOfARunIsKeptBesideDespawns(t *testing.T) {
 
 func runBesideDespawns(t *testing.T, n, size int) {
 	cfg := Config{Window: 16, SentPackets: 64, Payload: 300}
-	d := &duo{t: t, store: NewStore(NewSchema([]*quantize.Plan{compile[simHealth](t), compile[runPlace](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[simHealth](t), compile[exactPlace](t)}), cfg)}
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	var others, eight []wire.NetworkID
 	d.game(1, func() {
 		for range n {

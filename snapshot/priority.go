@@ -150,7 +150,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 // relevance, times the importance of what has changed.
 func (v *View) weight(index uint32) int64 {
 	weight := v.store.priority(index) * v.weightOf(index)
-	if v.store.schema.weighed {
+	if v.store.schema.Weighed {
 		weight = max(weight*v.importance(index)/NormalWeight, 1)
 	}
 	return weight
@@ -164,9 +164,10 @@ func (v *View) importance(index uint32) int64 {
 	shown := v.shown(index, mask)
 	highest := int64(0)
 	for m := mask | shown; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		if base == tick.None || !mask.Has(row) || !shown.Has(row) || v.changedSince(index, row, base) {
-			highest = max(highest, s.schema.options[row].importance())
+			o := s.schema.Options(row)
+			highest = max(highest, o.Weight())
 		}
 	}
 	return cmp.Or(highest, NormalWeight)
@@ -174,7 +175,7 @@ func (v *View) importance(index uint32) int64 {
 
 // changedSince reports whether a row is another for this client than at tick t.
 func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
-	if v.store.schema.refs.Has(row) {
+	if v.store.schema.Refs.Has(row) {
 		return v.overrides.sinceOf(index, row) > t
 	}
 	return v.store.sinceOf(index, row) > t

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -26,7 +27,7 @@ type record struct {
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
 	ack, mask := v.ack(index), v.maskOf(index)
-	*r = record{index: index, mask: mask, explicit: true, whole: mask &^ s.schema.tags}
+	*r = record{index: index, mask: mask, explicit: true, whole: mask &^ s.schema.Tags}
 	base, shown := ack.base, v.shown(index, mask)
 	if p.inList {
 		base, shown = p.page.ref, mask
@@ -40,7 +41,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 		return
 	}
 	whole := Mask(0)
-	if mask&s.schema.whole != 0 {
+	if mask&s.schema.Whole != 0 {
 		whole = p.changedWhole(index, base, mask&shown, personal)
 	}
 	before, known := p.before(index, &ack)
@@ -48,7 +49,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 		r.delta = encodedDelta{}
 		return
 	}
-	r.base, r.whole = base, (mask&^shown)&^s.schema.tags|whole
+	r.base, r.whole = base, (mask&^shown)&^s.schema.Tags|whole
 	r.same = inWindow && shown == mask
 	r.known = p.inList || ack.newestUpTo(p.upTo)
 	r.explicit = !r.same || !r.known
@@ -60,7 +61,7 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 	if p.inList {
 		g := p.page
 		switch near := p.nearOf(g); {
-		case near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0:
+		case near != tick.None && g.nearOf>>(index%format.PageEntities)&1 != 0:
 			return near, !p.v.otherRows(index, near)
 		case near != tick.None:
 			return tick.None, true
@@ -83,13 +84,13 @@ func (s *Store) own(base tick.Tick, lean uint16) tick.Tick {
 // also changes when the client's sight of these does.
 func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask, personal bool) (changed Mask) {
 	s := p.v.store
-	for m := rows & s.schema.whole; m != 0; m &= m - 1 {
-		row := m.next()
+	for m := rows & s.schema.Whole; m != 0; m &= m - 1 {
+		row := m.Lowest()
 		since := s.sinceOf(index, row)
-		if s.schema.refs.Has(row) {
+		if s.schema.Refs.Has(row) {
 			since = p.v.overrides.sinceOf(index, row)
 		}
-		if since > base || personal && s.schema.refs.Has(row) {
+		if since > base || personal && s.schema.Refs.Has(row) {
 			changed = changed.With(row)
 		}
 	}
@@ -197,12 +198,12 @@ func (p *packetWriter) writeAt(r *record) {
 		return
 	}
 	p.endRun()
-	symbol, raw, n := gapSymbol(r.index-p.last, r.explicit) // modulo 2^32 where the order goes around
-	p.symbol(p.v.store.schema.codes.gap, p.gapContext, symbol)
+	symbol, raw, n := format.GapSymbol(r.index-p.last, r.explicit) // modulo 2^32 where the order goes around
+	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, symbol)
 	p.w.Write(raw, n)
 	p.last = r.index + 1
 	p.writeRecord(r)
-	if r.base == tick.None && p.v.store.schema.onlyFloats(r.mask) {
+	if r.base == tick.None && p.v.store.schema.OnlyFloats(r.mask) {
 		*u = openRun{open: true, generation: generation, mask: r.mask}
 	}
 }
@@ -262,10 +263,10 @@ func (p *packetWriter) writeRecord(r *record) {
 func (p *packetWriter) writeRows(r *record) {
 	v, s := p.v, p.v.store
 	for m := r.whole; m != 0; m &= m - 1 {
-		row := m.next()
-		plan, lanes := s.schema.plans[row], s.rows.row(r.index, row)
+		row := m.Lowest()
+		plan, lanes := s.schema.Plan(row), s.rows.row(r.index, row)
 		switch {
-		case s.schema.refs.Has(row):
+		case s.schema.Refs.Has(row):
 			v.lanes = append(v.lanes[:0], lanes...)
 			v.blind(plan, v.lanes, p.s)
 			plan.WriteRow(&p.w, v.lanes)

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -13,21 +15,22 @@ import (
 // TestAPacketHasNoMoreGroupsThanThereIsRoomFor: records of two bits, of which a packet can have more than the ring of what was sent
 // has room for, one by one, behind despawns.
 func TestAPacketHasNoMoreGroupsThanThereIsRoomFor(t *testing.T) {
-	needsFastPaths(t) // the plain code merges fewer groups: such a packet ends earlier
 	type flag struct{ On bool }
 	type red struct{}
 	type green struct{}
 	type blue struct{}
+	type high struct{}
+	type wide struct{}
 	cfg := Config{Window: 32, SentPackets: 256, Entities: 4000}
-	d := &duo{t: t, store: NewStore(NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t)}), cfg)}
-	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	d := &duo{t: t, store: NewStore(format.NewSchema([]*quantize.Plan{compile[flag](t), compile[red](t), compile[green](t), compile[blue](t), compile[high](t), compile[wide](t)}), cfg)}
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
 	ids, most := make([]wire.NetworkID, 4000), 0
 	for s := tick.Tick(1); s < 12; s++ {
 		d.store.Begin(s)
 		for i := range ids {
 			if s == 1 {
 				ids[i] = d.store.Spawn()
-				for row := range 3 { // eight sets of rows by turns: each record is a group of its own
+				for row := range 5 { // 32 sets of rows by turns: a page has 32 groups
 					if i>>row&1 != 0 {
 						d.store.Set(ids[i], 1+row, nil)
 					}

@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,11 +23,11 @@ type follows struct {
 const rowFollows = 0
 
 func newFollowers(t *testing.T) *duo {
-	schema := NewSchema([]*quantize.Plan{compile[follows](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[follows](t)})
 	cfg := Config{Window: 16, SentPackets: 32}
 	d := &duo{t: t, store: NewStore(schema, cfg)}
 	d.view = NewView(d.store, cfg)
-	d.replica = NewReplica(schema, cfg, 1)
+	d.replica = replica.New(schema, cfg, 1)
 	return d
 }
 
@@ -205,7 +207,7 @@ func TestWhomAClientNamedItselfIsNotSentBack(t *testing.T) {
 func TestReferrersAgainstModel(t *testing.T) {
 	plan := compile[follows](t)
 	rapid.Check(t, func(t *rapid.T) {
-		s := NewStore(NewSchema([]*quantize.Plan{plan}), Config{Window: 4})
+		s := NewStore(format.NewSchema([]*quantize.Plan{plan}), Config{Window: 4})
 		var ids []wire.NetworkID
 		for range rapid.IntRange(1, 40).Draw(t, "ticks") {
 			s.Begin(s.Tick() + 1)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -25,11 +26,11 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 		s.rows.masks[id.Index] = s.rows.masks[id.Index].With(row)
 		s.groups.grew(s, id.Index)
 	}
-	if s.schema.refs.Has(row) {
-		s.refs.change(s.schema.plans[row], id.Index, had, place, lanes)
+	if s.schema.Refs.Has(row) {
+		s.refs.change(s.schema.Plan(row), id.Index, had, place, lanes)
 	}
 	copy(place, lanes)
-	if s.count++; had && s.schema.refs.Has(row) {
+	if s.count++; had && s.schema.Refs.Has(row) {
 		s.refs.retarget(id.Index)
 	} else {
 		s.touch(id.Index)
@@ -72,15 +73,15 @@ func (s *Store) Remove(id wire.NetworkID, row int) {
 // loseRow notes that a row goes away.
 func (s *Store) loseRow(index uint32, row int) {
 	place := s.rows.row(index, row)
-	if s.schema.refs.Has(row) {
-		s.refs.change(s.schema.plans[row], index, true, place, nil)
+	if s.schema.Refs.Has(row) {
+		s.refs.change(s.schema.Plan(row), index, true, place, nil)
 	}
 	s.keepRow(index, row, true, place)
 }
 
 // keepRow writes down what a row was before this tick, once a tick.
 func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
-	if s.past.note(row, index, had, lanes, cap(s.rows.masks)) && s.schema.refs.Has(row) {
+	if s.past.note(row, index, had, lanes, cap(s.rows.masks)) && s.schema.Refs.Has(row) {
 		s.refs.note(index, row, had, lanes)
 	}
 }
@@ -94,7 +95,7 @@ func (s *Store) reshape(index uint32) {
 		s.was[index] = mask
 		was := [entityLanes]uint32{uint32(mask), uint32(mask >> 32), s.gens[index]}
 		s.past.note(s.past.entities, index, s.alive.has(index), was[:], cap(s.rows.masks))
-		s.shape[index], s.shaped[index/pageEntities] = s.tick, s.tick
+		s.shape[index], s.shaped[index/format.PageEntities] = s.tick, s.tick
 	}
 }
 
@@ -170,7 +171,7 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 		s.replaceBatch(ids, row, lanes)
 		return
 	}
-	n := int(s.schema.widths[row])
+	n := int(s.schema.Widths[row])
 	for k, id := range ids {
 		s.Replace(id, row, s.rows.row(id.Index, row), lanes[k*n:(k+1)*n])
 	}

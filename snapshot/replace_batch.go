@@ -15,7 +15,7 @@ func (s *Store) replaceBatch(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
 	}
-	n, from := int(s.schema.widths[row]), 0
+	n, from := int(s.schema.Widths[row]), 0
 	for from < len(ids) {
 		to, last := from+1, ids[from].Index
 		rows := uint64(1) << (last % stripeRows)
@@ -36,7 +36,7 @@ func copyFew(to, from []uint32, n int) {
 
 // replaceStripe is ReplaceRows for entities of one stripe in ascending order, and of are its rows.
 func (s *Store) replaceStripe(ids []wire.NetworkID, row int, of uint64, lanes []uint32) {
-	n, first := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1)
+	n, first := int(s.schema.Widths[row]), ids[0].Index&^(stripeRows-1)
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
 	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
@@ -47,10 +47,10 @@ func (s *Store) replaceStripe(ids []wire.NetworkID, row int, of uint64, lanes []
 
 // replaceApart is replaceStripe a step at a time: which rows differ, what they were, what they are, and whose they are.
 func (s *Store) replaceApart(ids []wire.NetworkID, row int, page, lanes []uint32, together bool) {
-	n, first, in := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1), int(ids[0].Index%stripeRows)
+	n, first, in := int(s.schema.Widths[row]), ids[0].Index&^(stripeRows-1), int(ids[0].Index%stripeRows)
 	var rows uint64
 	if together {
-		rows = s.schema.compare[row].DifferingLanes(page[in*n:], lanes, len(ids)) << in
+		rows = s.schema.Compare[row].DifferingLanes(page[in*n:], lanes, len(ids)) << in
 	} else {
 		rows = differing(page, ids, lanes, n)
 	}
@@ -179,7 +179,7 @@ func keepRun4(to, from []uint32, age uint32) {
 // swapRows is the whole of replaceStripe for rows of three or four lanes that have not changed in this tick, where the history has room for
 // all of them in one piece: each is written down, and then what is new in its place. It is false where it did nothing.
 func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes []uint32) bool {
-	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.widths[row])
+	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.Widths[row])
 	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
 	of := &p.stripes[number]
 	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, stripeRows*stride) || h.next-h.oldest >= uint64(len(h.changes)) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -13,7 +14,7 @@ import (
 // Ids that are reserved and adopted are as unique as those of Spawn, whatever the order.
 func TestReservedIDsAreNobodyElses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := NewStore(NewSchema(nil), Config{})
+		s := NewStore(format.NewSchema(nil), Config{})
 		given := map[wire.NetworkID]bool{}
 		var living, reserved []wire.NetworkID
 		fresh := func(id wire.NetworkID) wire.NetworkID {

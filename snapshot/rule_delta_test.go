@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -47,20 +49,20 @@ func TestRule2ADeltaCountsFromTheRowAtT(t *testing.T) {
 // T = 20 is too far from it: the record is against what that of T was against.
 func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 	for _, c := range []struct{ window, base tick.Tick }{{16, 9}, {32, 20}} {
-		schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
+		schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 		cfg := Config{Window: c.window, SentPackets: 64}
 		var sizes [2]int // bytes with the second version, and without
 		for s := c.base + 1; s < c.window+8; s++ {
 			for miss := range uint32(15) {
 				x := 3000 + 1000*uint32(s-c.base)/uint32(c.base-1) + miss // as it moved from tick 1 to T, and a little more
-				d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
+				d := &duo{t: t, store: NewStore(schema, cfg), replica: replica.New(schema, cfg, 1)}
 				d.view = NewView(d.store, cfg)
 				var id wire.NetworkID
 				set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
 				d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
 				d.ack(d.at(c.base, func() { set(3000) }))
 				require.Equal(t, uint16(c.base-1), d.view.ack(id.Index).lean)
-				require.Equal(t, c.base-1 <= mostNear, d.view.pages[0].near != tick.None)
+				require.Equal(t, c.base-1 <= format.MaxNear, d.view.pages[0].near != tick.None)
 				for between := c.base + 1; between < s; between++ {
 					d.at(between, nil)
 				}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -70,7 +71,7 @@ func TestRule1AChangeBetweenThePacketsOfATickFollows(t *testing.T) {
 func TestRule4TheFirstTickLeavesTheWindow(t *testing.T) {
 	const start = 1 << 20
 	d := newDuo(t)
-	d.replica = NewReplica(d.store.schema, d.store.cfg, start)
+	d.replica = replica.New(d.store.schema, d.store.cfg, start)
 	var id, other wire.NetworkID
 	d.ack(d.at(start, func() { id, other = d.spawn(3), d.spawn(5) }))
 	for s := tick.Tick(start + 1); s < start+40; s++ {

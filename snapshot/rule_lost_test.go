@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -23,7 +24,7 @@ func TestRule5WhoLacksABaselineAsks(t *testing.T) {
 				d.store.Despawn(other)
 			}
 		})
-		require.ErrorIs(t, d.replica.Read(p.payload), ErrBaseline)
+		require.ErrorIs(t, d.replica.Read(p.payload), replica.ErrBaseline)
 		require.False(t, d.replica.Entity(id.Index).Alive)
 		require.True(t, d.replica.Entity(other.Index).Alive, "its despawn came with what could not be read")
 	}
@@ -60,7 +61,7 @@ func TestRule5WhatIsOfBeforeTheLossIsNotLeantOn(t *testing.T) {
 // older than itself: so the client keeps two windows.
 func TestRule4WhatALatePacketLeansOnIsStillThere(t *testing.T) {
 	d := newDuo(t)
-	window := d.replica.window
+	window := d.replica.Window()
 	var id, other wire.NetworkID
 	d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(5) }))
 	d.deliver(d.at(2, func() { d.move(id, 9) })) // its ack never arrives
@@ -115,7 +116,7 @@ func TestRule7ATombstoneStaysAsLongAsARecordMayCome(t *testing.T) {
 	var id, other wire.NetworkID
 	late := d.at(1, func() { id = d.spawn(3) })
 	d.deliver(d.at(2, func() { d.store.Despawn(id); other = d.spawn(1) }))
-	for s := tick.Tick(3); s < 1+d.replica.window; s++ {
+	for s := tick.Tick(3); s < 1+d.replica.Window(); s++ {
 		d.deliver(d.at(s, func() { d.move(other, uint32(s)%16) }))
 		d.deliver(late)
 		require.False(t, d.replica.Entity(id.Index).Alive, "at tick %d", s)
@@ -178,7 +179,7 @@ func TestHiddenEntitiesAreSilentAmongMany(t *testing.T) {
 // client's past it has been followed and nothing of it remains: what is leaned on is
 // the one that followed, while that is there, and then what remains of that.
 func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
-	keep := newDuo(t).replica.history.keep
+	keep := 2*newDuo(t).replica.Window() + replicaGrace
 	for _, at := range []tick.Tick{20, keep + 1, keep + 2, keep + 3, keep + 4, 3 * keep} {
 		d := newDuo(t)
 		var id, other wire.NetworkID
@@ -191,9 +192,10 @@ func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
 		for s := tick.Tick(3); s < at; s++ {
 			d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
 		}
-		left := d.replica.history.horizon
-		require.Equal(t, at > keep+1, left >= 1, "at %d the record of tick 1 has left", at)
-		require.Equal(t, at > keep+2, left >= 2)
+		_, _, spawned := d.replica.RecordAt(id.Index, 1)
+		_, _, repeated := d.replica.RecordAt(id.Index, 2)
+		require.Equal(t, at > keep+1, !spawned, "at %d the record of tick 1 has left", at)
+		require.Equal(t, at > keep+2, !repeated)
 		d.deliver(d.at(at, func() { d.store.Set(id, rowHealth, []uint32{50}) }))
 		require.Equal(t, []uint32{50}, d.replica.Row(id.Index, rowHealth))
 		require.Equal(t, 3, d.x(id), "as it was at tick 1, in one bit")

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,7 +18,7 @@ type duo struct {
 	t       *testing.T
 	store   *Store
 	view    *View
-	replica *Replica
+	replica *replica.Replica
 	seq     uint64
 }
 
@@ -24,7 +26,7 @@ func newDuo(t *testing.T) *duo {
 	cfg := Config{Window: 16, SentPackets: 32}
 	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
 	d.view = NewView(d.store, cfg)
-	d.replica = NewReplica(d.store.schema, cfg, 1)
+	d.replica = replica.New(d.store.schema, cfg, 1)
 	return d
 }
 
@@ -111,7 +113,7 @@ func TestRule4OldPacketsAreDroppedUnread(t *testing.T) {
 	var id wire.NetworkID
 	old := d.at(1, func() { id = d.spawn(3) })
 	d.deliver(d.at(17, func() { d.move(id, 4) }))
-	require.ErrorIs(t, d.replica.Read(old.payload), ErrStale, "W ticks behind")
+	require.ErrorIs(t, d.replica.Read(old.payload), replica.ErrStale, "W ticks behind")
 	require.Equal(t, 4, d.x(id))
 	require.EqualValues(t, 1, d.replica.Stats().Stale)
 }
@@ -143,7 +145,7 @@ func TestRule5AfterAResyncEarlierAcksMakeNoBaseline(t *testing.T) {
 	d.deliver(second)
 	d.replica.Lose()
 	third := d.at(3, func() { d.move(id, 5) })
-	require.ErrorIs(t, d.replica.Read(third.payload), ErrBaseline)
+	require.ErrorIs(t, d.replica.Read(third.payload), replica.ErrBaseline)
 	epoch, want := d.replica.WantResync()
 	require.True(t, want)
 	d.view.Resync(epoch, d.seq+1)
@@ -271,7 +273,8 @@ func TestRule7TombstonesLeaveByTickOnly(t *testing.T) {
 	var id, other wire.NetworkID
 	d.at(1, func() { id = d.spawn(3) })
 	d.deliver(d.at(2, func() { d.store.Despawn(id) }))
-	require.Len(t, d.replica.graves, 1)
+	_, ended := d.replica.Latest(id)
+	require.NotZero(t, ended)
 	for s := tick.Tick(3); s < 40; s++ {
 		d.deliver(d.at(s, func() {
 			if other.IsZero() {
@@ -281,7 +284,8 @@ func TestRule7TombstonesLeaveByTickOnly(t *testing.T) {
 			d.move(other, uint32(s)%16)
 		}))
 	}
-	require.Empty(t, d.replica.graves, "after the window nothing can speak of it any more")
+	_, ended = d.replica.Latest(id)
+	require.Zero(t, ended, "after the window nothing can speak of it any more")
 }
 
 func TestRule8WhatIsLostIsSentInItsNewestState(t *testing.T) {
@@ -447,40 +451,24 @@ func TestARingThatIsFullWithinATickStopsSending(t *testing.T) {
 	require.True(t, b.view.Pending(), "the rest waits for acknowledgements")
 }
 
-func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
-	d := newDuo(t)
-	for g := uint32(1); g < 2000; g++ {
-		d.replica.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3000}, 2)
-	}
-	for g := uint32(2999); g > 0; g-- {
-		d.replica.despawn(wire.NetworkID{Index: 7, Generation: g}, 2)
-		d.replica.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3001}, 2)
-	}
-	depth := 0
-	for n := d.replica.head(7); n >= 0; n = d.replica.lives[n].lower {
-		depth++
-	}
-	require.LessOrEqual(t, depth, int(d.replica.mostLives()))
-}
-
 func TestAHighIndexTakesLittleMemory(t *testing.T) {
 	type wide struct{ Words [64]uint32 }
-	schema := NewSchema([]*quantize.Plan{compile[wide](t)})
-	r := NewReplica(schema, Config{Window: 16}, 1)
+	schema := format.NewSchema([]*quantize.Plan{compile[wide](t)})
+	r := replica.New(schema, Config{Window: 16}, 1)
 	buf := make([]byte, 400)
 	w := wire.NewBitWriter(buf)
 	w.Write(2, 16)
 	w.Bool(false)
 	w.Bool(false)
 	w.Bool(false)
-	symbol, raw, n := gapSymbol(MaxEntities-1, true)
-	schema.codes.gap.Write(&w, 0, symbol)
+	symbol, raw, n := format.GapSymbol(MaxEntities-1, true)
+	schema.Codes.Gap.Write(&w, 0, symbol)
 	w.Write(raw, n)
 	w.Bool(false)
 	w.Var(1)
 	w.Write(1, 1)
 	schema.Plan(0).WriteRow(&w, make([]uint32, 64))
-	schema.codes.gap.Write(&w, 0, gapEnd)
+	schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	require.NoError(t, r.Read(buf[:w.Finish()]))

@@ -6,14 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // around is the tick and the x of both versions around a moment, -1 for none, and where the way begins.
-func (d *duo) around(id wire.NetworkID, at tick.Time) (from, to, start int, s Sample, ok bool) {
+func (d *duo) around(id wire.NetworkID, at tick.Time) (from, to, start int, s replica.Sample, ok bool) {
 	s, ok = d.replica.Around(id, at)
-	x := func(v *Version) int {
+	x := func(v *replica.Version) int {
 		if row := v.Row(rowPosition); row != nil {
 			return int(row[0])
 		}
@@ -127,8 +128,8 @@ func TestAroundOfAnEntityThatSleeps(t *testing.T) {
 func TestPayloadTick(t *testing.T) {
 	d := newDuo(t)
 	p := d.at(1<<16+5, func() { d.spawn(1) })
-	require.EqualValues(t, 1<<16+5, PayloadTick(p.payload, 1<<16))
-	require.EqualValues(t, 5, PayloadTick(p.payload, 1))
-	require.Zero(t, PayloadTick(p.payload[:1], 1))
-	require.Zero(t, PayloadTick([]byte{0xFF, 0xFF}, 1), "before the first")
+	require.EqualValues(t, 1<<16+5, replica.PayloadTick(p.payload, 1<<16))
+	require.EqualValues(t, 5, replica.PayloadTick(p.payload, 1))
+	require.Zero(t, replica.PayloadTick(p.payload[:1], 1))
+	require.Zero(t, replica.PayloadTick([]byte{0xFF, 0xFF}, 1), "before the first")
 }

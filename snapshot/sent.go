@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -160,15 +161,15 @@ func (r *sentRing) grow() bool {
 	return true
 }
 
-// mergedGroups is how many of a packet's last groups are looked at for one that a record can join.
-const mergedGroups = 4
-
 // addGroup notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
 func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	if !e.despawn {
-		for i := 1; i <= min(p.n, mergedGroups); i++ {
-			g := r.group(p, p.n-i)
-			if g.word == e.word && g.rows == e.rows && g.span == e.span && !g.despawn {
+		for i := p.n - 1; i >= 0; i-- {
+			g := r.group(p, i)
+			if g.word != e.word || g.despawn {
+				break // the groups of a page are next to each other
+			}
+			if g.rows == e.rows && g.span == e.span {
 				g.of |= e.of
 				return false
 			}
@@ -282,12 +283,12 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 	case plain.On || g.even || g.ref != g.top:
 		v.chooseRefs(w, max(t, g.top))
 	case t > g.ref:
-		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= mostNear {
+		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
 			g.near, g.nearOf = g.ref, g.refOf
 		}
 		g.ref, g.refOf = t, b.of
 		g.top, g.topOf = g.ref, g.refOf
-	case t > g.near && t < g.ref && g.ref-t <= mostNear:
+	case t > g.near && t < g.ref && g.ref-t <= format.MaxNear:
 		g.near, g.nearOf = t, b.of
 	}
 }
@@ -311,7 +312,7 @@ func (v *View) chooseRefs(w uint32, now tick.Tick) {
 					g.ref, g.refOf = tick.None, 0 // but the one before
 				}
 			}
-		case g.ref-t <= mostNear:
+		case g.ref-t <= format.MaxNear:
 			g.near, g.nearOf = t, b.of
 			return
 		default:

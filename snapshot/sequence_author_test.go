@@ -37,7 +37,7 @@ func (s *sequence) author() {
 			continue
 		}
 		for m := a.rows & s.store.Mask(id); m != 0; m &= m - 1 {
-			s.set(id, m.next())
+			s.set(id, m.Lowest())
 		}
 		c.wrote = append(c.wrote, id)
 	}
@@ -143,7 +143,7 @@ func (s *sequence) namesWhoDied(c *seqClient, index uint32, saw *[sequenceIndexe
 func (s *seqState) without(as *seqState, rows Mask) seqState {
 	out := *s
 	for m := rows & s.mask & as.mask; m != 0; m &= m - 1 {
-		from, to := seqPlaces(m.next())
+		from, to := seqPlaces(m.Lowest())
 		copy(out.lanes[from:to], as.lanes[from:to])
 	}
 	return out

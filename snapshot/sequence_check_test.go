@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -79,7 +80,7 @@ func (s *sequence) visibleState(c *seqClient, id wire.NetworkID, rows Mask) seqS
 		s.met.hiddenRows++
 	}
 	for m := state.mask; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], s.store.Row(id, row))
 	}
@@ -109,13 +110,13 @@ func (c *seqClient) right(got seqState, index uint32, t tick.Tick) bool {
 }
 
 // held is what a client holds of an index.
-func (c *seqClient) held(e Entity) seqState {
+func (c *seqClient) held(e replica.Entity) seqState {
 	if !e.Alive {
 		return seqState{}
 	}
 	state := seqState{generation: e.ID.Generation, mask: e.Mask}
 	for m := e.Mask; m != 0; m &= m - 1 {
-		row := m.next()
+		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], c.replica.Row(e.ID.Index, row))
 	}
@@ -156,7 +157,7 @@ func (s *sequence) checkRecord(c *seqClient, rec *decodedRecord, t tick.Tick) er
 	}
 	lanes := rec.lanes
 	for m := rec.mask; m != 0; m &= m - 1 {
-		from, to := seqPlaces(m.next())
+		from, to := seqPlaces(m.Lowest())
 		copy(got.lanes[from:to], lanes)
 		lanes = lanes[to-from:]
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -47,7 +49,7 @@ const (
 
 func sequenceSchemas(t testing.TB) (of [2]*Schema) {
 	for i, place := range []*quantize.Plan{compile[sequencePlace](t), compile[sequenceExact](t)} {
-		of[i] = NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
+		of[i] = format.NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
 	}
 	return of
 }
@@ -76,7 +78,7 @@ type sequence struct {
 // seqClient is one client, the server's half of it, and the network between them.
 type seqClient struct {
 	view    *View
-	replica *Replica
+	replica *replica.Replica
 	net     seqNetwork
 
 	seq      uint64
@@ -93,7 +95,7 @@ type seqClient struct {
 	meant   [sequenceTicks][sequenceIndexes]seqState
 	after   []seqAfter // where something was called between a tick's packets
 	proven  [sequenceIndexes]seqProof
-	known   [sequenceIndexes]Entity
+	known   [sequenceIndexes]replica.Entity
 	keptAt  [sequenceIndexes]tick.Tick // since when each index was left as it was, the last time
 	unsaid  [sequenceIndexes]tick.Tick // when each index was hidden and no record of it had been sent, the last time
 	shown   [sequenceIndexes]tick.Tick // as of when each index was shown at the latest
@@ -144,7 +146,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.store = NewStore(schema, cfg)
 	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {
-		c := &seqClient{view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, began), oldest: 1}
+		c := &seqClient{view: NewView(s.store, cfg), replica: replica.New(schema, cfg, began), oldest: 1}
 		c.net = s.network(payload)
 		s.clients[i] = c
 	}
@@ -367,10 +369,10 @@ func (s *sequence) listen(c *seqClient) error {
 		if c.got[f.seq] {
 			continue // what the connection does with duplicates of what was acknowledged
 		}
-		wanted := c.replica.wanted
+		wanted, _ := c.replica.WantResync()
 		if err := c.replica.Read(f.payload); err != nil {
 			// Only what was sent before the client's loss was heard of may lean on what it lost (rule 5).
-			if err == ErrMalformed || err == ErrBaseline && f.epoch == wanted {
+			if err == replica.ErrMalformed || err == replica.ErrBaseline && f.epoch == wanted {
 				return fmt.Errorf("packet of %d: %w", f.tick-s.start, err)
 			}
 			continue

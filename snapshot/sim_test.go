@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -23,6 +25,12 @@ type simPosition struct {
 type simHealth struct{ Points uint32 }
 type simFrozen struct{}
 
+// replicaGrace is by how many ticks a Replica keeps versions longer than two windows.
+const replicaGrace = 4
+
+// bit returns the mask of one row.
+func bit(row int) Mask { return format.Bit(row) }
+
 func compile[T any](t testing.TB) *quantize.Plan {
 	t.Helper()
 	p, err := quantize.Compile(reflect.TypeFor[T](), reflect.TypeFor[T]().Name())
@@ -31,7 +39,7 @@ func compile[T any](t testing.TB) *quantize.Plan {
 }
 
 func simSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
+	return format.NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
 }
 
 const (
@@ -94,7 +102,7 @@ type simSent struct {
 // simClient is one client with both of its links, and the server's half.
 type simClient struct {
 	view     *View
-	replica  *Replica
+	replica  *replica.Replica
 	seq      uint64
 	sent     map[uint64]*simSent
 	ackedTo  uint64
@@ -128,7 +136,7 @@ func newSim(t testing.TB, c simConfig, seed int64) *sim {
 	s.store = NewStore(schema, cfg)
 	for range c.Clients {
 		s.clients = append(s.clients, &simClient{
-			view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, 1),
+			view: NewView(s.store, cfg), replica: replica.New(schema, cfg, 1),
 			sent: map[uint64]*simSent{}, got: map[uint64]bool{}, hidden: map[wire.NetworkID]bool{},
 			meant: map[tick.Tick]map[wire.NetworkID]state{}, ticks: map[wire.NetworkID]tick.Tick{},
 		})
@@ -220,7 +228,7 @@ func (s *sim) stateOf(id wire.NetworkID) state {
 	mask := s.store.Mask(id)
 	var lanes []uint32
 	for m := mask; m != 0; m &= m - 1 {
-		lanes = append(lanes, s.store.Row(id, m.next())...)
+		lanes = append(lanes, s.store.Row(id, m.Lowest())...)
 	}
 	return state{mask, key(lanes)}
 }
@@ -353,9 +361,9 @@ func (s *sim) listen(c *simClient) {
 		err := c.replica.Read(f.pkt.payload)
 		if err != nil {
 			if s.c.Lose == 0 {
-				require.NotErrorIs(s.t, err, ErrBaseline, "tick %d, packet of %d", s.now, f.pkt.tick)
+				require.NotErrorIs(s.t, err, replica.ErrBaseline, "tick %d, packet of %d", s.now, f.pkt.tick)
 			}
-			require.NotErrorIs(s.t, err, ErrMalformed)
+			require.NotErrorIs(s.t, err, replica.ErrMalformed)
 			continue
 		}
 		c.got[f.pkt.seq] = true
@@ -383,13 +391,13 @@ type decodedRecord struct {
 }
 
 // decodedAt returns the records of a tick that a replica decoded, by index.
-func decodedAt(r *Replica, t tick.Tick) (list []decodedRecord) {
+func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
 	indexes, _ := r.ListAt(t)
 	for _, index := range indexes {
 		rec := decodedRecord{index: index}
 		rec.mask, rec.base, _ = r.RecordAt(index, t)
 		for m := rec.mask; m != 0; m &= m - 1 {
-			lanes, _ := r.LanesAt(index, m.next(), t)
+			lanes, _ := r.LanesAt(index, m.Lowest(), t)
 			rec.lanes = append(rec.lanes, lanes...)
 		}
 		list = append(list, rec)
@@ -465,7 +473,7 @@ func (s *sim) held(c *simClient) map[wire.NetworkID]state {
 	for e := range c.replica.All {
 		var lanes []uint32
 		for mask := e.Mask; mask != 0; mask &= mask - 1 {
-			lanes = append(lanes, c.replica.Row(e.ID.Index, mask.next())...)
+			lanes = append(lanes, c.replica.Row(e.ID.Index, mask.Lowest())...)
 		}
 		m[e.ID] = state{e.Mask, key(lanes)}
 	}

@@ -69,7 +69,7 @@ type Store struct {
 
 // NewStore returns an empty Store.
 func NewStore(schema *Schema, cfg Config) *Store {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	n := schema.Rows()
 	s := &Store{
 		schema: schema, cfg: cfg,
@@ -79,7 +79,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		past:   newHistory(schema, cfg),
 	}
 	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
-	for _, d := range schema.codes.deltas {
+	for _, d := range schema.Codes.Deltas {
 		if d != nil {
 			d.Prepare()
 		}
@@ -179,7 +179,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 		return
 	}
 	for m := s.rows.masks[id.Index]; m != 0; m &= m - 1 {
-		s.loseRow(id.Index, m.next())
+		s.loseRow(id.Index, m.Lowest())
 	}
 	s.reshape(id.Index)
 	s.SetGroup(id, 0)
@@ -196,7 +196,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 // packedRow is a present row as it travels whole. Few rows do, and those to
 // many clients at once: each value is packed when it is first asked for.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
-	n, since := s.schema.words[row], s.sinceOf(index, row)
+	n, since := s.schema.Words[row], s.sinceOf(index, row)
 	if int(index) >= len(s.packs[row]) {
 		s.packs[row] = grown(s.packs[row], len(s.gens), cap(s.gens))
 		s.packed[row] = grown(s.packed[row], len(s.gens)*n, cap(s.gens)*n)
@@ -204,7 +204,7 @@ func (s *Store) packedRow(index uint32, row int) []uint64 {
 	words := s.packed[row][int(index)*n : (int(index)+1)*n]
 	if s.packs[row][index] != since {
 		s.packs[row][index] = since
-		s.schema.plans[row].Pack(s.rows.row(index, row), words)
+		s.schema.Plan(row).Pack(s.rows.row(index, row), words)
 	}
 	return words
 }
@@ -268,9 +268,6 @@ func (s *Store) Refused() uint64 { return s.refused }
 
 // Schema is the schema the store was made with.
 func (s *Store) Schema() *Schema { return s.schema }
-
-// NormalWeight is the weight of priority 1, and of relevance 1.
-const NormalWeight = 256
 
 // SetPriority sets the base priority of an entity, [NormalWeight] being 1.0 and
 // the default, and reports whether there is such an entity. Where not all fits

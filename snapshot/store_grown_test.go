@@ -11,7 +11,7 @@ import (
 
 // TestGrowthIsCounted: what there was room for from the beginning is no growth, nor is an index that is used again.
 func TestGrowthIsCounted(t *testing.T) {
-	s := NewStore(runSchema(t), Config{Entities: 100})
+	s := NewStore(simSchema(t), Config{Entities: 100})
 	now := tick.Tick(1)
 	turn := func(spawn int, despawn []wire.NetworkID) (born []wire.NetworkID) {
 		s.Begin(now)

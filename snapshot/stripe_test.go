@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -20,7 +21,7 @@ type throng struct {
 }
 
 func (c *throng) lanes(row int) []uint32 {
-	lanes := make([]uint32, c.schema.plans[row].Lanes())
+	lanes := make([]uint32, c.schema.Plan(row).Lanes())
 	for i := range lanes {
 		lanes[i] = c.random.Uint32N(4)
 	}
@@ -29,7 +30,7 @@ func (c *throng) lanes(row int) []uint32 {
 
 // replace gives many entities another value of a row, those of each stripe in ascending order or in none.
 func (c *throng) replace(row int) {
-	n := c.schema.plans[row].Lanes()
+	n := c.schema.Plan(row).Lanes()
 	var some []wire.NetworkID
 	for _, id := range c.living {
 		if c.Mask(id).Has(row) && c.random.IntN(3) > 0 {
@@ -86,7 +87,7 @@ func TestHistoryOfStripes(t *testing.T) {
 		wide struct{ A, B, C, D, E uint16 }
 		tag  struct{}
 	)
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[tag](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[tag](t)})
 	for seed := range uint64(6) {
 		cfg := Config{Window: 8}
 		if seed%2 > 0 {
@@ -115,7 +116,7 @@ func TestHistoryOfStripes(t *testing.T) {
 
 // What ticks take is foreseen: where all moves in each of them each ring of the history grows once beyond what the first ticks need.
 func TestHistoryGrowsAtOnce(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{Window: 64})
 	var ids []wire.NetworkID
 	changes, lanes := map[int]bool{}, map[int]bool{}
@@ -126,7 +127,7 @@ func TestHistoryGrowsAtOnce(t *testing.T) {
 				ids = append(ids, s.Spawn())
 			}
 			for row := range schema.Rows() {
-				s.Set(ids[i], row, []uint32{uint32(now), 1, 2, 3}[:schema.plans[row].Lanes()])
+				s.Set(ids[i], row, []uint32{uint32(now), 1, 2, 3}[:schema.Plan(row).Lanes()])
 			}
 		}
 		s.Commit()

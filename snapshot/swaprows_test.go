@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -38,7 +39,7 @@ func (p *swapped) spawn(n int) {
 		require.Equal(p.t, id, p.slow.Spawn())
 		p.ids = append(p.ids, id)
 		for row := range p.quick.schema.Rows() {
-			lanes := p.lanes(int(p.quick.schema.widths[row]))
+			lanes := p.lanes(int(p.quick.schema.Widths[row]))
 			p.both(func(s *Store) { s.Set(id, row, lanes) })
 		}
 	}
@@ -46,7 +47,7 @@ func (p *swapped) spawn(n int) {
 
 // replace gives one of so many entities another value of a row, and many of them the one that they have.
 func (p *swapped) replace(row, of int) {
-	n := int(p.quick.schema.widths[row])
+	n := int(p.quick.schema.Widths[row])
 	keep := p.random.IntN(4) == 0
 	for at := 0; at < len(p.ids); at += stripeRows {
 		var some []wire.NetworkID
@@ -114,7 +115,7 @@ func TestRowsInOnePassAreRowsStepByStep(t *testing.T) {
 		two  struct{ A, B float32 }
 		wide struct{ A, B, C, D, E float32 }
 	)
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[one](t), compile[two](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[one](t), compile[two](t)})
 	for seed := range uint64(8) {
 		cfg := Config{Window: 8}
 		if seed%2 > 0 {
@@ -143,7 +144,7 @@ func TestRowsInOnePassAreRowsStepByStep(t *testing.T) {
 // Where a ring of the history is full, or the lanes of a stripe would not lie in one piece, rows are not replaced in one pass, and nothing is done: what is
 // forgotten for them is another's business.
 func TestRowsInOnePassNeedRoom(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	const many = 4 * pageRows
 	for name, full := range map[string]func(h *history){
 		"nothing is full": func(*history) {},
@@ -160,7 +161,7 @@ func TestRowsInOnePassNeedRoom(t *testing.T) {
 					if s.tick == 1 {
 						ids = append(ids, s.Spawn())
 					}
-					for row, n := range schema.widths {
+					for row, n := range schema.Widths {
 						s.Set(ids[i], row, []uint32{uint32(s.tick), 2, 3, 4}[:n])
 					}
 				}
@@ -169,7 +170,7 @@ func TestRowsInOnePassNeedRoom(t *testing.T) {
 			s.Begin(s.tick + 1)
 			h := &s.past
 			full(h)
-			for row, n := range schema.widths {
+			for row, n := range schema.Widths {
 				at := [...]uint64{h.next, h.oldest, h.lane, h.firstLane}
 				changed, lanes, some := s.Changed(), []uint32(nil), []wire.NetworkID{ids[3], ids[7], ids[60]}
 				for range some {
@@ -190,7 +191,7 @@ func TestRowsInOnePassNeedRoom(t *testing.T) {
 
 // ReplaceRows of a large store changes each named row and no other, in whatever order they come and over however many pages.
 func TestReplaceRowsOfALargeStore(t *testing.T) {
-	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	var ids []wire.NetworkID

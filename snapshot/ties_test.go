@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -15,7 +16,7 @@ func newTight(t *testing.T, payload int) *duo {
 	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
 	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
 	d.view = NewView(d.store, cfg)
-	d.replica = NewReplica(d.store.schema, cfg, 1)
+	d.replica = replica.New(d.store.schema, cfg, 1)
 	return d
 }
 
@@ -280,7 +281,7 @@ func listDuos(t *testing.T) (d [2]*duo, ids []wire.NetworkID) {
 	cfg := Config{Window: 16, SentPackets: 64}
 	store := NewStore(simSchema(t), cfg)
 	for i := range d {
-		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: NewReplica(store.schema, cfg, 1)}
+		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: replica.New(store.schema, cfg, 1)}
 	}
 	d[0].game(1, func() {
 		for range 40 {

@@ -105,7 +105,7 @@ const heartbeat = 1 << 12
 
 // NewView returns the View of a client that has nothing and may see every entity.
 func NewView(store *Store, cfg Config) *View {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	v := &View{
 		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -122,7 +123,7 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	}
 	p.generation = id.Generation
 	p.life = t
-	g := &v.pages[id.Index/pageEntities]
+	g := &v.pages[id.Index/format.PageEntities]
 	g.since = max(g.since, t)
 	v.overrides.reset(id.Index)
 	v.despawnOwed.unset(id.Index)

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -18,9 +19,9 @@ import (
 //	          for each page of which there are records of tick R, from the page on
 //	          that lies skip pages behind the last one told of: its code, and with
 //	          pageSome for each four of those records, as long as there are more: a
-//	          symbol of codes.four, which of them; the usual record of each
+//	          symbol of Codes.Nibble, which of them; the usual record of each
 //	          … 0
-//	others    for each: a symbol of codes.gap, record, run; the end
+//	others    for each: a symbol of Codes.Gap, record, run; the end
 //	zero padding to the byte, or to the end of the payload
 //
 //	record, usual: against T, with the rows of T: the body. T is R in a list,
@@ -223,7 +224,7 @@ func (p *packetWriter) despawns() {
 			v.unacked.set(index)
 			v.alone(index)
 			v.acks[index].went = p.s
-			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
+			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % format.PageEntities), word: index / format.PageEntities, despawn: true})
 			v.stats.Despawns++
 		}
 	}
@@ -252,7 +253,7 @@ func (p *packetWriter) writeRecords(hungry bool) {
 		p.writeUnlisted()
 	}
 	p.endRun()
-	p.symbol(p.v.store.schema.codes.gap, p.gapContext, gapEnd)
+	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
 // writeEntity writes one entity, or its whole group, and reports whether there was room for it.

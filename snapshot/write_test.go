@@ -7,6 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,7 +18,7 @@ import (
 type busy struct {
 	store   *Store
 	view    *View
-	replica *Replica
+	replica *replica.Replica
 	ids     []wire.NetworkID
 	seq     uint64
 	buf     [1200]byte
@@ -34,7 +36,7 @@ func newBusy(t testing.TB, n int) *busy {
 	}
 	b.store.Commit()
 	b.view = NewView(b.store, cfg)
-	b.replica = NewReplica(b.store.schema, cfg, 1)
+	b.replica = replica.New(b.store.schema, cfg, 1)
 	return b
 }
 
@@ -148,7 +150,7 @@ func TestMassDespawnGoesOutBesideUpdates(t *testing.T) {
 func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	type huge struct{ Words [400]uint32 }
 	cfg := Config{Window: 16}
-	schema := NewSchema([]*quantize.Plan{compile[huge](t)})
+	schema := format.NewSchema([]*quantize.Plan{compile[huge](t)})
 	store := NewStore(schema, cfg)
 	view := NewView(store, cfg)
 	store.Begin(1)
@@ -158,10 +160,10 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	view.Observe()
 	buf := make([]byte, 1200)
 	n := view.Write(buf, 1)
-	replica := NewReplica(schema, cfg, 1)
-	require.NoError(t, replica.Read(buf[:n]))
-	require.True(t, replica.Entity(small.Index).Alive)
-	require.False(t, replica.Entity(big.Index).Alive)
+	client := replica.New(schema, cfg, 1)
+	require.NoError(t, client.Read(buf[:n]))
+	require.True(t, client.Entity(small.Index).Alive)
+	require.False(t, client.Entity(big.Index).Alive)
 	require.EqualValues(t, 1, view.Stats().Oversize)
 	require.Equal(t, big, view.Stats().OversizeID)
 	require.False(t, view.Pending())
@@ -172,7 +174,7 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	store.Commit()
 	view.Observe()
 	n = view.Write(buf, 2)
-	require.NoError(t, replica.Read(buf[:n]))
+	require.NoError(t, client.Read(buf[:n]))
 	view.Acked(2)
 	require.True(t, view.Synced())
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -36,7 +37,7 @@ func recorded(t *testing.T, ticks int) string {
 	t.Helper()
 	p, err := quantize.Compile(reflect.TypeFor[boat](), "boat")
 	require.NoError(t, err)
-	store := snapshot.NewStore(snapshot.NewSchema([]*quantize.Plan{p}), snapshot.Config{})
+	store := snapshot.NewStore(format.NewSchema([]*quantize.Plan{p}), snapshot.Config{})
 	var file bytes.Buffer
 	w, err := record.NewWriter(&file, record.Header{TickRate: 30, Entries: []string{"component " + string(p.Describe(nil))}}, store.Schema())
 	require.NoError(t, err)
@@ -251,7 +252,7 @@ func TestTrainRefusesRecordingsOfTwoProtocols(t *testing.T) {
 		h := record.Header{TickRate: 30, Entries: entries}
 		plans, err := h.Plans()
 		require.NoError(t, err)
-		store := snapshot.NewStore(snapshot.NewSchema(plans), snapshot.Config{})
+		store := snapshot.NewStore(format.NewSchema(plans), snapshot.Config{})
 		w, err := record.NewWriter(&file, h, store.Schema())
 		require.NoError(t, err)
 		for f := range 60 {

@@ -117,10 +117,11 @@ func (l *line) within(name string) bool {
 	return slices.ContainsFunc(l.frames, func(f runtime.Frame) bool { return strings.HasSuffix(f.Function, name) })
 }
 
-// background reports whether the runtime allocated for itself, in a goroutine of its own or for the cache of a type assertion,
-// which it makes at random with one miss of a thousand. The start of a goroutine is the caller's.
+// background reports whether the runtime allocated for itself: in a goroutine of its own, for the cache of a type assertion,
+// which it makes at random with one miss of a thousand, or for its pool of records of goroutines that wait. The start of a
+// goroutine is the caller's.
 func (l *line) background() bool {
-	for _, name := range []string{"runtime.ReadMemStats", "runtime.buildTypeAssertCache", "runtime.buildInterfaceSwitchCache"} {
+	for _, name := range []string{"runtime.ReadMemStats", "runtime.buildTypeAssertCache", "runtime.buildInterfaceSwitchCache", "runtime.acquireSudog"} {
 		if l.within(name) {
 			return true
 		}

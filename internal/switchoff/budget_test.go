@@ -10,7 +10,7 @@ func budgets() []mutation {
 		change("budget", "what was quiet passes what weighs more", "TestWhatWasQuietDoesNotPassWhatWeighsMore",
 			"snapshot/priority.go", "p.latest, p.most = v.store.tick, p.price; fits {", "p.latest, p.most = v.store.tick, mostScore; fits {"),
 		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",
-			"snapshot/priority.go", "if v.store.schema.weighed {", "if false {"),
+			"snapshot/priority.go", "if v.store.schema.Weighed {", "if false {"),
 		change("budget", "what is larger than a share keeps others waiting", "TestLargeRecordDelaysNoOthers",
 			"snapshot/atomic.go", "if !p.short || !p.v.plan.active || !p.refused(index) {", "if p.v != nil {"),
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",

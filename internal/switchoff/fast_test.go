@@ -6,7 +6,7 @@ func fast() []mutation {
 	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
-		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > delta.MaxStreamLanes", "s.widths[m.next()] > 64"),
+		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
 			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),

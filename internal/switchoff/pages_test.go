@@ -15,7 +15,7 @@ func pages() []mutation {
 		change("pages", "a tick from before a resync is complete", complete,
 			"snapshot/sent.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/sent.go", "g.ref != tick.None && t-g.ref <= mostNear", "g.ref != tick.None"),
+			"snapshot/sent.go", "g.ref != tick.None && t-g.ref <= format.MaxNear", "g.ref != tick.None"),
 
 		change("pages", "an older N than the one there is takes its place", complete,
 			"snapshot/sent.go", "t > g.near && t < g.ref", "t < g.ref"),
@@ -28,10 +28,10 @@ func pages() []mutation {
 
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
-		change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
-			"snapshot/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {"),
+		testedIn("snapshot", change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
+			"replica/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {")),
 
-		change("pages", "who got other rows since N is copied", rows,
+		change("pages", "who got other rows since N is copied", twins,
 			"snapshot/page_cache.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),
 		change("pages", "members that got other rows since N are copied", twins,
 			"snapshot/page_cache.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),

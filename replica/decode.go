@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -100,7 +101,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 		if !ok || !legal {
 			return r.malformed()
 		}
-		if index >= r.most && (r.guard == nil || index >= MaxEntities) {
+		if index >= r.most && (r.guard == nil || index >= format.MaxEntities) {
 			return r.outOfRange(index)
 		}
 		if r.guard != nil && r.find(index, generation) < 0 {
@@ -118,7 +119,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) error {
 	var next uint32
 	for {
-		gap, explicit, end := readGap(r.schema.codes.gap, context, b)
+		gap, explicit, end := format.ReadGap(r.schema.Codes.Gap, context, b)
 		if b.Failed() {
 			return r.malformed()
 		}
@@ -148,7 +149,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask := Mask(b.Read(uint(r.schema.Rows())))
+	mask := format.Mask(b.Read(uint(r.schema.Rows())))
 	layout := r.layouts.of(mask)
 	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
@@ -160,11 +161,11 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 		}
 		return 0, nil
 	}
-	return 0, r.decodeWhole(b, mask, lanes, mask&^r.schema.tags)
+	return 0, r.decodeWhole(b, mask, lanes, mask&^r.schema.Tags)
 }
 
 // decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
-func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask Mask, width int) (more uint32, err error) {
+func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask format.Mask, width int) (more uint32, err error) {
 	p, n := &r.pending, 0
 	if b.Align() {
 		n = int(b.Read(8))
@@ -176,7 +177,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask Ma
 		return 0, r.outOfRange(last)
 	}
 	rest := p.payload[len(p.payload)-b.Remaining()/8:]
-	if len(rest) < 4*n*width || !r.schema.floats.Copy(r.addRun(index+1, uint32(n), generation, mask, width), rest) {
+	if len(rest) < 4*n*width || !r.schema.Floats.Copy(r.addRun(index+1, uint32(n), generation, mask, width), rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * n * width)
@@ -200,7 +201,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 	if base.generation == 0 {
 		return r.noBaseline()
 	}
-	var mask, baseMask Mask
+	var mask, baseMask format.Mask
 	sameRows := !explicit || b.Bool()
 	switch {
 	case sameRows && explicit && implicitBase:
@@ -211,7 +212,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		baseMask = base.version.mask
 		mask = baseMask
 	default:
-		mask = Mask(b.Read(uint(r.schema.Rows())))
+		mask = format.Mask(b.Read(uint(r.schema.Rows())))
 		baseMask = mask // without a version of T the rows are the same: the server knows
 		if base.version != nil {
 			baseMask = base.version.mask
@@ -328,19 +329,19 @@ type baseRows struct {
 }
 
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
-func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline) error {
-	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
+func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask format.Mask, base *baseline) error {
+	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.Tags
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
 	if base.prev != nil {
 		v.Span = int64(base.tick - base.prevTick)
 	}
-	for rows := mask & baseMask &^ r.schema.tags; rows != 0; {
-		var group [whichRows]baseRows
+	for rows := mask & baseMask &^ r.schema.Tags; rows != 0; {
+		var group [format.SymbolRows]baseRows
 		n, moved := 0, uint(0)
-		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+		for ; rows != 0 && n < format.SymbolRows; n, rows = n+1, rows&(rows-1) {
 			g := &group[n]
-			if g.row = rows.next(); r.schema.whole.Has(g.row) {
+			if g.row = rows.Lowest(); r.schema.Whole.Has(g.row) {
 				continue
 			}
 			var ok bool
@@ -354,16 +355,16 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 				}
 			}
 		}
-		changed := r.schema.codes.which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
+		changed := r.schema.Codes.Which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
 		for i := range n {
 			g := &group[i]
 			to := r.layouts.of(mask).row(lanes, g.row)
-			switch isWhole := r.schema.whole.Has(g.row); {
+			switch isWhole := r.schema.Whole.Has(g.row); {
 			case changed>>i&1 != 0 && isWhole:
 				whole = whole.With(g.row)
 			case changed>>i&1 != 0:
 				v.Base, v.Before = g.base, g.before
-				if !r.schema.codes.deltas[g.row].Read(b, to, &v) {
+				if !r.schema.Codes.Deltas[g.row].Read(b, to, &v) {
 					return r.malformed()
 				}
 			case isWhole:
@@ -381,10 +382,10 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 }
 
 // decodeWhole reads rows of a record that are sent whole.
-func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whole Mask) error {
+func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint32, whole format.Mask) error {
 	for ; whole != 0; whole &= whole - 1 {
-		row := whole.next()
-		if !r.schema.plans[row].ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
+		row := whole.Lowest()
+		if !r.schema.Plan(row).ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
 			return r.malformed()
 		}
 	}
@@ -395,7 +396,7 @@ func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whol
 }
 
 // addRecord begins a record of an entity, with all its rows, and returns its lanes, of any content.
-func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick, lanes int) []uint32 {
+func (r *Replica) addRecord(index, generation uint32, mask format.Mask, base tick.Tick, lanes int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	n, first := len(b.versions), len(b.lanes)
 	if n == cap(b.versions) {
@@ -414,7 +415,7 @@ func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick,
 }
 
 // addRun is addRecord for n entities one behind the other, whose records are absolute.
-func (r *Replica) addRun(index, n, generation uint32, mask Mask, width int) []uint32 {
+func (r *Replica) addRun(index, n, generation uint32, mask format.Mask, width int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	from, first := len(b.versions), len(b.lanes)
 	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
@@ -436,9 +437,6 @@ type readList struct {
 	at        int         // the first of records that is not of a page before
 	nearAt    int         // the first of nears that is not of an entity before
 }
-
-// maxPages is how many pages there are.
-const maxPages = MaxEntities / pageEntities
 
 // decodeLists reads the records about entities of which there were records of earlier ticks.
 func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
@@ -470,7 +468,7 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 			return l, r.malformed() // that has a code of its own
 		}
 	}
-	if b.Failed() || back >= uint64(r.pending.upTo) || near > mostNear || skip >= maxPages {
+	if b.Failed() || back >= uint64(r.pending.upTo) || near > format.MaxNear || skip >= format.MaxPages {
 		return l, r.malformed()
 	}
 	l.ref = r.pending.upTo - tick.Tick(back)
@@ -493,11 +491,11 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 		}
 	}
 	*next += uint32(skip)
-	l.at = l.records.from(*next * pageEntities)
-	if *next >= maxPages || l.at == l.records.len() || l.records.at(l.at).index >= (*next+1)*pageEntities {
+	l.at = l.records.from(*next * format.PageEntities)
+	if *next >= format.MaxPages || l.at == l.records.len() || l.records.at(l.at).index >= (*next+1)*format.PageEntities {
 		return l, r.malformed()
 	}
-	l.nearAt = l.nears.from(*next * pageEntities)
+	l.nearAt = l.nears.from(*next * format.PageEntities)
 	r.batch.start()
 	return l, nil
 }
@@ -545,8 +543,8 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 		if l.at == l.records.len() || first && !all && !some {
 			return r.malformed()
 		}
-		from, page := l.at, l.records.at(l.at).index/pageEntities
-		for l.at < l.records.len() && l.records.at(l.at).index/pageEntities == page {
+		from, page := l.at, l.records.at(l.at).index/format.PageEntities
+		for l.at < l.records.len() && l.records.at(l.at).index/format.PageEntities == page {
 			l.at++
 		}
 		*next = page + 1
@@ -568,13 +566,13 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 // decodeSome reads the records of some entities of a page, which is the entries from one on up to l.at. A symbol tells of which of
 // the next four there are records.
 func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from int) error {
-	context, n := afterAll, 0
-	for i := from; i < l.at; i += fourSize {
-		symbol := r.schema.codes.four.Read(b, context)
-		if symbol == fourNone {
+	context, n := format.AfterAll, 0
+	for i := from; i < l.at; i += format.NibbleSize {
+		symbol := r.schema.Codes.Nibble.Read(b, context)
+		if symbol == format.NibbleEnd {
 			break
 		}
-		if context = afterFour(symbol); i+bits.Len(uint(symbol)) > l.at {
+		if context = format.AfterNibble(symbol); i+bits.Len(uint(symbol)) > l.at {
 			return r.malformed()
 		}
 		for m := uint(symbol); m != 0; m &= m - 1 {
@@ -584,7 +582,7 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 			n++
 		}
 	}
-	if b.Failed() || context == afterNone || n == 0 || n == l.at-from {
+	if b.Failed() || context == format.AfterNone || n == 0 || n == l.at-from {
 		return r.malformed() // empty symbols at the end are left out, and other codes tell of none and of all
 	}
 	return nil
@@ -620,7 +618,7 @@ func (r *Replica) noBaseline() error {
 
 // outOfRange refuses a payload with an index that this end does not take.
 func (r *Replica) outOfRange(index uint32) error {
-	if index >= MaxEntities {
+	if index >= format.MaxEntities {
 		return r.malformed()
 	}
 	if r.guard != nil { // it would refuse an entity that cannot exist

@@ -1,10 +1,11 @@
-package snapshot
+package replica
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,27 +23,27 @@ func payloadOf(epoch uint16, write func(w *wire.BitWriter)) []byte {
 }
 
 // spawnsOf is the spawns of these indexes, without rows, and no despawns.
-func spawnsOf(schema *Schema, gaps ...uint32) func(w *wire.BitWriter) {
+func spawnsOf(schema *format.Schema, gaps ...uint32) func(w *wire.BitWriter) {
 	return func(w *wire.BitWriter) {
 		w.Bool(false)
 		w.Bool(false)
 		for _, gap := range gaps {
-			symbol, raw, n := gapSymbol(gap, true)
-			schema.codes.gap.Write(w, 0, symbol)
+			symbol, raw, n := format.GapSymbol(gap, true)
+			schema.Codes.Gap.Write(w, 0, symbol)
 			w.Write(raw, n)
 			w.Bool(false)
 			w.Var(1)
 			w.Write(0, uint(schema.Rows()))
-			if schema.onlyFloats(0) {
+			if schema.OnlyFloats(0) {
 				w.Bool(false)
 			}
 		}
-		schema.codes.gap.Write(w, 0, gapEnd)
+		schema.Codes.Gap.Write(w, 0, format.GapEnd)
 	}
 }
 
 // despawnsOf is the despawns of these indexes, and no records.
-func despawnsOf(schema *Schema, gaps ...uint64) func(w *wire.BitWriter) {
+func despawnsOf(schema *format.Schema, gaps ...uint64) func(w *wire.BitWriter) {
 	return func(w *wire.BitWriter) {
 		for _, gap := range gaps {
 			w.Bool(true)
@@ -51,7 +52,7 @@ func despawnsOf(schema *Schema, gaps ...uint64) func(w *wire.BitWriter) {
 		}
 		w.Bool(false)
 		w.Bool(false)
-		schema.codes.gap.Write(w, 0, gapEnd)
+		schema.Codes.Gap.Write(w, 0, format.GapEnd)
 	}
 }
 
@@ -75,16 +76,16 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 		payload []byte
 		want    error
 	}{
-		{"a spawn at the last index", payloadOf(0, spawnsOf(schema, MaxEntities-1)), nil},
-		{"a spawn behind it", payloadOf(0, spawnsOf(schema, MaxEntities)), ErrMalformed},
-		{"a spawn behind that of the last index", payloadOf(0, spawnsOf(schema, MaxEntities-1, 0)), ErrMalformed},
-		{"a despawn at the last index", payloadOf(0, despawnsOf(schema, MaxEntities-1)), nil},
-		{"a despawn behind it", payloadOf(0, despawnsOf(schema, MaxEntities)), ErrMalformed},
+		{"a spawn at the last index", payloadOf(0, spawnsOf(schema, format.MaxEntities-1)), nil},
+		{"a spawn behind it", payloadOf(0, spawnsOf(schema, format.MaxEntities)), ErrMalformed},
+		{"a spawn behind that of the last index", payloadOf(0, spawnsOf(schema, format.MaxEntities-1, 0)), ErrMalformed},
+		{"a despawn at the last index", payloadOf(0, despawnsOf(schema, format.MaxEntities-1)), nil},
+		{"a despawn behind it", payloadOf(0, despawnsOf(schema, format.MaxEntities)), ErrMalformed},
 		{"a despawn of no 32 bits", payloadOf(0, despawnsOf(schema, 1<<32)), ErrMalformed},
-		{"a list", payloadOf(0, lists(0, 0, maxPages-1)), ErrBaseline},
+		{"a list", payloadOf(0, lists(0, 0, format.MaxPages-1)), ErrBaseline},
 		{"a list of tick 0", payloadOf(0, lists(1, 0, 0)), ErrMalformed},
-		{"a list of a page behind the last", payloadOf(0, lists(0, 0, maxPages)), ErrMalformed},
-		{"a second baseline too far back", payloadOf(0, lists(0, mostNear+1, 0)), ErrMalformed},
+		{"a list of a page behind the last", payloadOf(0, lists(0, 0, format.MaxPages)), ErrMalformed},
+		{"a second baseline too far back", payloadOf(0, lists(0, format.MaxNear+1, 0)), ErrMalformed},
 		{"a second baseline before all ticks", payloadOf(0, lists(0, 1, 1)), ErrMalformed},
 		{"a usual list that is told at length", payloadOf(0, lists(0, 1, 0)), ErrMalformed},
 		{"the epoch that was asked for", payloadOf(1, spawnsOf(schema, 1)), nil},
@@ -92,12 +93,12 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 		{"an epoch half the way around", payloadOf(1<<15, spawnsOf(schema, 1)), ErrMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := NewReplica(schema, Config{Window: 16}, 1)
+			r := New(schema, format.Config{Window: 16}, 1)
 			r.Lose()
 			require.ErrorIs(t, r.Read(c.payload), c.want)
 		})
 	}
-	r := NewReplica(schema, Config{Window: 16}, 1)
+	r := New(schema, format.Config{Window: 16}, 1)
 	require.ErrorIs(t, r.Read(payloadOf(1, spawnsOf(schema, 1))), ErrMalformed, "nothing was asked for")
 }
 
@@ -105,7 +106,7 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 func TestReplicaTakesNoMoreThanMaxEntities(t *testing.T) {
 	schema := runSchema(t)
 	read := func(payload []byte) (*Replica, error) {
-		r := NewReplica(schema, Config{Window: 16, MaxEntities: 10}, 1)
+		r := New(schema, format.Config{Window: 16, MaxEntities: 10}, 1)
 		return r, r.Read(payload)
 	}
 	r, err := read(payloadOf(0, spawnsOf(schema, 9)))
@@ -127,7 +128,7 @@ func TestReplicaTakesNoMoreThanMaxEntities(t *testing.T) {
 // Generations without end take no more memory than a life each for twice the entities that this end takes.
 func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 	schema := runSchema(t)
-	r := NewReplica(schema, Config{Window: 64, MaxEntities: 10}, 1)
+	r := New(schema, format.Config{Window: 64, MaxEntities: 10}, 1)
 	next := func(generation uint64) error {
 		payload := payloadOf(0, func(w *wire.BitWriter) {
 			for range 10 {
@@ -137,7 +138,7 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 			}
 			w.Bool(false)
 			w.Bool(false)
-			schema.codes.gap.Write(w, 0, gapEnd)
+			schema.Codes.Gap.Write(w, 0, format.GapEnd)
 		})
 		payload[0] = byte(1 + generation)
 		return r.Read(payload)
@@ -154,4 +155,21 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 		_ = r.Read(payload)
 	}
 	require.Less(t, len(r.lives)-len(r.free), 10)
+}
+
+// No more lives of an index are kept than a server can have begun.
+func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
+	r := New(runSchema(t), format.Config{Window: 16}, 1)
+	for g := uint32(1); g < 2000; g++ {
+		r.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3000}, 2)
+	}
+	for g := uint32(2999); g > 0; g-- {
+		r.despawn(wire.NetworkID{Index: 7, Generation: g}, 2)
+		r.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3001}, 2)
+	}
+	depth := 0
+	for n := r.head(7); n >= 0; n = r.lives[n].lower {
+		depth++
+	}
+	require.LessOrEqual(t, depth, int(r.mostLives()))
 }

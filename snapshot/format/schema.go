@@ -1,4 +1,4 @@
-package snapshot
+package format
 
 import (
 	"fmt"
@@ -9,22 +9,30 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Schema is the list of replicated components that both ends agreed on by the
-// protocol hash. A component's row number is its place in that list.
+// Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
+// place in that list. Its fields are read-only once the game runs.
 type Schema struct {
+	Words   []int           // by row: 64-bit words of an absolute row
+	Widths  []int32         // by row: lanes
+	Compare []quantize.Rows // by row: rows of as many lanes
+	Refs    Mask            // rows that name entities
+	Tags    Mask            // rows without lanes
+	Whole   Mask            // rows that are sent whole whenever they changed
+	Weighed bool            // some rows have an importance of their own
+
+	Codes  Codes              // prefix codes
+	Floats quantize.FloatRows // copies rows of exact floats
+
 	plans   []*quantize.Plan
-	words   []int           // per row: 64-bit words of an absolute row
-	widths  []int32         // per row: lanes
-	compare []quantize.Rows // per row: rows of as many lanes
 	options []RowOptions
-	refs    Mask // rows that name entities
-	tags    Mask // rows without lanes
-	whole   Mask // rows that travel whole whenever they changed
 	exact   Mask // rows of nothing but exact floats
-	codes   codes
-	floats  quantize.FloatRows
-	weighed bool // Some rows have an importance of their own.
 }
+
+// NormalWeight is the weight of priority 1, and of relevance 1.
+const NormalWeight = 256
+
+// largeRow is how many bits of exact floats make a record large: six floats.
+const largeRow = 192
 
 // RowOptions say how seldom a component is captured, and how much its changes
 // count. What is not captured has not changed, so Every and Once are the only way to
@@ -54,41 +62,41 @@ func NewSchema(plans []*quantize.Plan) *Schema {
 // names the one that is missing or of another size.
 func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, error) {
 	if len(plans) > MaxRows {
-		panic(fmt.Sprintf("snapshot: %d replicated components, at most %d are possible", len(plans), MaxRows))
+		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible", len(plans), MaxRows))
 	}
-	s := &Schema{plans: plans, floats: quantize.NewFloatRows()}
+	s := &Schema{plans: plans, Floats: quantize.NewFloatRows()}
 	for _, p := range plans {
-		s.words = append(s.words, (p.Bits()+63)/64)
-		s.widths = append(s.widths, int32(p.Lanes()))
-		s.compare = append(s.compare, quantize.NewRows(4*p.Lanes()))
+		s.Words = append(s.Words, (p.Bits()+63)/64)
+		s.Widths = append(s.Widths, int32(p.Lanes()))
+		s.Compare = append(s.Compare, quantize.NewRows(4*p.Lanes()))
 	}
 	s.options = make([]RowOptions, len(plans))
 	for row, p := range plans {
 		switch {
 		case p.Lanes() == 0:
-			s.tags = s.tags.With(row)
+			s.Tags = s.Tags.With(row)
 		case len(p.Refs()) > 0:
-			s.refs = s.refs.With(row)
+			s.Refs = s.Refs.With(row)
 		}
 		if p.Floats() {
 			s.exact = s.exact.With(row)
 		}
 		if !p.Packed() {
-			s.whole = s.whole.With(row)
+			s.Whole = s.Whole.With(row)
 		}
 	}
-	s.whole = (s.whole | s.refs) &^ s.tags
+	s.Whole = (s.Whole | s.Refs) &^ s.Tags
 	return s, s.SetTables(source)
 }
 
 // SetOptions sets the options of a row. It is for start-up.
 func (s *Schema) SetOptions(row int, o RowOptions) {
 	s.options[row] = o
-	s.weighed = s.weighed || o.importance() != NormalWeight
+	s.Weighed = s.Weighed || o.Weight() != NormalWeight
 }
 
-// importance is that of the options, NormalWeight where they have none.
-func (o *RowOptions) importance() int64 {
+// Weight returns the importance, [NormalWeight] if the options have none.
+func (o *RowOptions) Weight() int64 {
 	if o.Importance == 0 {
 		return NormalWeight
 	}
@@ -109,34 +117,34 @@ func (s *Schema) RowOf(t reflect.Type) int {
 	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
-// lanes is the number of lanes of an entity that has the rows of m.
-func (s *Schema) lanes(m Mask) int {
+// Lanes is the number of lanes of an entity that has the rows of m.
+func (s *Schema) Lanes(m Mask) int {
 	n := 0
 	for ; m != 0; m &= m - 1 {
-		n += s.plans[m.next()].Lanes()
+		n += s.plans[m.Lowest()].Lanes()
 	}
 	return n
 }
 
-// large reports whether records of the rows of m are large: with exact floats of largeRow bits and more.
-func (s *Schema) large(m Mask) bool {
+// Large reports whether records of the rows of m are large: with exact floats of largeRow bits and more.
+func (s *Schema) Large(m Mask) bool {
 	n := 0
 	for m &= s.exact; m != 0; m &= m - 1 {
-		n += s.plans[m.next()].Bits()
+		n += s.plans[m.Lowest()].Bits()
 	}
 	return n >= largeRow
 }
 
-// onlyFloats reports whether rows of all these are nothing but float32 fields that
+// OnlyFloats reports whether rows of all these are nothing but float32 fields that
 // travel exactly, and whether there are any.
-func (s *Schema) onlyFloats(mask Mask) bool {
+func (s *Schema) OnlyFloats(mask Mask) bool {
 	for m := mask; m != 0; m &= m - 1 {
-		if !s.plans[m.next()].Floats() {
+		if !s.plans[m.Lowest()].Floats() {
 			return false
 		}
 	}
-	return mask&^s.tags != 0
+	return mask&^s.Tags != 0
 }
 
-// inBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
-func (s *Schema) inBatches(mask Mask) bool { return mask&(s.refs|s.whole) == 0 && mask&^s.tags != 0 }
+// InBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
+func (s *Schema) InBatches(mask Mask) bool { return mask&(s.Refs|s.Whole) == 0 && mask&^s.Tags != 0 }

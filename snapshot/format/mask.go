@@ -1,4 +1,4 @@
-package snapshot
+package format
 
 import "math/bits"
 
@@ -9,20 +9,20 @@ const MaxRows = 64
 type Mask uint64
 
 // Has reports whether row is present. Rows outside 0..63 are absent.
-func (m Mask) Has(row int) bool { return m&bit(row) != 0 }
+func (m Mask) Has(row int) bool { return m&Bit(row) != 0 }
 
 // With returns m with row present.
-func (m Mask) With(row int) Mask { return m | bit(row) }
+func (m Mask) With(row int) Mask { return m | Bit(row) }
 
 // Without returns m with row absent.
-func (m Mask) Without(row int) Mask { return m &^ bit(row) }
+func (m Mask) Without(row int) Mask { return m &^ Bit(row) }
 
 // Count is the number of rows present.
 func (m Mask) Count() int { return bits.OnesCount64(uint64(m)) }
 
-// next is the lowest row present. m must not be zero.
-func (m Mask) next() int { return bits.TrailingZeros64(uint64(m)) }
+// Lowest is the lowest row present. m must not be zero.
+func (m Mask) Lowest() int { return bits.TrailingZeros64(uint64(m)) }
 
-// bit is zero for a shift of 64 or more, which is what Has of an impossible
+// Bit is zero for a shift of 64 or more, which is what Has of an impossible
 // row needs.
-func bit(row int) Mask { return 1 << uint(row) }
+func Bit(row int) Mask { return 1 << uint(row) }

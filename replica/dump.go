@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"fmt"
@@ -7,30 +7,31 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // dumper prints one payload, or adds up its bits. It reads the same as Replica.decode and changes nothing.
 type dumper struct {
-	schema *Schema
+	schema *format.Schema
 	b      wire.BitReader
 	dst    []byte
 	s      tick.Tick // the packet's own
 	upTo   tick.Tick // U: the newest R that lists may have, or the packet's own without lists
 	listed tick.Tick // R, while a list is read; else tick.None
 	near   tick.Tick // N then; tick.None: none
-	past   Past
+	past   Baselines
 	lanes  []uint32
 	bits   *Bits  // nil: it prints
 	left   int    // bits that were not accounted for yet
 	last   uint32 // index of the last record
 }
 
-// Past knows the baselines of records.
-type Past interface {
+// Baselines knows the baselines of records.
+type Baselines interface {
 	// RecordAt returns the rows of an index by the record of a tick, and what that record was coded against; tick.None for nothing.
-	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
+	RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool)
 	// NewestAt returns the tick of the newest record of an index that is not after a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
 	// BaseAt returns a row as of t for a record that is coded against t. It is false when that is unknown.
@@ -43,19 +44,19 @@ type Past interface {
 
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
 // The baselines of records are those of past. The dump ends at the first one that past lacks.
-func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
+func AppendDump(s *format.Schema, dst, payload []byte, near tick.Tick, past Baselines) []byte {
 	d := dumper{schema: s, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
 }
 
-// AppendDump is Schema.AppendDump with the replica's baselines. Call it before or after Read of the payload.
+// AppendDump is the function AppendDump with the replica's baselines. Call it before or after Read of the payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
-	return r.schema.AppendDump(dst, payload, r.newest, r)
+	return AppendDump(r.schema, dst, payload, r.newest, r)
 }
 
-// RecordAt implements Past.
-func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
+// RecordAt implements Baselines.
+func (r *Replica) RecordAt(index uint32, t tick.Tick) (format.Mask, tick.Tick, bool) {
 	base := r.baseline(index, t)
 	if base.version == nil {
 		return 0, tick.None, false
@@ -63,13 +64,13 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 	return base.version.mask, base.version.base(t), true
 }
 
-// NewestAt implements Past.
+// NewestAt implements Baselines.
 func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
 	base := r.newestAt(index, upTo)
 	return base.tick, base.generation != 0
 }
 
-// ListAt implements Past.
+// ListAt implements Baselines.
 func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
 	l, ok := r.history.list(t)
 	for i := range l.len() {
@@ -78,10 +79,10 @@ func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
 	return list, ok
 }
 
-// Window implements Past.
+// Window implements Baselines.
 func (r *Replica) Window() tick.Tick { return r.window }
 
-// BaseAt implements Past. The slice is the Replica's own.
+// BaseAt implements Baselines. The slice is the Replica's own.
 func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	if base := r.baseline(index, t); base.generation != 0 {
 		return r.baseRow(&base, row)
@@ -89,24 +90,18 @@ func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	return nil, false
 }
 
-// LanesAt returns a row by the record of tick t, nil when the entity lacked it. The slice is the Replica's own. Errors, as those of
-// [Store.RowAt]: [ErrNoRow] for a row that the schema lacks, [ErrNotYet] when t is later than the newest tick, [ErrEvicted] when t is
-// about two windows ago or more, and [ErrNoRecord] when no record of the entity was decoded at t.
-func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) {
-	switch {
-	case uint(row) >= uint(r.schema.Rows()):
-		return nil, ErrNoRow
-	case t > r.newest:
-		return nil, ErrNotYet
-	case t <= r.history.horizon:
-		return nil, ErrEvicted
+// LanesAt returns a row by the record of tick t, nil when the entity lacked it. It is false when no record of the entity was decoded at
+// t, or when t is about two windows ago or more. The slice is the Replica's own.
+func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+	if t > r.newest || t <= r.history.horizon {
+		return nil, false
 	}
 	base := r.baseline(index, t)
 	if base.version == nil {
-		return nil, ErrNoRecord
+		return nil, false
 	}
 	lanes, _ := r.baseRow(&base, row)
-	return lanes, nil
+	return lanes, true
 }
 
 func (d *dumper) printf(format string, args ...any) {
@@ -146,7 +141,7 @@ func (d *dumper) records() bool {
 	d.account(header)
 	var next uint32
 	for {
-		gap, odd, end := readGap(d.schema.codes.gap, context, &d.b)
+		gap, odd, end := format.ReadGap(d.schema.Codes.Gap, context, &d.b)
 		d.account(places)
 		switch {
 		case d.b.Failed():
@@ -169,14 +164,14 @@ func (d *dumper) lists() bool {
 			back, near, skip = d.b.Var(), d.b.Var(), d.b.Var()
 		}
 		d.listed, d.near = d.upTo-tick.Tick(min(back, 1<<31)), tick.None
-		if d.b.Failed() || near > mostNear || d.listed <= tick.None {
+		if d.b.Failed() || near > format.MaxNear || d.listed <= tick.None {
 			return d.illegal("list")
 		}
 		if near > 0 {
 			d.near = d.listed - tick.Tick(near)
 		}
-		next += uint32(min(skip, maxPages))
-		d.printf("   entities of tick %d, from %d on; those of tick %d against that too\n", d.listed, next*pageEntities, d.near)
+		next += uint32(min(skip, format.MaxPages))
+		d.printf("   entities of tick %d, from %d on; those of tick %d against that too\n", d.listed, next*format.PageEntities, d.near)
 		var list []uint32
 		known := false
 		if d.past != nil {
@@ -186,7 +181,7 @@ func (d *dumper) lists() bool {
 			d.printf("   records of tick %d, which are not known here\n", d.listed)
 			return false
 		}
-		for len(list) > 0 && list[0] < next*pageEntities {
+		for len(list) > 0 && list[0] < next*format.PageEntities {
 			list = list[1:]
 		}
 		d.account(header)
@@ -215,8 +210,8 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 	case len(list) == 0:
 		return nil, false, d.illegal("page")
 	}
-	n, number := 1, list[0]/pageEntities
-	for n < len(list) && list[n]/pageEntities == number {
+	n, number := 1, list[0]/format.PageEntities
+	for n < len(list) && list[n]/format.PageEntities == number {
 		n++
 	}
 	of := list[:n]
@@ -226,14 +221,14 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 			return nil, false, false
 		}
 	}
-	context := afterAll
-	for at := 0; some && at < len(of); at += fourSize {
-		symbol := d.schema.codes.four.Read(&d.b, context)
+	context := format.AfterAll
+	for at := 0; some && at < len(of); at += format.NibbleSize {
+		symbol := d.schema.Codes.Nibble.Read(&d.b, context)
 		d.account(places)
 		switch {
 		case d.b.Failed():
 			return nil, false, false
-		case symbol == fourNone:
+		case symbol == format.NibbleEnd:
 			return list, false, true
 		case at+bits.Len(uint(symbol)) > len(of):
 			return nil, false, d.illegal("entity")
@@ -243,7 +238,7 @@ func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool)
 				return nil, false, false
 			}
 		}
-		context = afterFour(symbol)
+		context = format.AfterNibble(symbol)
 	}
 	return list, false, true
 }
@@ -256,7 +251,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := Mask(d.b.Read(uint(d.schema.Rows())))
+		mask := format.Mask(d.b.Read(uint(d.schema.Rows())))
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -272,14 +267,14 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		return false
 	}
 	d.printf("   entity at %d, against tick %d\n", index, base)
-	var rows Mask
+	var rows format.Mask
 	prior, known := tick.None, false
 	if d.past != nil {
 		rows, prior, known = d.past.RecordAt(index, base)
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = Mask(d.b.Read(uint(d.schema.Rows())))
+		mask = format.Mask(d.b.Read(uint(d.schema.Rows())))
 		if !known {
 			rows = mask
 		}
@@ -292,12 +287,12 @@ func (d *dumper) record(index uint32, odd bool) bool {
 }
 
 // run prints an entity whose rows are whole, and those that follow in a run.
-func (d *dumper) run(generation uint32, mask Mask) bool {
+func (d *dumper) run(generation uint32, mask format.Mask) bool {
 	d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
 	if !d.whole(mask, true) {
 		return false
 	}
-	if !d.schema.onlyFloats(mask) {
+	if !d.schema.OnlyFloats(mask) {
 		return true
 	}
 	n := uint64(0)
@@ -332,7 +327,7 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 }
 
 // before returns T' if there is one: N where that is named, else prior, the tick that the record of T was coded against.
-func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
+func (d *dumper) before(index uint32, rows format.Mask, base, prior tick.Tick) tick.Tick {
 	t := prior
 	if d.near != tick.None {
 		t = d.near
@@ -347,10 +342,10 @@ func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tic
 }
 
 // whole prints rows that are sent whole.
-func (d *dumper) whole(rows Mask, spawn bool) bool {
+func (d *dumper) whole(rows format.Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
-		row := rows.next()
-		plan := d.schema.plans[row]
+		row := rows.Lowest()
+		plan := d.schema.Plan(row)
 		d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
@@ -371,13 +366,13 @@ func (d *dumper) print(plan *quantize.Plan) {
 }
 
 // against prints the body of a record and what follows it whole.
-func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
+func (d *dumper) against(index uint32, mask, rows format.Mask, base, before tick.Tick) bool {
 	told, miss := mask&^rows, 0
-	for m := mask & rows &^ d.schema.tags; m != 0; {
-		var part [whichRows]baseRows
+	for m := mask & rows &^ d.schema.Tags; m != 0; {
+		var part [format.SymbolRows]baseRows
 		n, moved := 0, uint(0)
-		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
-			if part[n].row = m.next(); d.schema.whole.Has(part[n].row) {
+		for ; m != 0 && n < format.SymbolRows; n, m = n+1, m&(m-1) {
+			if part[n].row = m.Lowest(); d.schema.Whole.Has(part[n].row) {
 				continue
 			}
 			if !d.versions(&part[n], index, base, before) {
@@ -387,19 +382,19 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 				moved |= 1 << n
 			}
 		}
-		changed := uint(d.schema.codes.which[n-1].Read(&d.b, delta.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
+		changed := uint(d.schema.Codes.Which[n-1].Read(&d.b, delta.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
 		d.account(func(b *Bits) *uint64 { return &b.Changed })
 		for i := range n {
-			switch plan := d.schema.plans[part[i].row]; {
+			switch plan := d.schema.Plan(part[i].row); {
 			case changed>>i&1 == 0:
 				d.printf("    %s as at tick %d\n", plan.Name(), base)
-			case d.schema.whole.Has(part[i].row):
+			case d.schema.Whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
 				v := quantize.Baselines{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
 				d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
-				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
+				if !d.schema.Codes.Deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
 				miss = v.Miss
@@ -408,7 +403,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			}
 		}
 	}
-	return d.whole(told&^d.schema.tags, false)
+	return d.whole(told&^d.schema.Tags, false)
 }
 
 // versions finds the baselines of a row.
@@ -425,7 +420,7 @@ func (d *dumper) versions(r *baseRows, index uint32, base, before tick.Tick) (ok
 		r.before = at(before)
 	}
 	if !ok {
-		d.printf("    %s against tick %d, which is not known here\n", d.schema.plans[r.row].Name(), base)
+		d.printf("    %s against tick %d, which is not known here\n", d.schema.Plan(r.row).Name(), base)
 	}
 	return ok
 }
@@ -467,12 +462,12 @@ type FieldBits struct {
 }
 
 // NewBits returns an empty account.
-func (s *Schema) NewBits() *Bits {
+func NewBits(s *format.Schema) *Bits {
 	b := &Bits{Components: make([]ComponentBits, s.Rows())}
 	for row := range b.Components {
 		c := &b.Components[row]
-		c.Name = s.plans[row].Name()
-		for _, name := range s.plans[row].Fields() {
+		c.Name = s.Plan(row).Name()
+		for _, name := range s.Plan(row).Fields() {
 			c.Fields = append(c.Fields, FieldBits{Name: name})
 		}
 	}
@@ -517,7 +512,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 	}
 	d.account(func(*Bits) *uint64 { return to })
 	c.Rows[way]++
-	d.schema.plans[row].EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
+	d.schema.Plan(row).EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
 }
 
 // accountDelta adds a row that was sent as a difference.
@@ -528,7 +523,7 @@ func (d *dumper) accountDelta(row int, v *quantize.Baselines) {
 	c := &d.bits.Components[row]
 	d.account(func(*Bits) *uint64 { return &c.Delta })
 	c.Rows[DeltaRows]++
-	d.schema.codes.deltas[row].EachField(d.lanes, v, func(field, bits int) {
+	d.schema.Codes.Deltas[row].EachField(d.lanes, v, func(field, bits int) {
 		if field < 0 {
 			c.Changed += uint64(bits)
 			return

@@ -1,16 +1,19 @@
-package snapshot
+package replica
 
 import (
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,15 +25,15 @@ type (
 	runHeat  struct{ C float32 }
 )
 
-func runSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
+func runSchema(t testing.TB) *format.Schema {
+	return format.NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
 // runServer plays a server of many alike entities, of which some come, go, rest, change their rows or are hidden.
 type runServer struct {
 	random *rand.Rand
-	store  *Store
-	view   *View
+	store  *snapshot.Store
+	view   *snapshot.View
 	ids    []wire.NetworkID
 	seq    uint64
 	draw   func(random *rand.Rand, row int, before []uint32) []uint32 // makes the next lanes of a row, before being nil for a new one; nil: floats
@@ -43,7 +46,7 @@ func (s *runServer) set(id wire.NetworkID, row int) {
 		s.store.Set(id, row, s.draw(s.random, row, s.store.Row(id, row)))
 		return
 	}
-	lanes := make([]uint32, s.store.schema.Plan(row).Lanes())
+	lanes := make([]uint32, s.store.Schema().Plan(row).Lanes())
 	for i := range lanes {
 		lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(3)) // often what it was
 	}
@@ -80,7 +83,7 @@ func (s *runServer) turn() (payloads [][]byte) {
 			s.set(id, 2)
 		case all || n < 40:
 			for m := s.store.Mask(id); m != 0; m &= m - 1 {
-				s.set(id, m.next())
+				s.set(id, m.Lowest())
 			}
 		}
 	}
@@ -115,8 +118,8 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		{name: "cut off", n: 1, at: 2, lane: 1},
 		{name: "padding", n: 1, at: 1, pad: 1, lane: 1},
 		{name: "not finite", n: 1, at: 1, lane: 0x7F80_0000},
-		{name: "to the last index", index: MaxEntities - 2, n: 1, at: 1, lane: 1, legal: true},
-		{name: "beyond the last index", index: MaxEntities - 2, n: 2, at: 2, lane: 1},
+		{name: "to the last index", index: format.MaxEntities - 2, n: 1, at: 1, lane: 1, legal: true},
+		{name: "beyond the last index", index: format.MaxEntities - 2, n: 2, at: 2, lane: 1},
 	}
 	for _, c := range whole {
 		buf := make([]byte, 200)
@@ -125,12 +128,12 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		w.Bool(false) // resynced
 		w.Bool(false) // despawns
 		w.Bool(false) // lists
-		symbol, raw, bits := gapSymbol(c.index, true)
-		schema.codes.gap.Write(&w, 0, symbol)
+		symbol, raw, bits := format.GapSymbol(c.index, true)
+		schema.Codes.Gap.Write(&w, 0, symbol)
 		w.Write(raw, bits)
 		w.Bool(false)
 		w.Var(1)
-		w.Write(uint64(Mask(0).With(2)), uint(schema.Rows()))
+		w.Write(uint64(format.Mask(0).With(2)), uint(schema.Rows()))
 		w.Write(1, 32)
 		w.Bool(true)
 		w.Write(c.pad, uint(-w.Bits()&7))
@@ -138,9 +141,9 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		for range c.n {
 			w.Write(uint64(c.lane), 32)
 		}
-		schema.codes.gap.Write(&w, 0, gapEnd)
+		schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 		payload := buf[:w.Finish()]
-		r := NewReplica(schema, Config{Window: 8}, 1)
+		r := New(schema, format.Config{Window: 8}, 1)
 		require.Equal(t, c.legal, r.Read(payload) == nil, c.name)
 		require.Equal(t, c.legal, r.Len() == 1+c.n, c.name)
 		if !c.legal {
@@ -163,12 +166,12 @@ type (
 	}
 )
 
-func batchSchema(t testing.TB) *Schema {
-	return NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
+func batchSchema(t testing.TB) *format.Schema {
+	return format.NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
 }
 
 // drawBatch goes on from what a row was: a bit in the same direction most often, up to the bounds, by a jump now and then.
-func drawBatch(schema *Schema) func(random *rand.Rand, row int, before []uint32) []uint32 {
+func drawBatch(schema *format.Schema) func(random *rand.Rand, row int, before []uint32) []uint32 {
 	return func(random *rand.Rand, row int, before []uint32) []uint32 {
 		lanes := make([]uint32, schema.Plan(row).Lanes())
 		switch {
@@ -205,17 +208,17 @@ func TestReplicaFollowsTheServer(t *testing.T) {
 }
 
 // playReplica plays games with a server and compares what a replica holds with the server's history.
-func playReplica(t *testing.T, schema *Schema, draw func(*rand.Rand, int, []uint32) []uint32) {
+func playReplica(t *testing.T, schema *format.Schema, draw func(*rand.Rand, int, []uint32) []uint32) {
 	count := 12
 	if testing.Short() {
 		count = 4
 	}
 	for seed := range uint64(count) {
-		cfg := Config{Window: 8, SentPackets: 64, Entities: runEntities}
-		store := NewStore(schema, cfg)
+		cfg := format.Config{Window: 8, SentPackets: 64, Entities: runEntities}
+		store := snapshot.NewStore(schema, cfg)
 		random := rand.New(rand.NewPCG(seed, 11))
-		s := &runServer{random: random, store: store, view: NewView(store, cfg), draw: draw}
-		r := NewReplica(schema, cfg, 1)
+		s := &runServer{random: random, store: store, view: snapshot.NewView(store, cfg), draw: draw}
+		r := New(schema, cfg, 1)
 		acks := []int{0, 1, 8}[seed%3]
 		var late [][]byte
 		seen := map[*byte]bool{}
@@ -264,7 +267,7 @@ func playReplica(t *testing.T, schema *Schema, draw func(*rand.Rand, int, []uint
 func requireHistory(t *testing.T, r *Replica, s *runServer) {
 	for e := range r.All {
 		for m := e.Mask; m != 0; m &= m - 1 {
-			row := m.next()
+			row := m.Lowest()
 			if want, err := s.store.RowAt(e.ID, row, e.Tick); err == nil {
 				require.Equal(t, want, r.Row(e.ID.Index, row), "row %d of %s as of %d", row, e.ID, e.Tick)
 			}
@@ -277,7 +280,7 @@ func TestDamagedPayloadsComeToTheSame(t *testing.T) {
 	cfg, schema, past, next := batchGame(t)
 	payload, hash := next[0], fnv.New64a()
 	read := func(payload []byte) error {
-		r := NewReplica(schema, cfg, 1)
+		r := New(schema, cfg, 1)
 		for _, p := range past {
 			require.NoError(t, r.Read(p))
 		}
@@ -302,13 +305,13 @@ func TestDamagedPayloadsComeToTheSame(t *testing.T) {
 }
 
 // damagedHash is of all that TestDamagedPayloadsComeToTheSame reads.
-const damagedHash = 0xb81b9d877576a8e7
+const damagedHash = 0xb06004bcff261341
 
 // batchGame is what a client has received when a list arrives.
-func batchGame(t testing.TB) (cfg Config, schema *Schema, past, next [][]byte) {
-	cfg, schema = Config{Window: 8, SentPackets: 64, Entities: runEntities}, batchSchema(t)
-	store, draw, random := NewStore(schema, cfg), drawBatch(schema), rand.New(rand.NewPCG(5, 12))
-	view, seq := NewView(store, cfg), uint64(0)
+func batchGame(t testing.TB) (cfg format.Config, schema *format.Schema, past, next [][]byte) {
+	cfg, schema = format.Config{Window: 8, SentPackets: 64, Entities: runEntities}, batchSchema(t)
+	store, draw, random := snapshot.NewStore(schema, cfg), drawBatch(schema), rand.New(rand.NewPCG(5, 12))
+	view, seq := snapshot.NewView(store, cfg), uint64(0)
 	var ids []wire.NetworkID
 	for s := range 6 {
 		store.Begin(store.Tick() + 1)
@@ -341,7 +344,7 @@ func batchGame(t testing.TB) (cfg Config, schema *Schema, past, next [][]byte) {
 // A record of a list is about the entity of R's record. An entity that lives at its index now stays as it is.
 func TestListedRecordIsAboutTheEntityOfR(t *testing.T) {
 	cfg, schema, past, next := batchGame(t)
-	r := NewReplica(schema, cfg, 1)
+	r := New(schema, cfg, 1)
 	for _, p := range past {
 		require.NoError(t, r.Read(p))
 	}
@@ -349,17 +352,37 @@ func TestListedRecordIsAboutTheEntityOfR(t *testing.T) {
 	w := wire.NewBitWriter(buf)
 	w.Write(7, 16)
 	w.Write(0, 3) // neither a resync nor despawns nor lists
-	symbol, raw, bits := gapSymbol(20, true)
-	schema.codes.gap.Write(&w, 0, symbol)
+	symbol, raw, bits := format.GapSymbol(20, true)
+	schema.Codes.Gap.Write(&w, 0, symbol)
 	w.Write(raw, bits)
 	w.Bool(false)
 	w.Var(2)
 	w.Write(1, uint(schema.Rows()))
 	schema.Plan(0).WriteRow(&w, []uint32{1, 2, 3})
-	schema.codes.gap.Write(&w, 0, gapEnd)
+	schema.Codes.Gap.Write(&w, 0, format.GapEnd)
 	require.NoError(t, r.Read(buf[:w.Finish()]))
 	require.EqualValues(t, 2, r.Entity(20).ID.Generation)
 	require.NoError(t, r.Read(next[0]))
 	require.EqualValues(t, 2, r.Entity(20).ID.Generation)
 	require.Equal(t, []uint32{1, 2, 3}, r.Row(20, 0))
+}
+
+// compile compiles the plan of a component type.
+func compile[T any](t testing.TB) *quantize.Plan {
+	t.Helper()
+	plan, err := quantize.Compile(reflect.TypeFor[T](), reflect.TypeFor[T]().Name())
+	require.NoError(t, err)
+	return plan
+}
+
+// holding is all that can be seen of a replica, but for counters and the wish for a resync.
+func holding(r *Replica) string {
+	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed(), r.epoch)
+	for e := range r.All {
+		text = fmt.Append(text, e)
+		for m := e.Mask; m != 0; m &= m - 1 {
+			text = fmt.Append(text, r.Row(e.ID.Index, m.Lowest()))
+		}
+	}
+	return string(text)
 }

@@ -1,8 +1,9 @@
-package snapshot
+package replica
 
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -12,16 +13,16 @@ type Entity struct {
 	ID    wire.NetworkID // the newest generation received
 	Alive bool           // false after its despawn
 	Tick  tick.Tick      // of the state that was applied last; it only rises within a life
-	Mask  Mask           // rows present, zero when not alive
+	Mask  format.Mask    // rows present, zero when not alive
 }
 
 // life is one generation of one network index, as the client knows it. It stays, dead or alive, until nothing that may still arrive
 // is about it. Generation 0 marks a free place.
 type life struct {
 	index, generation uint32
-	applied           tick.Tick // of the newest record or despawn that took effect
-	mask              Mask      // rows present, zero when gone
-	newestTick        tick.Tick // of its newest version
+	applied           tick.Tick   // of the newest record or despawn that took effect
+	mask              format.Mask // rows present, zero when gone
+	newestTick        tick.Tick   // of its newest version
 	newestPlace       int32
 	lower             int32 // the life before it at the same index, -1 = none
 	depth             int32 // lives at or below it when it came, at least
@@ -42,7 +43,7 @@ type tombstone struct {
 // Replica is the client's side of a [View]. It decodes snapshots, stores the versions that later ones are coded against, and has the
 // newest row of every entity for the bridge to apply. It belongs to one goroutine.
 type Replica struct {
-	schema *Schema
+	schema *format.Schema
 	window tick.Tick
 	most   uint32 // Config.MaxEntities
 
@@ -67,14 +68,14 @@ type Replica struct {
 	epoch  uint16 // the newest resync that the server served
 	wanted uint16 // the newest resync that this end asked for
 
-	guard   func(id wire.NetworkID, rows Mask) bool
+	guard   func(id wire.NetworkID, rows format.Mask) bool
 	pending pendingPayload
 	batch   readBatch
-	stats   ReplicaStats
+	stats   Stats
 }
 
-// ReplicaStats counts payloads and records that a Replica read.
-type ReplicaStats struct {
+// Stats counts payloads and records that a Replica read.
+type Stats struct {
 	Snapshots  uint64 // payloads decoded whole
 	Records    uint64 // entity records in them
 	Despawns   uint64 // despawn records in them
@@ -86,10 +87,10 @@ type ReplicaStats struct {
 	Guarded    uint64 // payloads refused with ErrGuarded
 }
 
-// NewReplica returns an empty Replica. start is the server's tick at the time of the connection: ticks in packets are read as near to
+// New returns an empty Replica. start is the server's tick at the time of the connection: ticks in packets are read as near to
 // it.
-func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
-	cfg = cfg.withDefaults()
+func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
+	cfg = cfg.WithDefaults()
 	layouts := newRowLayouts(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,
@@ -103,7 +104,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 
 // Guard sets a function that is called for every record before its payload takes effect. If it refuses one, the whole payload is
 // refused with [ErrGuarded]. A server uses it to check whether a client may write the rows.
-func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) {
+func (r *Replica) Guard(may func(id wire.NetworkID, rows format.Mask) bool) {
 	r.guard = may
 }
 
@@ -114,7 +115,7 @@ func (r *Replica) Tick() tick.Tick { return r.newest }
 func (r *Replica) Len() int { return r.living }
 
 // Stats returns the counters.
-func (r *Replica) Stats() ReplicaStats { return r.stats }
+func (r *Replica) Stats() Stats { return r.stats }
 
 // MaxEntities returns the bound below which the network indexes of the Replica are.
 func (r *Replica) MaxEntities() int { return int(r.most) }
@@ -123,7 +124,7 @@ func (r *Replica) MaxEntities() int { return int(r.most) }
 func (r *Replica) HistoryBytes() int { return r.history.memory.bytes() }
 
 // Schema returns the schema of the Replica.
-func (r *Replica) Schema() *Schema { return r.schema }
+func (r *Replica) Schema() *format.Schema { return r.schema }
 
 // Entity describes the entity of a network index. The zero Entity is none.
 func (r *Replica) Entity(index uint32) Entity {

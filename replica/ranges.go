@@ -1,23 +1,24 @@
-package snapshot
+package replica
 
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// Span is indexes that follow each other.
-type Span struct {
+// IndexRange is indexes that follow each other.
+type IndexRange struct {
 	First, Count uint32 // the lowest one, and how many they are
 }
 
-func (s *Span) end() uint32 { return s.First + s.Count }
+func (s *IndexRange) end() uint32 { return s.First + s.Count }
 
 // changedIndexes is the indexes that changed since they were cleared.
 type changedIndexes struct {
 	set    []uint64 // a bit for each index
 	listed bool     // ranges are those of set
-	ranges []Span
+	ranges []IndexRange
 	list   []uint32 // the same one by one
 }
 
@@ -33,7 +34,7 @@ func (c *changedIndexes) clear() {
 }
 
 // spans lists the indexes as ranges.
-func (c *changedIndexes) spans() []Span {
+func (c *changedIndexes) spans() []IndexRange {
 	if c.listed {
 		return c.ranges
 	}
@@ -48,7 +49,7 @@ func (c *changedIndexes) spans() []Span {
 				c.ranges[k].Count += uint32(n)
 				continue
 			}
-			c.ranges = append(c.ranges, Span{First: first, Count: uint32(n)})
+			c.ranges = append(c.ranges, IndexRange{First: first, Count: uint32(n)})
 		}
 	}
 	return c.ranges
@@ -72,8 +73,8 @@ func (r *Replica) HasChanged(index uint32) bool {
 	return int(index>>6) < len(set) && set[index>>6]>>(index&63)&1 != 0
 }
 
-// ChangedSpans is Changed with indexes that follow each other as one range. The slice is the Replica's own.
-func (r *Replica) ChangedSpans() []Span { return r.changed.spans() }
+// ChangedRanges is Changed with indexes that follow each other as one range. The slice is the Replica's own.
+func (r *Replica) ChangedRanges() []IndexRange { return r.changed.spans() }
 
 // ClearChanged starts a new list.
 func (r *Replica) ClearChanged() { r.changed.clear() }
@@ -92,7 +93,7 @@ func (r *Replica) Row(index uint32, row int) []uint32 {
 
 // newestRow is Row of a life that has the row.
 func (r *Replica) newestRow(h int32, row int) []uint32 {
-	if r.schema.tags.Has(row) {
+	if r.schema.Tags.Has(row) {
 		return []uint32{}
 	}
 	l := &r.lives[h]
@@ -114,8 +115,8 @@ func (r *Replica) keepNewest() {
 		if h < 0 || r.lives[h].gone {
 			continue
 		}
-		for m := r.lives[h].mask &^ r.schema.tags; m != 0; m &= m - 1 {
-			row := m.next()
+		for m := r.lives[h].mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+			row := m.Lowest()
 			copy(r.kept.row(uint32(index), row), r.newestRow(h, row))
 		}
 	}
@@ -124,7 +125,7 @@ func (r *Replica) keepNewest() {
 // Present tells where the newest lanes of an entity are: from first on among those of tick t, one row behind the other (see
 // [Replica.Lanes] and [Replica.Place]). It is false when the entity does not live with this generation and just these rows, and when
 // its rows are not in one piece; [Replica.Row] finds them then.
-func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, first int32, ok bool) {
+func (r *Replica) Present(index, generation uint32, mask format.Mask) (t tick.Tick, first int32, ok bool) {
 	h := r.head(index)
 	if h < 0 {
 		return tick.None, 0, false
@@ -140,17 +141,17 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 	return l.newestTick, v.first, true
 }
 
-// Stretch is entities with consecutive indexes, the same generation and the same rows. Their newest lanes follow each other too.
-type Stretch struct {
-	Index, Generation, Count uint32    // of the first; of each; how many
-	Mask                     Mask      // rows of each
-	Tick                     tick.Tick // as of which each is known, see Lanes
-	First, Width             int32     // place of the lanes of the first; lanes of each
+// EntityRange is entities with consecutive indexes, the same generation and the same rows. Their newest lanes follow each other too.
+type EntityRange struct {
+	Index, Generation, Count uint32      // of the first; of each; how many
+	Mask                     format.Mask // rows of each
+	Tick                     tick.Tick   // as of which each is known, see Lanes
+	First, Width             int32       // place of the lanes of the first; lanes of each
 }
 
-// Stretch returns the range of at most count entities that begins at an index. It is false where there are fewer than leastRange, or
+// EntityRange returns the range of at most count entities that begins at an index. It is false where there are fewer than leastRange, or
 // the entity there is none that could be in a range; Count is then how many are to be looked at one by one.
-func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
+func (r *Replica) Stretch(index, count uint32) (s EntityRange, ok bool) {
 	s, ok = r.rangeOf(index, count)
 	s.Count = max(s.Count, 1)
 	return s, ok && s.Count >= leastRange
@@ -161,13 +162,13 @@ const leastRange = 4
 
 // rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities or is sent whole.
-func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
+func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.schema.inBatches(r.lives[h].mask) {
+	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) {
 		return e, false
 	}
 	l := &r.lives[h]
-	e = Stretch{Index: index, Generation: l.generation, Mask: l.mask}
+	e = EntityRange{Index: index, Generation: l.generation, Mask: l.mask}
 	if e.Tick, e.First, ok = r.Present(index, l.generation, l.mask); !ok {
 		return e, false
 	}
@@ -192,7 +193,7 @@ func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 	return e, true
 }
 
-// Lanes returns all lanes of a tick that Present or Stretch gave, nil when a payload was read since and the tick has left. The slice is
+// Lanes returns all lanes of a tick that Present or EntityRange gave, nil when a payload was read since and the tick has left. The slice is
 // the Replica's own: read it, do not keep it.
 func (r *Replica) Lanes(t tick.Tick) []uint32 {
 	if b := r.history.block(t); b.tick == t {
@@ -202,7 +203,7 @@ func (r *Replica) Lanes(t tick.Tick) []uint32 {
 }
 
 // Place tells where the lanes of a row of the mask are among those of all its rows.
-func (r *Replica) Place(mask Mask, row int) (first, end int) {
+func (r *Replica) Place(mask format.Mask, row int) (first, end int) {
 	l := r.layouts.of(mask)
 	return int(l.at[row]), int(l.at[row] + l.width[row])
 }

@@ -1,10 +1,11 @@
-package snapshot
+package replica
 
 import (
 	"slices"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -14,12 +15,12 @@ import (
 type readBatch struct {
 	from, to int // places of its entities among the records of the list
 
-	mask  Mask     // rows of each
-	width int      // lanes of each
-	base  []uint32 // lanes at R of all
-	near  []uint32 // lanes at N of all, nil: there is no T′
+	mask  format.Mask // rows of each
+	width int         // lanes of each
+	base  []uint32    // lanes at R of all
+	near  []uint32    // lanes at N of all, nil: there is no T′
 
-	grouped Mask             // the mask of groups
+	grouped format.Mask      // the mask of groups
 	groups  []delta.RowGroup // each of as many rows as one symbol tells the changes of
 	reader  delta.RowReader
 }
@@ -46,7 +47,7 @@ func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
 func (g *readBatch) gather(r *Replica, l *readList, i int) {
 	g.from, g.to, g.near = i, i, nil
 	v := l.records.at(i)
-	if !r.schema.inBatches(v.mask) {
+	if !r.schema.InBatches(v.mask) {
 		return
 	}
 	w := l.nearOf(v)
@@ -81,16 +82,16 @@ func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList) {
 func (g *readBatch) group(r *Replica) {
 	layout := r.layouts.of(g.mask)
 	g.grouped, g.groups = g.mask, g.groups[:0]
-	for m := g.mask &^ r.schema.tags; m != 0; {
-		var deltas [whichRows]*delta.Delta
-		var at [whichRows]int
+	for m := g.mask &^ r.schema.Tags; m != 0; {
+		var deltas [format.SymbolRows]*delta.Delta
+		var at [format.SymbolRows]int
 		n := 0
-		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
-			row := m.next()
-			deltas[n], at[n] = r.schema.codes.deltas[row], int(layout.at[row])
+		for ; m != 0 && n < format.SymbolRows; n, m = n+1, m&(m-1) {
+			row := m.Lowest()
+			deltas[n], at[n] = r.schema.Codes.Deltas[row], int(layout.at[row])
 		}
 		g.groups = slices.Grow(g.groups, 1)[:len(g.groups)+1]
-		g.groups[len(g.groups)-1].Begin(r.schema.codes.which[n-1], deltas[:n], at[:n])
+		g.groups[len(g.groups)-1].Begin(r.schema.Codes.Which[n-1], deltas[:n], at[:n])
 	}
 }
 

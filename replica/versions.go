@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -13,7 +14,7 @@ import (
 // record and never found by a search for an earlier tick (rule 2). A client writes one for every record: keep it small.
 type version struct {
 	index, generation uint32
-	mask              Mask
+	mask              format.Mask
 	first             int32  // place of its lanes in the block, rows in ascending order
 	olderPlace        int32  // see older
 	olderAge          uint32 // likewise
@@ -231,7 +232,7 @@ func (r *Replica) advance(newest tick.Tick) {
 // evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.left.
 type evictedVersion struct {
 	tick tick.Tick // tick.None when none has left yet
-	mask Mask
+	mask format.Mask
 }
 
 // sinceWords is how many words in front of an evicted row tell since which tick it has had its value.
@@ -251,9 +252,9 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 		since = e.tick + 1
 	}
 	e.tick, e.mask = t, v.mask
-	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
-		row := m.next()
-		width := int(r.schema.widths[row])
+	for m := v.mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+		row := m.Lowest()
+		width := int(r.schema.Widths[row])
 		stored := r.left.row(uint32(n), row)
 		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
 			copy(stored[sinceWords:], lanes[:width])
@@ -266,7 +267,7 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 // evictedRow returns a row of a life as of t. It is false when the row got its value after t.
 func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
 	e := &r.evicted[life]
-	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.tags.Has(row) {
+	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.Tags.Has(row) {
 		return nil, false
 	}
 	stored := r.left.row(uint32(life), row)
@@ -278,12 +279,12 @@ func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) 
 
 // rowPages stores one row of each kind for numbered things, in pages that are made at the first use.
 type rowPages struct {
-	schema *Schema
+	schema *format.Schema
 	extra  int // words in front of each row
 	pages  [][][]uint32
 }
 
-func newRowPages(schema *Schema, extra int) rowPages {
+func newRowPages(schema *format.Schema, extra int) rowPages {
 	return rowPages{schema: schema, extra: extra, pages: make([][][]uint32, schema.Rows())}
 }
 
@@ -292,7 +293,7 @@ const rowsPerPage = 256
 
 // row returns the place of a row.
 func (p *rowPages) row(number uint32, row int) []uint32 {
-	n, page := int(p.schema.widths[row])+p.extra, int(number/rowsPerPage)
+	n, page := int(p.schema.Widths[row])+p.extra, int(number/rowsPerPage)
 	for page >= len(p.pages[row]) {
 		p.pages[row] = append(p.pages[row], nil)
 	}
@@ -305,11 +306,11 @@ func (p *rowPages) row(number uint32, row int) []uint32 {
 
 // rowLayout is where the rows of a mask lie among the lanes of an entity that has just them.
 type rowLayout struct {
-	mask   Mask
+	mask   format.Mask
 	lanes  int
 	floats bool // all rows are floats that are sent exactly
-	at     [MaxRows]int32
-	width  [MaxRows]int32
+	at     [format.MaxRows]int32
+	width  [format.MaxRows]int32
 }
 
 // row returns the lanes of a row of the mask, among those of all its rows.
@@ -320,16 +321,16 @@ func (l *rowLayout) row(lanes []uint32, row int) []uint32 {
 
 // rowLayouts caches the layouts of the masks that were asked for last. Most worlds have few, and every record asks for one.
 type rowLayouts struct {
-	schema *Schema
+	schema *format.Schema
 	cached [1 << layoutBits]rowLayout
 }
 
 const layoutBits = 4
 
-func newRowLayouts(schema *Schema) *rowLayouts { return &rowLayouts{schema: schema} }
+func newRowLayouts(schema *format.Schema) *rowLayouts { return &rowLayouts{schema: schema} }
 
 // of returns the layout of a mask. It is valid until the next call.
-func (c *rowLayouts) of(mask Mask) *rowLayout {
+func (c *rowLayouts) of(mask format.Mask) *rowLayout {
 	l := &c.cached[uint64(mask)*0x9E37_79B9_7F4A_7C15>>(64-layoutBits)]
 	if l.mask != mask {
 		c.fill(l, mask)
@@ -337,12 +338,12 @@ func (c *rowLayouts) of(mask Mask) *rowLayout {
 	return l
 }
 
-func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
-	l.mask, l.lanes, l.floats = mask, 0, c.schema.onlyFloats(mask)
+func (c *rowLayouts) fill(l *rowLayout, mask format.Mask) {
+	l.mask, l.lanes, l.floats = mask, 0, c.schema.OnlyFloats(mask)
 	for m := mask; m != 0; m &= m - 1 {
-		row := m.next()
-		l.at[row], l.width[row] = int32(l.lanes), c.schema.widths[row]
-		l.lanes += int(c.schema.widths[row])
+		row := m.Lowest()
+		l.at[row], l.width[row] = int32(l.lanes), c.schema.Widths[row]
+		l.lanes += int(c.schema.Widths[row])
 	}
 }
 

@@ -1,4 +1,4 @@
-package snapshot
+package format
 
 import "github.com/arche-netcode/netcode/tick"
 
@@ -30,15 +30,17 @@ type Config struct {
 }
 
 const (
-	defaultWindow      tick.Tick = 64
-	defaultSentPackets           = 1024
+	defaultWindow       tick.Tick = 64
+	defaultSentPackets            = 1024
+	defaultHistoryBytes           = 128 << 20
 
 	// MaxEntities bounds network indexes, whatever Config says: an index of the
 	// protocol is below it.
 	MaxEntities = 1 << 20
 )
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns c with the defaults in place of zeros.
+func (c Config) WithDefaults() Config {
 	if c.Window <= 0 {
 		c.Window = defaultWindow
 	}

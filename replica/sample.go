@@ -1,4 +1,4 @@
-package snapshot
+package replica
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -59,9 +60,9 @@ type Sample struct {
 
 // Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
-	Tick    tick.Tick // of the record that it is of
-	Mask    Mask      // rows present
-	schema  *Schema
+	Tick    tick.Tick   // of the record that it is of
+	Mask    format.Mask // rows present
+	schema  *format.Schema
 	lanes   []uint32  // of all rows
 	evicted *rowPages // not nil: the rows are the evicted ones of a life
 	life    int32
@@ -73,13 +74,13 @@ func (v *Version) Row(row int) []uint32 {
 		return nil
 	}
 	if v.evicted != nil {
-		if v.schema.tags.Has(row) {
+		if v.schema.Tags.Has(row) {
 			return []uint32{}
 		}
 		return v.evicted.row(uint32(v.life), row)[sinceWords:]
 	}
-	n := v.schema.lanes(v.Mask & (bit(row) - 1))
-	return v.lanes[n : n+v.schema.plans[row].Lanes() : n+v.schema.plans[row].Lanes()]
+	n := v.schema.Lanes(v.Mask & (format.Bit(row) - 1))
+	return v.lanes[n : n+v.schema.Plan(row).Lanes() : n+v.schema.Plan(row).Lanes()]
 }
 
 // Latest returns the tick of an entity's newest version and the tick as of which it was last gone; tick.None where unknown. While both

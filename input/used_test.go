@@ -1,0 +1,68 @@
+package input
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+func usedTypes() *types {
+	p := netcode.NewProtocol()
+	Register[sticks](p)
+	Register[look](p)
+	TellUsed(p)
+	p.Hash()
+	in, _ := netcode.ExtensionOf[*types](p)
+	return in
+}
+
+// A section has the ticks that the client is not known to have, the newest first, until a packet with them is acknowledged.
+func TestUsedInputsAreToldUntilTheyAreAcknowledged(t *testing.T) {
+	in := usedTypes()
+	u := newUsedInputs(in)
+	for at := tick.Tick(100); at < 130; at++ {
+		u.ticks[at%reach], u.types[at%reach], u.news = at, 1, u.news|1<<(at%reach)
+		u.row(at)[0] = 0
+	}
+	read := func(room []byte) (ticks []uint16) {
+		require.NoError(t, readUsed(in, room, make([]uint32, in.lanes), func(low uint16, types uint8, _ []uint32) {
+			require.EqualValues(t, 1, types)
+			ticks = append(ticks, low)
+		}))
+		return ticks
+	}
+	room := make([]byte, 1000)
+	first := read(room[:u.write(room, 7)])
+	require.Len(t, first, usedAtMost)
+	require.EqualValues(t, 129, first[0])
+	u.acked(8)
+	require.Equal(t, first, read(room[:u.write(room, 9)]), "another packet was acknowledged")
+	u.acked(9)
+	second := read(room[:u.write(room, 10)])
+	require.EqualValues(t, 129-usedAtMost, second[0])
+	require.Len(t, second, 30-usedAtMost)
+	small := read(room[:u.write(room[:20], 11)])
+	require.Less(t, len(small), len(second))
+	require.Zero(t, u.write(room[:3], 12))
+	u.acked(10)
+	require.Zero(t, u.write(room, 13))
+}
+
+func FuzzReadUsed(f *testing.F) {
+	in := usedTypes()
+	u := newUsedInputs(in)
+	u.ticks[5], u.types[5], u.news = 5, 3, 1<<5
+	room := make([]byte, 100)
+	f.Add(room[:u.write(room, 1)])
+	f.Add([]byte{1, 0, 0, 0})
+	scratch := make([]uint32, in.lanes)
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		count := 0
+		if err := readUsed(in, payload, scratch, func(uint16, uint8, []uint32) { count++ }); err == nil && (count == 0 || count > usedAtMost) {
+			t.Fatalf("%d ticks", count)
+		}
+	})
+}

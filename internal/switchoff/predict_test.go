@@ -1,0 +1,44 @@
+package switchoff
+
+// predictions switches off rules of package predict.
+func predictions() []mutation {
+	const (
+		exact   = "TestNothingIsMispredictedWhereNobodyInterferes"
+		effects = "TestEffectsAreHeardOnce"
+		same    = "TestASpawnStaysTheSameEntity"
+	)
+	list := []mutation{
+		change("predict", "fewer ticks are kept than a client predicts ahead", "TestARoundTripAsLongAsTheWindow",
+			"predict/history.go", "return &h.masks[int(t%Window)*h.slots+slot]", "return &h.masks[int(t%(Window/2))*h.slots+slot]"),
+		change("predict", "local components do not go back", effects,
+			"predict/history.go", "copy(bytesOf(w, e, c.id, c.size), h.bytes(t, slot, k))", "if c.row >= 0 {\n\t\t\t\tcopy(bytesOf(w, e, c.id, c.size), h.bytes(t, slot, k))\n\t\t\t}"),
+		change("predict", "effects play in replays", effects,
+			"predict/effect.go", "f.matched[i] = true\n\t\t\treturn true", "f.matched[i] = true\n\t\t\treturn false"),
+		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
+			"predict/effect.go", "f.tell(s, f.cancel, e)", "_, _ = f.cancel, e"),
+		change("predict", "a spawn is matched by its player alone", exact,
+			"predict/spawn.go", "s.used && s.id.IsZero() && s.origin == origin &&", "s.used && s.id.IsZero() && s.origin.Client == origin.Client &&"),
+		change("predict", "a spawn is matched with none", same,
+			"predict/spawn.go", "return s.entity, true\n\t\t}\n\t}\n\treturn ecs.Entity{}, false\n}\n\n// dropNotRespawned", "return ecs.Entity{}, false\n\t\t}\n\t}\n\treturn ecs.Entity{}, false\n}\n\n// dropNotRespawned"),
+		change("predict", "a spawn that the server does not make stays", "TestASpawnThatTheServerDoesNotMakeGoes",
+			"predict/spawn.go", "c.replica.Heard() >= s.spawned+Window", "false"),
+		change("predict", "the server continues with what does not travel", exact,
+			"predict/server.go", "r.plan.Dequantise(r.lanes, p)", "_ = p"),
+		change("predict", "a client continues with what does not travel", exact,
+			"predict/client.go", "n.plan.Dequantise(n.lanes, p)", "_ = p"),
+		change("predict", "a client is not told which input stood in", exact,
+			"input/used.go", "u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n", "u.ticks[n], u.types[n] = at, 0"),
+		change("predict", "a client is not told that an entity rests", "TestAWallThatOnlyTheServerKnowsStopsThePlayer",
+			"predict/rest.go", "if r.tick == now || len(r.ids) == 0", "if r.tick <= now || len(r.ids) == 0"),
+		change("predict", "a stall is caught up in one frame", "TestStallsAreBounded",
+			"predict/client.go", "c.now < target && n < c.config.MaxReplay", "c.now < target"),
+		change("predict", "Apply writes what is predicted", exact,
+			"ecs/apply_write.go", "has: tw.mask &^ tw.aside}", "has: tw.mask}"),
+		change("predict", "Apply restores what is predicted", exact,
+			"ecs/apply_local.go", "|| tw.aside.Has(c.row) {", "{"),
+	}
+	for i := range list {
+		list[i].in = "predict"
+	}
+	return list
+}

@@ -1,0 +1,137 @@
+package predict_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// The scenes here are those that users of other prediction libraries report: rollback without an end, latency that climbs at a low
+// frame rate, inputs that are missed on one machine, a host that predicts itself.
+
+// A client at 10 frames a second neither falls behind more and more nor predicts wrongly.
+func TestASlowClientKeepsUp(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 11, 1, predict.Config{})
+	p := g.players[0]
+	p.act = wander
+	for frame := range 60 * rate {
+		if frame%6 != 0 {
+			p.skip = 1
+		}
+		g.frame()
+		if frame > 10*rate && frame%6 == 0 {
+			require.InDelta(t, float64(p.client.Time().Tick), float64(p.sim.Tick()), 1)
+			require.Less(t, p.client.Lead().Float(), 16., "the latency does not climb")
+		}
+	}
+	stats := p.sim.Stats()
+	require.Zero(t, stats.Mispredictions, p.wrong)
+	require.Zero(t, stats.Restarts)
+	g.heal()
+}
+
+// Without any delay no input is missed, and nothing is replayed but where a spawn is confirmed.
+func TestNothingIsMissedWithoutDelay(t *testing.T) {
+	for _, delay := range []int{0, 1, 3} {
+		g := newGame(t, transport.Link{}, 12, 2, predict.Config{InputDelay: delay})
+		for _, p := range g.players {
+			p.act = wander
+		}
+		g.run(20 * rate)
+		taken := make([]predict.Stats, len(g.players))
+		for i, p := range g.players {
+			taken[i] = p.sim.Stats()
+		}
+		g.run(30 * rate)
+		for i, p := range g.players {
+			stats := p.sim.Stats()
+			require.Zero(t, stats.Mispredictions, p.wrong)
+			require.Equal(t, taken[i].Corrected, stats.Corrected)
+			require.Equal(t, taken[i].Restarts, stats.Restarts)
+		}
+		g.heal()
+	}
+}
+
+// Jitter makes no rollback that does not end: with every kind of link the steps of a frame are bounded, and most are of new ticks.
+func TestReplaysEnd(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Jitter: 80 * time.Millisecond, Loss: .1, Duplicate: .2}, 13, 3, predict.Config{})
+	for _, p := range g.players {
+		p.act = wander
+	}
+	g.run(60 * rate)
+	for _, p := range g.players {
+		stats := p.sim.Stats()
+		require.Less(t, stats.Replayed, 3*stats.Steps, "%+v", stats)
+	}
+	g.heal()
+	for _, p := range g.players {
+		before := p.sim.Stats()
+		g.run(5 * rate)
+		after := p.sim.Stats()
+		require.Equal(t, before.Replayed, after.Replayed, "nothing moves, and nothing is replayed")
+	}
+}
+
+// The screen shows a correction bit by bit: no frame moves what is shown by more than the motion and a share of the error.
+func TestACorrectionIsNoJump(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 14, 1, predict.Config{CorrectionTime: 200 * time.Millisecond})
+	p := g.players[0]
+	p.act = func(*player) control { return control{} }
+	g.run(5 * rate)
+	shown := generic.NewMap1[components.Smooth[position]](p.world)
+	g.rules.wind = 1
+	last := *shown.Get(p.body(g))
+	most, moved := 0., 0.
+	for frame := range 2 * rate {
+		if frame == 8 {
+			g.rules.wind = 0
+		}
+		g.frame()
+		now := *shown.Get(p.body(g))
+		most = max(most, math.Abs(float64(now.Value.X-last.Value.X)))
+		moved += float64(now.Value.X - last.Value.X)
+		last = now
+	}
+	require.Greater(t, moved, 3.)
+	require.Less(t, most, .5, "of %v in all", moved)
+	at := generic.NewMap1[position](p.world)
+	require.InDelta(t, float64(at.Get(p.body(g)).X), float64(last.Value.X), .01)
+}
+
+// A host runs the same systems. It predicts nothing, and its own player is one of the players.
+func TestAHostRunsTheSameSystems(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 60 * time.Millisecond}, 15, 0, predict.Config{})
+	p := newProtocol()
+	socket := g.openServer(p)
+	player, err := netcode.NewClient(p, g.config(50))
+	require.NoError(t, err)
+	host, err := systems.NewHost(g.server, player, socket, g.clock)
+	require.NoError(t, err)
+	rules := &mover{}
+	sim := predict.Simulate(host, predict.Config{}, rules)
+	host.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
+		if player.State() == netcode.Connected {
+			_ = input.Set(player, &control{X: 1})
+		}
+	}))
+	g.loop, g.group, g.sim = systems.NewRunner(g.world, host, rate), host.ServerSystems, sim
+	client := g.join(p, predict.Config{})
+	client.act = wander
+	g.run(20 * rate)
+	at := generic.NewMap1[position](g.world)
+	require.Greater(t, at.Get(g.bodies[player.ID()]).X, float32(10))
+	require.Zero(t, sim.Stats().Replayed)
+	require.Zero(t, client.sim.Stats().Mispredictions, client.wrong)
+}

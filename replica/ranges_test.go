@@ -1,0 +1,105 @@
+package replica
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
+)
+
+// Entities of a range have the same generation and rows, and their lanes follow each other, over loss and reordering.
+func TestRangesAreTheirEntities(t *testing.T) {
+	several := 0
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		cfg := format.Config{Window: 8, SentPackets: 32, Entities: runEntities}
+		s := &runServer{random: random, store: snapshot.NewStore(runSchema(t), cfg)}
+		s.view = snapshot.NewView(s.store, cfg)
+		r := New(s.store.Schema(), cfg, 1)
+		for range 40 {
+			payloads := s.turn()
+			if random.IntN(2) == 0 {
+				random.Shuffle(len(payloads), func(i, j int) { payloads[i], payloads[j] = payloads[j], payloads[i] })
+			}
+			for _, p := range payloads {
+				if random.IntN(8) > 0 {
+					require.NoError(t, r.Read(p))
+				}
+			}
+			var all []EntityRange
+			for index := uint32(0); index < runEntities; {
+				one, ok := r.Stretch(index, runEntities-index)
+				require.Equal(t, ok, one.Count >= leastRange)
+				index += one.Count
+				if ok {
+					all = append(all, one)
+					several++
+				}
+			}
+			for _, s := range all {
+				requireStretch(t, r, s)
+			}
+		}
+	}
+	require.NotZero(t, several)
+}
+
+// requireStretch compares a range with its entities.
+func requireStretch(t *testing.T, r *Replica, s EntityRange) {
+	lanes := r.Lanes(s.Tick)
+	require.NotNil(t, lanes)
+	for k := range s.Count {
+		now := r.Entity(s.Index + k)
+		require.True(t, now.Alive)
+		require.Equal(t, s.Generation, now.ID.Generation)
+		require.Equal(t, s.Mask, now.Mask)
+		for m := s.Mask; m != 0; m &= m - 1 {
+			row := m.Lowest()
+			first, end := r.Place(s.Mask, row)
+			at := int(s.First) + int(k)*int(s.Width)
+			require.Equal(t, r.Row(s.Index+k, row), lanes[at+first:at+end], "row %d of %d", row, s.Index+k)
+		}
+	}
+}
+func TestChangedIndexesAreListedOnce(t *testing.T) {
+	const most = 400
+	rapid.Check(t, func(t *rapid.T) {
+		r := Replica{changed: changedIndexes{set: make([]uint64, (most+63)/64)}}
+		var want []uint32
+		next := uint32(0)
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			index := rapid.Uint32Range(0, most-1).Draw(t, "index")
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				r.ClearChanged()
+				want = want[:0]
+				require.False(t, slices.ContainsFunc(r.changed.set, func(w uint64) bool { return w != 0 }))
+			case 1, 2, 3, 4, 5:
+				index = min(next, most-1)
+			}
+			r.changed.add(index)
+			next = index + 1
+			if !slices.Contains(want, index) {
+				want = append(want, index)
+				slices.Sort(want)
+			}
+			var spelled []uint32
+			for k, s := range r.ChangedRanges() {
+				for i := range s.Count {
+					spelled = append(spelled, s.First+i)
+				}
+				require.True(t, k == 0 || r.ChangedRanges()[k-1].end() != s.First)
+			}
+			require.Equal(t, want, spelled)
+			require.Equal(t, slices.Contains(want, index), r.HasChanged(index))
+			if rapid.Bool().Draw(t, "asked") {
+				require.Equal(t, want, r.Changed())
+			}
+		}
+	})
+}

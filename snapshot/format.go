@@ -1,0 +1,24 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/snapshot/format"
+
+// Names of package format that users of a Store meet.
+type (
+	// Mask is a set of rows.
+	Mask = format.Mask
+	// Schema is the components of a protocol.
+	Schema = format.Schema
+	// RowOptions are the options of a component.
+	RowOptions = format.RowOptions
+	// Config holds the limits of a Store, its Views and their Replicas.
+	Config = format.Config
+)
+
+const (
+	// MaxRows is the number of replicated component types that a protocol may have.
+	MaxRows = format.MaxRows
+	// MaxEntities bounds network indexes.
+	MaxEntities = format.MaxEntities
+	// NormalWeight is the weight of priority 1, and of relevance 1.
+	NormalWeight = format.NormalWeight
+)

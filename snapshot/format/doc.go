@@ -1,0 +1,10 @@
+// Package format is what both ends of a snapshot share: the rows of a protocol, the prefix codes of a payload, and its limits.
+//
+// Package snapshot writes payloads, package replica reads them; neither imports the other.
+//
+//   - row: one component of one entity, as its quantised lanes; a lane is 32 bits
+//   - [Schema]: the components of a protocol, in its order; [Mask] is a set of its rows
+//   - [Codes]: the prefix codes of the schema
+//   - page: [PageEntities] entities, neighbours by index
+//   - nibble: the symbol that tells of which of the next [NibbleSize] entities of a page a payload has records
+package format
