@@ -35,9 +35,9 @@ type body struct {
 	at     Position
 }
 
-// sample is what a player saw of its own body: its place between the ticks before and after.
+// sample is the place of a player's own body in one frame, as the player saw it.
 type sample struct {
-	before netcode.Tick
+	before netcode.Tick // The place is between this tick and the next one.
 	part   float64
 	at     Position
 }
@@ -76,7 +76,7 @@ type player struct {
 	delays    delays
 }
 
-// delays is how long the presses of a player took to be seen.
+// delays counts the time from a player's presses until they were seen.
 type delays struct {
 	presses int
 	ticks   netcode.Tick // From the tick of the input, of all together.
