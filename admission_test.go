@@ -285,7 +285,7 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 }
 
 // Hellos that forge an address use up none of the budget of answers to those who have proved it.
-func TestForgedHellosDoNotStopWhoHasACookie(t *testing.T) {
+func TestForgedHellosDoNotStopAClientWithACookie(t *testing.T) {
 	s := newSiege(t, netcode.Config{})
 	victim := s.attackers(1, func(int) netip.AddrPort { return netip.MustParseAddrPort("198.51.100.9:4000") })[0]
 	s.server.Receive(victim.at, victim.hello(s.p))

@@ -70,7 +70,7 @@ func TestEndsMayBeEmbedded(t *testing.T) {
 	require.False(t, authority.MayWrite[position](nil, id))
 }
 
-func TestErrorsOfSendSayWhatToDo(t *testing.T) {
+func TestErrorsOfSendNameTheRemedy(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	s, c := k.server.Server, k.clients[0].Client
 	id := k.spawn(1)

@@ -258,7 +258,7 @@ func TestWriteWithoutAWorld(t *testing.T) {
 }
 
 // A server that lost what a client's state leans on asks for all of it anew, and goes on.
-func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
+func TestServerThatLostAClientsStateAsksAgain(t *testing.T) {
 	r, c, other, id := newWriters(t)
 	r.own(id, c)
 	for i := range 200 {

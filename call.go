@@ -16,8 +16,8 @@ import (
 // callTime is the deadline of a call that names none.
 const callTime = 5 * time.Second
 
-// Answer registers question Q with its answer R, and what answers it. Call it on both sides; a side that never answers gives
-// nil, and refuses. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
+// Answer registers question Q with its answer R, and the function that answers it. Call it on both sides; a side that never
+// answers gives nil, and refuses. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
 // other way over the channel on which the question came. One type may be the answer to several questions. The function fills
 // in the answer before it returns; its error travels to the caller as the text of a *CallError instead. Answer panics as
 // Handle does.
@@ -86,7 +86,7 @@ func unsent(ctx *Context, err error) error {
 	return errUnsent
 }
 
-// answered is the handler of an answer: it finds who waits for it. An answer that nobody waits for may be late.
+// answered is the handler of an answer: it calls the function of Call. An answer without one may be late.
 func answered[R any](ctx *Context, m *R) {
 	c := coreOf(ctx.End)
 	if c == nil {
@@ -150,7 +150,7 @@ func (c *endpointCore) refused(number uint16, from wire.ClientID, text string) {
 	c.tellCaller(w, from, &CallError{Text: text})
 }
 
-// Call asks the end of an id a question, 0 being the server, and has f called once with the answer, or with why there is
+// Call asks the end of an id a question, 0 being the server. f is called once with the answer, or with the error that there is
 // none: a *CallError with the other end's reason, ErrDeadline (see Within), the error of ctx when that is done, or the
 // *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
 // this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself

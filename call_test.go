@@ -189,7 +189,7 @@ func TestOneAnswerForSeveralQuestions(t *testing.T) {
 }
 
 // A side that registered nil answers nothing: the question is not heard there.
-func TestWhoDoesNotAnswerLetsTheCallEnd(t *testing.T) {
+func TestUnansweredCallMeetsItsDeadline(t *testing.T) {
 	p := protocol()
 	netcode.Answer[ping, cost](p, nil)
 	r := newRig(t, p, netcode.Config{})

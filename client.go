@@ -16,15 +16,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// State is where a client is in the life of its connection.
+// State is the phase of a client's connection.
 type State uint8
 
 // The states of a client.
 const (
-	Disconnected State = iota // No connection; Err says why the last one ended.
-	Connecting                // Connect was called and the server has not answered yes or no.
+	Disconnected State = iota // No connection; Err is the reason of the last end.
+	Connecting                // Connect was called and the server has not decided.
 	Connected                 // State and messages flow.
-	Closing                   // Close was called and the server is being told; or the server closed, and what it had sent is being handled.
+	Closing                   // Close was called and the server is being told; or the server closed, and its messages are being handled.
 )
 
 // String is the state's name.
@@ -77,11 +77,11 @@ type Client struct {
 	id       wire.ClientID
 	replica  *replica.Replica
 	hooks    clientHooks
-	host     *Server // Whose player this is in one process; nil for a client with a connection.
+	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
 	up       upstream
 	time     clientTime
-	leaving  bool      // The server has closed, and what it sent is still handled.
-	applied  bool      // The world has what replica holds.
+	leaving  bool      // The server has closed, and its messages are still handled.
+	applied  bool      // The world has all state of replica.
 	sentUpTo tick.Tick // The tick of the newest Send.
 	out      outbox.Buffer
 
@@ -151,7 +151,7 @@ func (c *Client) Dispatch(stage Stage) {
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.Drain(send) }
 
-// TickDue tells if a network tick falls into this frame: then Send acknowledges what came, if nothing else does.
+// TickDue reports whether a network tick falls into this frame: then Send acknowledges packets, if nothing else does.
 func (c *Client) TickDue() bool {
 	if c.host != nil {
 		return c.host.TickDue()
@@ -174,22 +174,22 @@ func (c *Client) Config() Config { return c.agreed }
 // Interval is the time between two network ticks.
 func (c *Client) Interval() time.Duration { return c.agreed.interval() }
 
-// State tells where the connection stands.
+// State returns the phase of the connection.
 func (c *Client) State() State { return c.state }
 
-// Err is why the last connection, or attempt, ended; nil before that. errors.Is compares it with the peer.Reason
+// Err returns the reason of the end of the last connection, or attempt; nil before that. errors.Is compares it with the peer.Reason
 // values.
 func (c *Client) Err() *CloseError { return c.err }
 
-// ID is who this client is to the server: the same number that the server's OnConnect was given. It is 0 before the
+// ID returns the client's id at the server: the number that the server's OnConnect was given. It is 0 before the
 // first connection and stays after the last.
 func (c *Client) ID() ClientID { return c.id }
 
-// Replica is what the server has let this client see in the present, or else the last, connection; nil before the first.
-// Each connection starts a fresh one.
+// Replica returns the state that the server has shown this client in the present, or else the last, connection; nil before the
+// first. Each connection starts a fresh one.
 func (c *Client) Replica() *Replica { return c.replica }
 
-// RTT is the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
+// RTT returns the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
 // before anything is known.
 func (c *Client) RTT() (smoothed, jitter time.Duration) {
 	if c.conn == nil {
@@ -198,7 +198,7 @@ func (c *Client) RTT() (smoothed, jitter time.Duration) {
 	return c.conn.RTT()
 }
 
-// Loss is the share of packets to the server that were lost lately, 0 to 1.
+// Loss returns the share of packets to the server that were lost lately, 0 to 1.
 func (c *Client) Loss() float64 {
 	if c.conn == nil {
 		return 0
@@ -206,7 +206,7 @@ func (c *Client) Loss() float64 {
 	return c.conn.Loss()
 }
 
-// ConnectedTo reports whether the client is connected to that very server, in this process.
+// ConnectedTo reports whether the client is connected to that server, in this process.
 func (c *Client) ConnectedTo(s *Server) bool {
 	if c.host != nil {
 		return c.host == s
@@ -240,7 +240,7 @@ const (
 	joinEvery = 100 * time.Millisecond
 )
 
-// attempt is one try to connect.
+// attempt is one attempt to connect.
 type attempt struct {
 	server netip.AddrPort
 	nonce  uint64
@@ -249,9 +249,9 @@ type attempt struct {
 	began  time.Duration
 	fresh  bool          // The first frame after Connect sets began: only frames know the time.
 	sayAt  time.Duration // When the next Hello or Join is due.
-	asked  time.Duration // When the first Join went out,
+	asked  time.Duration // Time of the first Join,
 	waits  bool          // if one did.
-	busy   bool          // The server answered that too many try from here.
+	busy   bool          // The server answered that too many attempts come from here.
 
 	accept   peer.Accept // The offer of the server,
 	accepted bool        // if it did: then this end joins, until it is welcome.
@@ -310,7 +310,7 @@ func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
 	return peer.ParseWelcome(packet, fromServer)
 }
 
-// takeAnswer says whether the datagram was an answer to this attempt.
+// takeAnswer reports whether the datagram was an answer to this attempt.
 func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 	switch kind {
 	case peer.KindChallenge:
@@ -348,7 +348,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 	return true
 }
 
-// challenged takes a cookie. One that is new while this end joins says that the one before is not good any more.
+// challenged takes a cookie. A new one while this end joins means that the one before is not valid any more.
 func (c *Client) challenged(cookie peer.Cookie) {
 	c.stats.Challenges++
 	if a := &c.attempt; cookie != a.cookie {
@@ -356,7 +356,7 @@ func (c *Client) challenged(cookie peer.Cookie) {
 	}
 }
 
-// outOfRange ends the attempt if an answer of the server's has a value that no server can have, and says whether that is so.
+// outOfRange ends the attempt if an answer of the server has a value that no server can have, and reports whether it did.
 func (c *Client) outOfRange(err error) bool {
 	var field *peer.FieldError
 	if !errors.As(err, &field) {
@@ -417,7 +417,7 @@ func (c *Client) refused(refuse peer.Refuse) {
 	c.end(reason)
 }
 
-// ask says Hello, and when that was accepted Join, again and again until there is an answer or the time is over.
+// ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
 func (c *Client) ask() {
 	if c.frame.now-c.attempt.began >= c.config.HandshakeTimeout {
 		c.giveUp()
@@ -492,7 +492,7 @@ func (c *Client) Close() {
 	c.events.fire()
 }
 
-// Closed tells if there is no connection and none under way or being ended; then frames are not needed any more.
+// Closed reports whether there is no connection, no attempt and no close; then no more frames are needed.
 func (c *Client) Closed() bool { return c.state == Disconnected }
 
 // closeWith ends the connection and tells the server why, with flush after what was sent before is delivered.
@@ -553,7 +553,7 @@ func (c *Client) drop() {
 	c.recipients.shut(0)
 }
 
-// startLeaving has the server's reliable messages that were accepted handled, and then ends the connection.
+// startLeaving begins to handle the server's accepted reliable messages. Then the connection ends.
 func (c *Client) startLeaving(reason *peer.Error) {
 	if !isOrderly(reason) || !c.inbound.MayHold(c.source) {
 		c.end(reason)

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Receive takes one datagram. It keeps nothing of packet. What does not come from the server is counted and dropped.
+// Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
 func (c *Client) Receive(from netip.AddrPort, packet []byte) {
 	kind := peer.KindOf(packet)
 	for _, f := range c.hooks.received {
@@ -30,7 +30,7 @@ func (c *Client) Receive(from netip.AddrPort, packet []byte) {
 	c.events.fire()
 }
 
-// receivePacket takes a packet from the server: either the whole of it has its effect, or none of it and it is not
+// receivePacket takes a packet from the server. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
 	in, err := c.conn.Read(packet, c.frame.now, c)
@@ -79,7 +79,7 @@ func (c *Client) receivePacket(packet []byte) {
 	}
 }
 
-// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice.
+// unreadable ends the connection unless anyone could have sent the packet: one with a wrong checksum, or a duplicate.
 func (c *Client) unreadable(err error) {
 	switch reason := peer.CloseReason(err); {
 	case reason == peer.ReasonNone || c.state != Connected:
@@ -90,7 +90,7 @@ func (c *Client) unreadable(err error) {
 	}
 }
 
-// refusePacket ends the connection with a server that sent what no server sends, inside a checksum that holds.
+// refusePacket ends the connection with a server whose packet has a right checksum and illegal contents.
 func (c *Client) refusePacket(reason *peer.Error) {
 	c.stats.refused(reason)
 	c.closeWith(reason, false)
@@ -103,7 +103,7 @@ func (c *Client) refuseEntities(of string) {
 	})
 }
 
-// readSnapshot says whether the packet may be acknowledged: its snapshot was decoded whole.
+// readSnapshot reports whether the packet may be acknowledged: its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte) bool {
 	err := c.replica.Read(payload)
 	switch {
@@ -123,8 +123,8 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	return false
 }
 
-// Applied tells the client that its world has everything that Replica holds. The system Apply says so after each run; only
-// then are messages handled that speak of an entity which has just come.
+// Applied tells the client that its world has all state of Replica. The system Apply calls it after each run. Only then are
+// messages handled about an entity that has just come.
 func (c *Client) Applied() {
 	c.applied = true
 	for _, f := range c.hooks.applied {
@@ -132,7 +132,7 @@ func (c *Client) Applied() {
 	}
 }
 
-// holds tells if the server shows an entity at present.
+// holds reports whether the server shows an entity at present.
 func (c *Client) holds(id wire.NetworkID) bool {
 	if c.host != nil {
 		return c.host.store.Alive(id)
@@ -144,8 +144,7 @@ func (c *Client) holds(id wire.NetworkID) bool {
 	return e.Alive && e.ID == id
 }
 
-// exists says of an entity whether a message about it may be handled: it is in the world, it may still come, or it was and
-// is gone.
+// exists returns whether a message about an entity may be handled: the entity is in the world, may still come, or is gone.
 func (c *Client) exists(id wire.NetworkID) message.Existence {
 	if c.host != nil {
 		return c.host.exists(id)
@@ -165,7 +164,7 @@ func (c *Client) exists(id wire.NetworkID) message.Existence {
 	return message.Exists
 }
 
-// ready says whether the state of an entity has come, as of a tick of the server, and is in the world.
+// ready reports whether the state of an entity as of a tick of the server has come and is in the world.
 func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
 	if c.host != nil || c.replica == nil {
 		return true
@@ -174,7 +173,7 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }
 
-// Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
+// Send ends a frame: it sends Hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (c *Client) Send() {
 	c.endTime()
@@ -196,7 +195,7 @@ func (c *Client) Send() {
 	c.events.fire()
 }
 
-// serve sends the server what this frame owes it.
+// serve sends the server its packets of this frame.
 func (c *Client) serve() {
 	if c.host != nil {
 		call(c.hooks.beforeSend)
@@ -241,8 +240,7 @@ func (c *Client) serve() {
 	}
 }
 
-// resync asks the server to forget what it thinks that this client holds, if the replica wants that. Messages share the
-// packet.
+// resync asks the server to send all state anew, if the replica wants that. Messages share the packet.
 func (c *Client) resync() {
 	epoch, want := c.replica.WantResync()
 	if !want {
@@ -262,9 +260,9 @@ func (c *Client) resync() {
 	c.finish(&b)
 }
 
-// patience is the longest time for which the client may send nothing.
+// patience returns the longest time for which the client may send nothing.
 func (c *Client) patience() (every time.Duration) {
-	if !c.conn.CanSend() { // what comes later is what tells that the others are lost
+	if !c.conn.CanSend() { // A later packet lets the server see that others are lost.
 		return min(closeEvery, c.agreed.KeepAlive)
 	}
 	return c.agreed.KeepAlive

@@ -8,11 +8,11 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// presentAhead bounds how far presentation runs past the newest tick that arrived, in pulses. A resting world sends one each
-// Config.Pulse, and two may be lost.
+// presentAhead limits the time that presentation runs past the newest tick that arrived, in pulses. A world at rest sends one
+// each Config.Pulse, and two may be lost.
 const presentAhead = 3
 
-// clientTime is the clocks of a client: its estimate of the server's time, the clock of its inputs, and the moment that it shows.
+// clientTime is the clocks of a client: the estimate of the server's time, the clock of inputs, and the presented moment.
 type clientTime struct {
 	raw     time.Duration // The present frame's, as it was given: it may jump.
 	sync    tick.Sync
@@ -42,7 +42,7 @@ func (t *clientTime) begin(now time.Duration) {
 	t.raw, t.steps, t.advanced, t.placed = now, 0, false, false
 }
 
-// hear takes note of a packet and of its tick, tick.None for one that told none. It returns which ticks are whole because of it.
+// hear records a packet and its tick, tick.None for one without. It returns the ticks that are complete because of it.
 func (t *clientTime) hear(sequence uint64, server tick.Tick) tick.News {
 	n := t.arrived.Note(sequence, server)
 	if server != tick.None {
@@ -65,7 +65,7 @@ func (t *clientTime) advance(conn *peer.Conn) {
 	t.steps = t.sync.Advance(t.raw)
 }
 
-// present finds what this frame shows, once.
+// present computes the moment that this frame shows, once.
 func (t *clientTime) present() tick.Time {
 	if !t.placed && t.running {
 		t.placed = true
@@ -74,11 +74,11 @@ func (t *clientTime) present() tick.Time {
 	return t.at
 }
 
-// stop is the end of a connection: what is shown stays.
+// stop ends a connection: the presented moment stays.
 func (t *clientTime) stop() { t.running = false }
 
 // ServerTime estimates the server's time now: the tick that has begun there, and the part of it that has passed. It is the zero Time before the first connection. It may step back a little when the client learns
-// better, so nothing that is shown should follow it: that is Present.
+// better, so shown values should not follow it: use Present.
 func (c *Client) ServerTime() tick.Time {
 	if c.host != nil {
 		return c.host.Tick().Begin()
@@ -108,10 +108,10 @@ func (c *Client) Steps() int {
 	return c.time.steps
 }
 
-// Present is the moment of the server's past that this frame shows: late enough that what the server said of it has
-// arrived, or most of it, which depends on the network's jitter and loss and is measured all the time. It never goes
-// back within a connection, runs up to 5 % faster or slower than time to follow what it measures, and stands still when
-// nothing is heard for longer than three times Config.Pulse. It is the zero Time before anything has arrived.
+// Present returns the moment of the server's past that this frame shows. It is late enough that most of the server's state of
+// that moment has arrived; the delay follows the measured jitter and loss. It never goes back within a connection, runs up to
+// 5 % faster or slower than time, and stands still when nothing comes for longer than three times Config.Pulse. It is the
+// zero Time before anything has arrived.
 //
 // Ask for it after Receive; all of a frame gets one answer.
 func (c *Client) Present() tick.Time {
@@ -151,7 +151,7 @@ func (c *Client) advanceTime() {
 	}
 }
 
-// endTime makes sure that both clocks have moved with every frame, whether the game asked or not.
+// endTime moves both clocks in every frame, whether the game asked or not.
 func (c *Client) endTime() {
 	c.advanceTime()
 	if c.state == Connected || c.leaving {

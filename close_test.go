@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-func TestCloseDeliversWhatWasSent(t *testing.T) {
+func TestCloseDeliversSentMessages(t *testing.T) {
 	p := protocol()
 	var got []uint32
 	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) }, netcode.Over(netcode.ReliableOrdered))

@@ -29,7 +29,7 @@ const (
 	MaxTickRate = peer.MaxTickRate
 	// MinWindow is the shortest history window, in ticks.
 	MinWindow = peer.MinWindow
-	// maxFirstTick leaves room for ticks without end.
+	// maxFirstTick leaves room for any number of ticks.
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is that of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
@@ -105,7 +105,7 @@ type Config struct {
 	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
 
 	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
-	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.
+	SilenceTimeout   time.Duration // The connection to a peer that sends nothing for so long ends; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
 	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity, and a reliable one for its entity; default 2 s, beyond that it is dropped.

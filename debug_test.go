@@ -71,7 +71,7 @@ func TestDebugPanicsOnceFrozen(t *testing.T) {
 
 // Every packet of a session prints, with the names and values that are in it; without packing the values also stand in
 // its bytes as in memory.
-func TestDumpSpeaksOfWhatIsInThePackets(t *testing.T) {
+func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		p := debugged(on, nil)
 		r := newRig(t, p, netcode.Config{})

@@ -45,7 +45,7 @@ func TestDoors(t *testing.T) {
 }
 
 // A recipient is what it was made of.
-func TestRecipientIsWhatItWasMadeOf(t *testing.T) {
+func TestRecipientKeepsItsParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		client := ClientID(rapid.Uint32().Draw(t, "client"))
 		entity := NetworkID{Index: rapid.Uint32().Draw(t, "index"), Generation: rapid.Uint32().Draw(t, "generation")}

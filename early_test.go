@@ -26,7 +26,7 @@ const secretNumber uint32 = 0xDEC0ADDE
 
 // A message that was sent about an entity which is hidden, or dies, before any of its state went out tells nothing: neither
 // the entity's id nor what the message says. Who sees the entity gets it, and what comes behind it goes on.
-func TestMessageAboutWhatIsNeverShownLeaksNothing(t *testing.T) {
+func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 	for name, end := range map[string]func(k *talk, id wire.NetworkID){
 		"hidden": func(k *talk, id wire.NetworkID) { require.True(t, k.server.Hide(1, id)) },
 		"dies": func(k *talk, id wire.NetworkID) {
@@ -95,7 +95,7 @@ func TestMessageAboutWhatIsNeverShownLeaksNothing(t *testing.T) {
 
 // A client that joins a large world over a slow link is told about entities which it gets last. It waits for none, and
 // nobody is closed for it.
-func TestLateJoinWithMessagesAboutWhatComesLast(t *testing.T) {
+func TestLateJoinWithMessagesAboutTheLastEntity(t *testing.T) {
 	k := newTalk(t, netcode.Config{SendBudget: 8 << 10}, 0)
 	const entities = 10_000
 	var ids []wire.NetworkID

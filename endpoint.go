@@ -15,8 +15,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// endpointCore is what a server and a client have alike for messages: what waits for its stage here, what was sent, and who waits
-// for an answer.
+// endpointCore is the part that a server and a client have alike: the queues of messages that came, the messages that were
+// sent, and the calls that wait for answers.
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
@@ -27,14 +27,14 @@ type endpointCore struct {
 	stats    *Stats
 
 	plain      [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
-	sizes      message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
+	sizes      message.Sizes         // Of these, the size of payloads where nothing else must be checked.
 	plains     []message.Simple      // Messages of these types in the packet that was judged last.
 	inbound    *message.Inbound
 	outbound   *message.Outbound
 	pool       *peer.Pool
 	types      message.Cache
 	recipients recipientCache
-	buffers    [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
+	buffers    [][]byte // For messages that are encoded before their recipients are known: one for each level of nesting.
 	calls      calls.Table
 
 	tag        uint32
@@ -43,13 +43,13 @@ type endpointCore struct {
 
 	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
 
-	from      *link        // Whose packet is being queued.
-	toldTypes [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
-	fault     error        // What is wrong with it after all.
+	from      *link        // Connection of the packet that is being queued.
+	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.
+	fault     error        // Error of that packet that shows late.
 	arrived   func(a *peer.Arrival)
 }
 
-// coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for what is no end.
+// coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for any other value.
 func coreOf(end Endpoint) *endpointCore {
 	switch e := end.(type) {
 	case *Server:
@@ -94,14 +94,14 @@ func (c *Client) core() *endpointCore {
 	return &c.endpointCore
 }
 
-// endpoint is an end that knows of entities whether messages about them may be handled.
+// endpoint is an end that decides whether messages about entities may be handled.
 type endpoint interface {
 	Endpoint
 	exists(id wire.NetworkID) message.Existence
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 }
 
-// setUp makes the queues; the fields that say whose core it is are set.
+// setUp makes the queues. The fields that name the end are set before.
 func (c *endpointCore) setUp(end endpoint, config Config) {
 	others := 1
 	if c.server != nil {
@@ -129,7 +129,7 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	}
 }
 
-// role is which end this is, in the table of states.
+// role returns the column of this end in the table of states.
 func (c *endpointCore) role() peer.Role {
 	if c.server != nil {
 		return peer.RoleServer
@@ -137,7 +137,7 @@ func (c *endpointCore) role() peer.Role {
 	return peer.RoleClient
 }
 
-// stage is where the end is in its frame; outside of a frame it sends as in tick.Update.
+// stage returns the stage of the frame that the end is in; outside of a frame it sends as in tick.Update.
 func (c *endpointCore) stage() tick.Stage {
 	if !c.running {
 		return tick.Update
@@ -156,8 +156,8 @@ func (c *endpointCore) beginFrame() {
 	c.stats.CallsCancelled += cancelled
 }
 
-// due is the tick that messages wait for. The client's own count gives up what a stall was too long for, so at a client the
-// server's tick counts, as ServerTime estimates it, once that is the later one; a host's player lives in the server's.
+// due returns the tick that messages wait for. The client's own count slips in a long stall, so at a client the server's tick
+// counts, as ServerTime estimates it, once that is later. A host's player uses the server's tick.
 func (c *endpointCore) due() tick.Tick {
 	switch own := c.frame.clock.Tick(); {
 	case c.client == nil:
@@ -174,14 +174,14 @@ func (c *endpointCore) due() tick.Tick {
 // endFrame ends it.
 func (c *endpointCore) endFrame() { c.running = false }
 
-// forgetMessages forgets an end whose connection is over: nothing of what it sent is handled any more.
+// forgetMessages drops the queued messages of an end whose connection is over.
 func (c *endpointCore) forgetMessages(l *link) {
 	if l.source != nil {
 		c.stats.OfTheGone += uint64(c.inbound.Drop(l.source))
 	}
 }
 
-// record keeps a message that was sent for the history.
+// record stores a message that was sent in the history.
 func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 	if !c.outbound.On() {
 		return
@@ -190,7 +190,7 @@ func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 	c.outbound.Record(to, &m, body)
 }
 
-// panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
+// panicked ends the connection of the sender of a message whose handler panicked. The other messages are handled.
 func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
 	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
@@ -200,7 +200,7 @@ func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.reportPanic(failed)
 }
 
-// unhandled tells of a type that comes although this end gave nil as its handler: once, since all that follow are dropped alike.
+// unhandled reports a type that comes although this end gave nil as its handler, once for each type.
 func (c *endpointCore) unhandled(t wire.MessageType) {
 	if c.toldTypes[t] {
 		return
@@ -228,7 +228,7 @@ func (c *endpointCore) closeFor(with wire.ClientID, reason *peer.Error) {
 	}
 }
 
-// isOpen tells if there is an end of that id which the game was not told to be gone.
+// isOpen reports whether an end of that id is there, and the game was not told of its end.
 func (c *endpointCore) isOpen(id wire.ClientID) bool {
 	if c.client != nil {
 		return id == 0 && (c.client.state == Connected || c.client.leaving)
@@ -251,15 +251,15 @@ func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
 	return nil, ErrNotConnected
 }
 
-// What the game's functions beside handlers are called, where one panics.
+// Names of the game's functions beside handlers, for errors of panics.
 const (
 	nameOnConnect    = "OnConnect"
 	nameOnDisconnect = "OnDisconnect"
 	nameAnswer       = "function of Call"
 )
 
-// contained is deferred around a function of the game that is called for one connection and outside of a handler: if it
-// panics, that connection ends as for a handler, and the frame goes on.
+// contained is deferred around a function of the game that is called for one connection outside of a handler. If it panics,
+// that connection ends as for a handler, and the frame continues.
 func (c *endpointCore) contained(name string, with wire.ClientID) {
 	if value := recover(); value != nil {
 		c.stats.HandlerPanics++
@@ -296,7 +296,7 @@ func (c *endpointCore) ownerOf(failed *PanicError) string {
 	return owner + failed.Name
 }
 
-// deepestPanic is how many frames of a stack panickedAt looks at.
+// deepestPanic is the number of frames of a stack that panickedAt reads.
 const deepestPanic = 64
 
 // panickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty where it is not found. The frames of the
@@ -319,19 +319,19 @@ func panickedAt() string {
 	}
 }
 
-// tellCaller tells whoever waits for an answer that there is none.
+// tellCaller tells a waiter for an answer that there is none.
 func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
 	w.Fail(err)
 }
 
-// events holds what happened until it is safe to tell the game: its functions may kick, send and close, so they are
-// called between packets and never in the middle of one.
+// events stores connections that began or ended until it is safe to tell the game. Its functions may kick, send and close, so
+// they are called between packets and never in the middle of one.
 type events struct {
 	connected    []func(wire.ClientID)
 	disconnected []func(wire.ClientID, *peer.Error)
 
-	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
+	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
 	end  *endpointCore                    // The owner of the events.
 
 	waiting []event
@@ -344,14 +344,14 @@ type event struct {
 	reason *peer.Error
 }
 
-// fire tells everything that waits, and what the functions that are called cause meanwhile.
+// fire tells all events that wait, and those that the called functions cause.
 func (e *events) fire() {
 	if len(e.waiting) > 0 && !e.firing {
 		e.fireAll()
 	}
 }
 
-// fireAll is fire where something waits.
+// fireAll is fire for a list that is not empty.
 func (e *events) fireAll() {
 	e.firing = true
 	defer func() { e.firing = false }()
@@ -386,7 +386,7 @@ func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wir
 	f(client, reason)
 }
 
-// with is the other end of the connection that an event is about: a client is told its own id.
+// with returns the other end of the connection that an event is about: a client is told its own id.
 func (e *events) with(client wire.ClientID) wire.ClientID {
 	if e.end.client != nil {
 		return 0

@@ -65,7 +65,7 @@ func TestFirstMistakesNameTheirRemedy(t *testing.T) {
 }
 
 // Calls without what they need say so.
-func TestCallsWithoutWhatTheyNeed(t *testing.T) {
+func TestCallsWithMissingArguments(t *testing.T) {
 	_, err := netcode.NewServer(nil, netcode.Config{})
 	require.ErrorContains(t, err, "NewServer: the protocol is nil")
 	_, err = netcode.NewClient(nil, netcode.Config{})

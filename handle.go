@@ -9,17 +9,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Handle registers message T and what to do with one that arrives. Call it on both sides; a side that never receives T
-// may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable), which text, slices and more than
+// Handle registers message T and its handler. Call it on both sides; a side that never receives T may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable), which text, slices and more than
 // 2048 numbers need:
 //
 //	func (m *Chat) Serialize(s *wire.Serializer) { s.String(&m.Text, 200) } // writes, reads and measures
 //
 // A field of type NetworkID
-// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is zero. What a Serialize
-// method writes is sent as it is. The handler runs when
-// Dispatch reaches the message's stage; ctx and m are good until it returns. One that panics ends the connection of the
-// sender with peer.ReasonHandlerPanic; everything else goes on. Handle panics, naming the type and the field, on a type that
+// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is zero. The output of
+// a Serialize method is sent unchanged. The handler runs when Dispatch reaches the message's stage; ctx and m are valid until it
+// returns. A panic of it ends the connection of the sender with peer.ReasonHandlerPanic; everything else continues. Handle panics, naming the type and the field, on a type that
 // cannot travel, on a wire name or a type that is registered already, on an option that is out of its range, and on a frozen
 // protocol.
 func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Option) {
@@ -38,7 +36,7 @@ const (
 	answer               // The result of Answer.
 )
 
-// handled is a message type and what it is for.
+// handled is a message type and its use.
 type handled struct {
 	of     *message.Type
 	role   role
@@ -84,8 +82,8 @@ func mustBeLegal(call string, t reflect.Type, r registration) {
 	}
 }
 
-// ownersOnly lets a handler run only for what the owner of an entity says about it. Who owns it is asked now and not when the
-// message came: it may have waited.
+// ownersOnly lets a handler run only for messages of the owner of the entity. It compares the owner when the handler is due,
+// not when the message came: the message may have waited.
 func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
 	return func(ctx *Context, m *T) {
 		c := coreOf(ctx.End)
@@ -100,8 +98,8 @@ func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Co
 	}
 }
 
-// maxBody is the most bytes that a message of a mode of delivery can have in the largest packets there are. In those of a
-// connection it may be less, which Send tells.
+// maxBody returns the largest size of a message of a mode of delivery, in the largest possible packets. A connection with smaller
+// packets may take less; Send returns an error then.
 func maxBody(mode wire.Delivery) int {
 	if mode.Reliable() {
 		return peer.InitialCredit * 3 / 4
@@ -151,7 +149,7 @@ func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
 	return raw
 }
 
-// numberRaws notes the numbers of raw messages.
+// numberRaws stores the numbers of raw messages.
 func (p *Protocol) numberRaws() {
 	for _, raw := range p.raws {
 		raw.kind = p.messages.ByGoType(raw.Marker).ID()
@@ -201,13 +199,13 @@ func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
 	r.raw, r.amend = nil, nil
 }
 
-// recall takes back the messages that wait for a client about entities which left its sight, before any packet of the frame.
+// recall takes back messages that wait for a client about entities that left its sight, before any packet of the frame.
 func (s *Server) recall(c *Session) {
 	c.recaller.sights = c.view.Sights()
 	s.stats.Recalled += c.outgoing.RecallAll(&c.recaller)
 }
 
-// recaller decides which of the messages that wait for a client are taken back. It implements peer.Recaller.
+// recaller decides which waiting messages are taken back from a client's queue. It implements peer.Recaller.
 type recaller struct {
 	session *Session
 	sights  uint64                // Of the view, at the last recall of the kernel.

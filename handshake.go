@@ -82,9 +82,9 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 	s.open(from, join.Nonce, epoch, before)
 }
 
-// cookieEpoch is the epoch that a cookie must have been made for: that of the session which the address had when it
-// was asked for. So a Hello that the network held back cannot replace the session that came after it, while the one
-// that opened a session may come again.
+// cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
+// asked for. So a delayed Hello cannot replace a session that came after it, and the Hello that opened a session may come
+// again.
 func cookieEpoch(c *Session, nonce uint64) uint32 {
 	switch {
 	case c == nil:
@@ -95,7 +95,7 @@ func cookieEpoch(c *Session, nonce uint64) uint32 {
 	return c.epoch
 }
 
-// epochOf is the epoch of the session that a cookie opens: the first of those that follow from it with which no checksum starts
+// epochOf returns the epoch of the session that a cookie opens: the first epoch of the cookie with which no checksum starts
 // from zero.
 func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 	epoch := uint32(1)
@@ -107,7 +107,7 @@ func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 	return epoch
 }
 
-// admissible returns why a client cannot come in, nil if it can.
+// admissible returns the reason to refuse a client, nil if there is none.
 func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	if hello.Version != peer.Version {
 		s.logRefused(from, hello)
@@ -120,8 +120,8 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	return s.fits(from)
 }
 
-// fits returns why there is no place for a client, nil if there is one. A client that has a place is about to be replaced, so
-// it has one.
+// fits returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
+// be replaced, so its place counts.
 func (s *Server) fits(from netip.AddrPort) *peer.Error {
 	if s.closing {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
@@ -136,7 +136,7 @@ func (s *Server) fits(from netip.AddrPort) *peer.Error {
 	return s.crowded(from.Addr())
 }
 
-// logRefused says who was refused for another version or protocol, once a second: an old client may ask for ever.
+// logRefused logs a client that was refused for another version or protocol, once a second: an old client may ask for ever.
 func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
@@ -149,7 +149,7 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
 
-// refusalsTold bounds the differences of protocols that OnError is told: clients choose them.
+// refusalsTold limits the differences of protocols that OnError is told: clients choose them.
 const refusalsTold = 16
 
 // tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
@@ -164,7 +164,7 @@ func (s *Server) tellRefused(from netip.AddrPort, hello peer.Hello) {
 	}
 }
 
-// differenceFrom says in words where the version or the protocol of a client differs.
+// differenceFrom returns in words the difference to the version or the protocol of a client.
 func (s *Server) differenceFrom(hello peer.Hello) string {
 	if hello.Version != peer.Version {
 		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
@@ -172,7 +172,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 	return s.protocol.canon.Difference(hello.Digest)
 }
 
-// replace ends the session that an address had: whoever joins anew there has forgotten it.
+// replace ends the session that an address had: a client that joins anew has forgotten it.
 func (s *Server) replace(c *Session) {
 	if c == nil || c.state == leaving { // A client that leaves does not need its address.
 		return
@@ -215,7 +215,7 @@ func (s *Server) welcome(c *Session) {
 	})
 }
 
-// refuse tells a client why it cannot come in.
+// refuse tells a client the reason of its refusal.
 func (s *Server) refuse(to netip.AddrPort, nonce uint64, reason *peer.Error) {
 	s.reply(to, peer.HelloSize, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
@@ -242,17 +242,17 @@ type admission struct {
 	past    peer.PastSessions
 }
 
-// isExempt tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+// isExempt reports whether an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
 func isExempt(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
 
-// isLocalNetwork tells if an address is exempt from the limits of networks: a LAN is one network.
+// isLocalNetwork reports whether an address is exempt from the limits of networks: a LAN is one network.
 func isLocalNetwork(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	return isExempt(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
 }
 
-// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where there is none left it tells
-// the client, which may try again: that costs no more than a look into a table.
+// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
+// tells the client, which may try again: that costs one table lookup.
 func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool {
 	ip, now := from.Addr(), s.frame.now
 	switch {
@@ -271,7 +271,7 @@ func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool
 	return false
 }
 
-// crowded returns why an address can have no further place, nil if it can.
+// crowded returns the reason to refuse an address a further place, nil if there is none.
 func (s *Server) crowded(ip netip.Addr) *peer.Error {
 	if isExempt(ip) {
 		return nil

@@ -74,7 +74,7 @@ const (
 
 // Every field of every datagram from the server, at its bounds. What NewServer would refuse ends the attempt with a typed
 // error that names the field; what is no answer to this attempt, or damaged, has no effect.
-func TestTheClientTakesWhatAServerMayDecideOnly(t *testing.T) {
+func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
 	accept := func(change func(*peer.Accept)) func(*candidate) []byte {
 		return func(ca *candidate) []byte {
 			a := ca.accept()
@@ -211,7 +211,7 @@ func TestTheClientTakesAWelcomeThatAServerMaySendOnly(t *testing.T) {
 }
 
 // A server takes exactly the settings that a client takes from it, and a client connects with each at its bounds.
-func TestWhatAServerMayDecideIsWhatItsClientsTake(t *testing.T) {
+func TestClientsTakeAllValuesThatAServerMayDecide(t *testing.T) {
 	legal := map[string]netcode.Config{
 		"rate 1":      {TickRate: 1, Window: 64},
 		"rate 1000":   {TickRate: 1000},
@@ -244,7 +244,7 @@ func TestWhatAServerMayDecideIsWhatItsClientsTake(t *testing.T) {
 }
 
 // Every field of every datagram from a client, at its bounds.
-func TestTheServerTakesWhatAClientMaySendOnly(t *testing.T) {
+func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 	p := protocol()
 	reseal := func(b []byte) []byte {
 		body := b[:len(b)-wire.ChecksumSize]

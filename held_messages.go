@@ -9,34 +9,34 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// heldCost is the share of a held message in Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
-// of an unreliable one that waits for a capture, a tick at most: about what it takes of a packet.
+// heldCost is the bytes that a held message takes of Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is
+// the same for an unreliable one that waits for a capture, a tick at most: about its bytes in a packet.
 const (
 	heldCost  = 96
 	briefCost = 16
 )
 
-// Room is made for so many messages, and bytes of them, when the first one is held.
+// firstHeld messages, and firstHeldBytes of their bodies, have room when the first one is held.
 const (
 	firstHeld      = 64
 	firstHeldBytes = 1 << 10
 )
 
-// heldMessages is the messages of one end that are not sent yet: about entities that the other end does not hold, or that wait for the next
-// capture of the state that they come after; and what comes behind them on their channels. What is about an entity leaves when the
-// other end is proved to hold that, or, if it may be lost anyway, once the entity was sent; of an entity that dies or is hidden before,
-// not one byte leaves.
+// heldMessages are messages for one end that are not sent yet. They are about entities that the other end lacks, or they wait
+// for the next capture of the state that they follow, or they are behind such a message on its channel. A reliable message
+// about an entity is sent when the other end has acknowledged the entity, an unreliable one once the entity was sent. If the
+// entity dies or is hidden before, no byte of the message is sent.
 type heldMessages struct {
 	list   []heldMessage
 	bodies []byte
-	count  int // of the list, without those that are gone
+	count  int // of the list, without messages that are gone
 	bytes  int // of their bodies
 	costs  [2]int
 
-	handed  uint64                   // how many were handed over: the place of the newest
+	handed  uint64                   // number of messages so far: the place of the newest
 	newest  [wire.MaxChannels]uint64 // place of the newest of a sequenced channel that left
-	ordered [wire.MaxChannels]int    // how many of an ordered channel are here
-	next    [wire.MaxChannels]int    // how many of a sequenced channel are here that wait for a capture
+	ordered [wire.MaxChannels]int    // messages of an ordered channel
+	next    [wire.MaxChannels]int    // messages of a sequenced channel that wait for a capture
 }
 
 // heldMessage is one message that is held.
@@ -50,7 +50,7 @@ type heldMessage struct {
 	gone        bool
 }
 
-// kind is the place of the bytes of a message's mode of delivery.
+// kind is the index in costs of a channel's mode of delivery.
 func kind(ch wire.Channel) int {
 	if ch.Delivery().Reliable() {
 		return 1
@@ -58,8 +58,8 @@ func kind(ch wire.Channel) int {
 	return 0
 }
 
-// holds tells if a message has to be held, by itself or behind others of its channel. What may leave at once overtakes what waits
-// for its entity on its sequenced channel.
+// holds reports whether a message must be held, by itself or behind others of its channel. On a sequenced channel a message
+// that may leave at once overtakes those that wait for their entity.
 func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
 	switch {
 	case waits:
@@ -77,7 +77,7 @@ func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
 	return false
 }
 
-// delay takes a message, for which there must be room.
+// delay holds a message. The error is that of a message without room.
 func (l *link) delay(p *envelope, name string, body []byte) error {
 	e, longest := l.held, p.Post
 	if p.asOf != tick.None && p.Flags&wire.FlagEntity != 0 {
@@ -99,7 +99,7 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 		return l.failed(err, name, &longest, len(body))
 	}
 	e.handed++
-	if e.list == nil { // once, so that a client about whose entities nothing is said takes none of it
+	if e.list == nil { // Once, so that a client without such messages takes no memory.
 		e.list, e.bodies = make([]heldMessage, 0, firstHeld), make([]byte, 0, firstHeldBytes)
 	}
 	e.list = append(e.list, heldMessage{
@@ -128,7 +128,7 @@ func (e *heldMessages) tally(m *heldMessage, by int) {
 	}
 }
 
-// waiting counts the bytes of bodies that are held.
+// waiting returns the bytes of held bodies.
 func (e *heldMessages) waiting() int {
 	if e == nil {
 		return 0
@@ -160,7 +160,7 @@ func (e *heldMessages) sweep() {
 	e.list, e.bodies = kept, bodies
 }
 
-// dropHeld drops what is held for an end whose connection is over.
+// dropHeld drops the held messages of a connection that is over.
 func (l *link) dropHeld() {
 	if l.held != nil {
 		l.stats.DelayedDropped += uint64(l.held.count)
@@ -168,7 +168,7 @@ func (l *link) dropHeld() {
 	}
 }
 
-// stateWait says which state of its sender a message comes after.
+// stateWait is the state of its sender that a message follows.
 type stateWait uint8
 
 const (
@@ -182,13 +182,13 @@ type envelope struct {
 	peer.Post
 	after   stateWait
 	missing bool      // The other end is not known to hold its entity, or it is behind such a message.
-	asOf    tick.Tick // It comes after the state that this tick captures; tick.None: after none.
+	asOf    tick.Tick // It follows the state that this tick captures; tick.None: no state.
 }
 
-// about tells if the message is about an entity.
+// about reports whether the message is about an entity.
 func (p *envelope) about() bool { return p.Flags&wire.FlagEntity != 0 }
 
-// nextCapture is the tick that captures what game code writes now.
+// nextCapture returns the tick that captures the present writes of game code.
 func (s *Server) nextCapture() tick.Tick {
 	if now := s.Tick(); s.frame.due && max(s.store.Tick(), s.sentUpTo) < now {
 		return now
@@ -196,7 +196,7 @@ func (s *Server) nextCapture() tick.Tick {
 	return s.Tick() + 1
 }
 
-// nextCapture is the tick that captures what game code writes now.
+// nextCapture returns the tick that captures the present writes of game code.
 func (c *Client) nextCapture() tick.Tick {
 	if now := c.Tick(); c.frame.due && max(c.up.store.Tick(), c.sentUpTo) < now {
 		return now
@@ -204,7 +204,7 @@ func (c *Client) nextCapture() tick.Tick {
 	return c.Tick() + 1
 }
 
-// holdsBack tells if a message cannot be sent yet, and notes what it waits for.
+// holdsBack reports whether a message cannot be sent yet, and sets the state that it waits for.
 func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
 	e := l.held
 	p.missing, p.asOf = false, tick.None
@@ -227,13 +227,12 @@ func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
 	return held
 }
 
-// ready tells if a message about an entity that the client may see can leave.
+// ready reports whether a message about an entity that the client may see can be sent.
 func ready(v *snapshot.View, p *peer.Post) bool {
 	return v.Held(p.Entity) || !p.Channel.Delivery().Reliable() && v.Sent(p.Entity)
 }
 
-// awaitAction makes a client's message that follows its state wait for the tick in which the server takes in what the game does
-// now.
+// awaitAction makes a client's message that follows its state wait for the tick in which the server takes in the present input.
 func (c *Client) awaitAction(p *envelope) {
 	if len(c.hooks.actsAt) == 0 || c.host != nil || p.after == afterNothing || p.after == afterEntity && !p.about() {
 		return
@@ -252,12 +251,12 @@ func (c *Client) awaitAction(p *envelope) {
 	p.Tick = at
 }
 
-// release lets go what the other end can take by now, in the order of the calls, and drops what it will never be told. The
-// state of this tick must be captured, and the session's view have observed it. s is nil on a client.
+// release sends held messages that the other end can take by now, in the order of the calls, and drops those that it must
+// never get. The state of this tick must be captured, and observed by the session's view. s is nil on a client.
 func (c *endpointCore) release(l *link, s *Session) {
 	e := l.held
-	var behind [2]uint64 // channels in order of which something stays: sequenced ones while they wait for a capture, ordered ones
-	full := false        // no more reliable messages find room
+	var behind [2]uint64 // Channels with a message that stays: sequenced ones that wait for a capture, ordered ones.
+	full := false        // No more reliable messages have room.
 	for i := range e.list {
 		m := &e.list[i]
 		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
@@ -315,7 +314,7 @@ func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict 
 	case !m.about() || s == nil || ready(s.view, &m.Post):
 		return heldReady
 	case late && (!reliable || s.view.TooLarge(m.Entity)):
-		return heldGone // It will not come, or be of no use when it does.
+		return heldGone // The entity will not come, or the message is too old then.
 	}
 	return heldStays
 }
@@ -328,8 +327,8 @@ func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 	return c.client.up.view
 }
 
-// letGo hands a message over to be sent, with the tick of the state that it follows where the other end is not proved to hold that. It
-// reports whether there is no more room for reliable ones, which then stay.
+// letGo queues a message to be sent. It adds the tick of the state that the message follows, unless the other end has
+// acknowledged that state. It reports whether there is no more room for reliable messages, which then stay.
 func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
@@ -364,8 +363,8 @@ func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) boo
 	return full
 }
 
-// releaseLast lets go what waits for nothing but state of this end, of which none is sent any more: the connection is about to end, and
-// what was sent before is delivered first.
+// releaseLast sends messages that wait only for state of this end, which is not sent any more: the connection is about to
+// end, and its messages are delivered first.
 func (c *endpointCore) releaseLast(l *link, s *Session) {
 	e := l.held
 	if e == nil || e.count == 0 {

@@ -16,7 +16,7 @@ import (
 
 // Catalogue case 46. Between the capture and the packets of a tick game code hides somebody from a client, shows it somebody or only
 // asks what it sees, or saw: what the client wrote in that tick is not sent back to it for that, which would tell.
-func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
+func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
 	for i, ask := range []func(r *rig, other wire.NetworkID){
 		func(*rig, wire.NetworkID) {},
 		func(r *rig, other wire.NetworkID) { require.True(t, r.server.Hide(2, other)) },

@@ -69,7 +69,7 @@ type large struct {
 }
 
 // A game may use the channel that collections use: what it says there about an entity that was hidden stays what it is.
-func TestMessagesBesideCollectionsStayWhatTheyAre(t *testing.T) {
+func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
 	p := protocol()
 	list := collections.NewList[marked](p, "list")
 	said, heard := large{0x11111111, 0x22222222, 0x33333333, 0x44444444, true}, []large(nil)
@@ -106,7 +106,7 @@ func TestMessagesBesideCollectionsStayWhatTheyAre(t *testing.T) {
 type boulder struct{ A [500]uint32 }
 
 // What is about an entity that never comes since it fits no packet does not hold up what is behind it for ever.
-func TestMessagesAboutWhatFitsNoPacketAreGivenUp(t *testing.T) {
+func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[boulder](p)
 	var heard []uint32

@@ -32,7 +32,7 @@ type described struct {
 	components     []string      // By row.
 }
 
-// freezeExtensions asks the extensions for what they describe and set, once rows are known.
+// freezeExtensions calls Freeze of the extensions, once rows are known.
 func (p *Protocol) freezeExtensions() {
 	p.described = described{components: make([]string, p.schema.Rows())}
 	p.settings = make([][]any, p.schema.Rows())
@@ -219,7 +219,7 @@ func (h *clientHooks) add(e *ClientHooks, in, out wire.MessageType) {
 	}
 }
 
-// appendGiven appends a hook that an extension has.
+// appendGiven appends a hook, if the extension has it.
 func appendGiven[T any](list []T, one T, given bool) []T {
 	if !given {
 		return list
@@ -255,14 +255,14 @@ func call(hooks []func()) {
 	}
 }
 
-// keepState keeps what an extension made for a session.
+// keepState stores the state that an extension made for a session.
 func (c *Session) keepState(state any) {
 	if state != nil {
 		c.kept = append(c.kept, state)
 	}
 }
 
-// tellSent has extensions told of each packet to a client, if one asks.
+// tellSent makes each packet to a client be given to the extensions that ask.
 func (s *Server) tellSent(c *Session) {
 	if len(s.hooks.sent) > 0 {
 		c.sent = func(packet []byte) {
@@ -273,7 +273,7 @@ func (s *Server) tellSent(c *Session) {
 	}
 }
 
-// tellSent has extensions told of each packet to the server, if one asks.
+// tellSent makes each packet to the server be given to the extensions that ask.
 func (c *Client) tellSent() {
 	if len(c.hooks.sent) > 0 {
 		c.sent = func(packet []byte) {
@@ -292,7 +292,7 @@ func (s *Server) openStates(c *Session) {
 	}
 }
 
-// closeStates tells the extensions of a session that ends, and drops what they kept with it.
+// closeStates tells the extensions of a session that ends, and drops their state of it.
 func (s *Server) closeStates(c *Session) {
 	for _, f := range s.hooks.closed {
 		f(c)
@@ -342,7 +342,7 @@ func (c *Client) takeSections(got uint16) {
 	}
 }
 
-// sectionsDue tells if a packet must be sent to a client for a section.
+// sectionsDue reports whether a packet must be sent to a client for a section.
 func (s *Server) sectionsDue(c *Session, busy bool) bool {
 	for i := range s.hooks.sections {
 		if s.hooks.sections[i].Due(c, busy) {
@@ -362,7 +362,7 @@ func (s *Server) addSections(c *Session, b *peer.Builder) {
 	}
 }
 
-// sectionsDue tells if a packet must be sent for a section.
+// sectionsDue reports whether a packet must be sent for a section.
 func (c *Client) sectionsDue(busy bool) bool {
 	for i := range c.hooks.sections {
 		if c.hooks.sections[i].Due(busy) {

@@ -13,7 +13,7 @@ import (
 // or connecting, the two were not made with the same *Protocol, or the server is full or closing.
 var ErrHost = errors.New("netcode: the client cannot play at this server")
 
-// CanHost returns why Host would refuse, nil if it would not. The error wraps ErrHost.
+// CanHost returns the error of Host without any effect, nil if Host would succeed. The error wraps ErrHost.
 func CanHost(s *Server, c *Client) error {
 	switch {
 	case c.state != Disconnected:
@@ -75,7 +75,7 @@ func Host(s *Server, c *Client) error {
 	call(c.hooks.opened)
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	s.inbound.Queue(true) // Nobody hears of the other before both OnConnect.
+	s.inbound.Queue(true) // Messages wait until both OnConnect were called.
 	c.inbound.Queue(true)
 	s.events.fire()
 	c.events.fire()
@@ -111,7 +111,7 @@ func (c *Client) unhost(reason *peer.Error) {
 	c.events.fire()
 }
 
-// hand gives a message to the end at the other side of a link that lies in this process.
+// hand gives a message to the other end of a link in this process.
 func hand[T any](l *link, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
 	local := nearMessage(p)
 	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
@@ -123,7 +123,7 @@ func (l *link) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error 
 	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
 }
 
-// nearMessage is a message as an end in this process finds it.
+// nearMessage returns a message in the form of an end in this process.
 func nearMessage(p *peer.Post) message.Message {
 	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
 	m.HasCall = p.Flags&wire.FlagCall != 0
@@ -133,7 +133,7 @@ func nearMessage(p *peer.Post) message.Message {
 	return m
 }
 
-// sourceOf is the source of the messages of an end in this process.
+// sourceOf returns the source of the messages of an end in this process.
 func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	if c.client != nil {
 		return c.client.link.source
@@ -144,7 +144,7 @@ func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	return c.inbound.Local()
 }
 
-// unhosted takes note that the server ended the player's game.
+// unhosted ends the player's game after the server ended it.
 func (c *Client) unhosted(reason *peer.Error) {
 	if c.host == nil {
 		return

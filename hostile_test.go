@@ -114,7 +114,7 @@ func TestMalformedMessageEndsTheConnection(t *testing.T) {
 	}
 }
 
-func TestBatchIsTakenWholeOrNotAtAll(t *testing.T) {
+func TestBatchIsTakenWholeOrRefused(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(*message.Context, *chat) { handled++ })

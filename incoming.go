@@ -11,10 +11,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// packetContents is the effect of the messages of one packet. Its slices lie in the packet.
+// packetContents is the effect of the messages of one packet. Its slices are parts of the packet.
 type packetContents struct {
 	messages    int         // Messages for the game, and pieces of them.
-	plain       bool        // All of these are in core.plains.
+	plain       bool        // All of these are in endpointCore.plains.
 	snapshot    []byte      // Nil without one.
 	closed      *peer.Error // Nil without a close message.
 	resync      bool
@@ -26,8 +26,8 @@ type packetContents struct {
 	pulse       uint16
 }
 
-// judgePacket judges every message of a packet before any of them takes effect. The error is why the connection must end: no
-// honest peer sent this.
+// judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
+// no honest peer sent this packet.
 func (c *endpointCore) judgePacket(l *link, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
 	scratch := c.inbound.Scratch()
@@ -58,7 +58,7 @@ func (c *endpointCore) judgePacket(l *link, in *peer.Incoming) (packetContents, 
 	return got, nil
 }
 
-// closeError is the end of a connection for an error of what came.
+// closeError returns the reason to end a connection for an error of a packet.
 func closeError(err error) *peer.Error {
 	reason := peer.CloseReason(err)
 	if reason == peer.ReasonNone {
@@ -67,7 +67,7 @@ func closeError(err error) *peer.Error {
 	return &peer.Error{Reason: reason, Detail: err.Error()}
 }
 
-// judgeOther judges a message that is not one of the game's on channel 0 of Unreliable without flags, or not a legal one.
+// judgeOther judges a message that is not a legal message of the game on channel 0 of Unreliable without flags.
 func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if section, err := c.judgeSection(l, r, got); section {
@@ -99,13 +99,13 @@ func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) 
 	return c.judgeMessage(&a)
 }
 
-// needsUpstream tells if a type comes from this side only because clients write something: state from a client, and the request
-// for all of it from the server.
+// needsUpstream reports whether a type is legal only where clients send state: state from a client, and the server's request
+// for all of it.
 func (c *endpointCore) needsUpstream(t wire.MessageType) bool {
 	return t == wire.MessageSnapshot && c.server != nil || t == wire.MessageResync && c.client != nil
 }
 
-// take judges one of netcode's own messages, of which a packet has one of each kind at most.
+// take judges one of netcode's own messages. A packet has at most one of each kind.
 func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
 	if h.Stage != tick.Initialization {
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
@@ -133,8 +133,8 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
 }
 
-// judgeMessage judges a whole message of the game, or a refusal: its type may come from there, it belongs to a call if and only if its type
-// does, and its fields are legal. A message of a type that is not registered is legal and has no effect.
+// judgeMessage judges a whole message of the game, or a refusal. Its type may come from the other end, it belongs to a call if
+// and only if its type does, and its fields are legal. A message of a type that is not registered is legal and has no effect.
 func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	h := a.Header
 	if h.Type == wire.MessageRefusal {
@@ -161,9 +161,9 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	return nil
 }
 
-// queue takes a judged packet's messages for the game to where Dispatch finds them. The error is why the connection must end
-// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message. plain says
-// that they are those that judge has listed.
+// queue puts the game's messages of a judged packet into the queues of Dispatch. The error is the reason to end the connection
+// that shows only now: messages of one packet that contradict each other, or pieces that make no message. plain is true if
+// judgePacket has listed all of them.
 func (c *endpointCore) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
 	l.gotMessages = true
@@ -198,7 +198,7 @@ func (c *endpointCore) queue(l *link, in *peer.Incoming, plain bool) *peer.Error
 	return nil
 }
 
-// queueArrival queues a message that is due. One that came in pieces is seen whole only now.
+// queueArrival queues a message that is due. One that came in pieces is judged here, where it is whole.
 func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if c.fault != nil {
 		return
@@ -230,7 +230,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	_ = c.inbound.Push(&m, a.Body) // It counts refusals; for a reliable one the source has a Fault.
 }
 
-// newestOf is the newest tick of which state came from the other end of a connection.
+// newestOf returns the newest tick of state that came from the other end of a connection.
 func (c *endpointCore) newestOf(l *link) tick.Tick {
 	if c.client != nil {
 		return c.client.replica.Tick()
@@ -241,14 +241,14 @@ func (c *endpointCore) newestOf(l *link) tick.Tick {
 	return tick.None
 }
 
-// unknown tells if a message of the game is of a type that this end's protocol lacks.
+// unknown reports whether this end's protocol lacks a message type of the game.
 func (c *endpointCore) unknown(t wire.MessageType) bool {
 	_, ok := c.protocol.messages.Lookup(t)
 	return !ok && t >= wire.FirstUserMessage
 }
 
-// ignore drops a message of an unknown type. Its number counts as delivered and its credit is given back; a question is refused, so
-// that the asker does not wait.
+// ignore drops a message of an unknown type. Its number counts as delivered and its credit is returned. A question is refused,
+// so that its caller does not wait.
 func (c *endpointCore) ignore(a *peer.Arrival) {
 	c.noteUnknown(a.Header.Type)
 	c.from.arrivals.Freed(a.Cost)
@@ -266,7 +266,7 @@ func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	}
 }
 
-// special handles what belongs to a call.
+// special handles refusals and messages of calls.
 func (c *endpointCore) special(ctx *Context, payload []byte) {
 	if ctx.Type == wire.MessageRefusal {
 		if text, err := peer.ParseRefusal(payload); err == nil {

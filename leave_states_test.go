@@ -22,7 +22,7 @@ func waitingPost(before tick.Tick) *peer.Post {
 
 // An end that has read a Close and handles what came before it is in the state closing for whatever comes then: each type
 // has no effect on the game, and none is a fault.
-func TestCase12EachMessageWhileWhatIsLeftIsHandled(t *testing.T) {
+func TestCase12EachMessageWhileTheRestIsHandled(t *testing.T) {
 	for _, kind := range matrixTypes() {
 		for role, when := range map[peer.Role]string{peer.RoleServer: "server", peer.RoleClient: "client"} {
 			require.NotEqual(t, peer.VerdictClose, verdictOf(peer.StateClosing, role, kind), "%s: type %d", when, kind)
@@ -76,7 +76,7 @@ func TestCase12EachMessageWhileWhatIsLeftIsHandled(t *testing.T) {
 }
 
 // Nor does a packet that cannot be read at all end what is left to do for a client that has closed in order.
-func TestCase12AnUnreadablePacketWhileWhatIsLeftIsHandled(t *testing.T) {
+func TestCase12AnUnreadablePacketWhileTheRestIsHandled(t *testing.T) {
 	handled := 0
 	p := protocol()
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })

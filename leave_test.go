@@ -42,7 +42,7 @@ func newLeaver(t *testing.T, config netcode.Config, options ...netcode.Option) *
 }
 
 // What an end had accepted when the other closed in order is handled in its time, in order, and then the game is told.
-func TestWhatWasAcceptedIsHandledAfterAClose(t *testing.T) {
+func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
 	reliable := netcode.Over(netcode.ReliableOrdered)
 	t.Run("client closes", func(t *testing.T) {
 		l := newLeaver(t, netcode.Config{}, reliable)
@@ -108,7 +108,7 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 }
 
 // What waits for longer than that is dropped; what is not reliable is not waited for.
-func TestWhatIsLeftAfterACloseIsBounded(t *testing.T) {
+func TestMessagesLeftAfterACloseAreBounded(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
 	soon, late := l.server.Tick()+20, l.server.Tick()+300
 	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(soon)))
@@ -133,7 +133,7 @@ func TestWhatIsLeftAfterACloseIsBounded(t *testing.T) {
 }
 
 // An end that closes itself handles nothing more.
-func TestWhatIsDroppedAtTheEnd(t *testing.T) {
+func TestMessagesDroppedAtTheEnd(t *testing.T) {
 	for name, end := range map[string]func(l *leaver){
 		"kicked":           func(l *leaver) { l.server.Kick(1, "") },
 		"the server's own": func(l *leaver) { l.server.Close(0) },
@@ -204,7 +204,7 @@ func TestConnectingAnewWhileTheOldOneIsLeaving(t *testing.T) {
 }
 
 // The client's own game may end the wait: by Close, and by connecting anew.
-func TestClosingAnEndThatHandlesWhatIsLeft(t *testing.T) {
+func TestClosingAnEndThatHandlesTheRest(t *testing.T) {
 	for name, end := range map[string]func(l *leaver){
 		"Close":   func(l *leaver) { l.c.Close() },
 		"Connect": func(l *leaver) { require.NoError(l.t, l.c.Connect(l.server.conn.LocalAddr())) },
@@ -224,7 +224,7 @@ func TestClosingAnEndThatHandlesWhatIsLeft(t *testing.T) {
 }
 
 // A goodbye whose acknowledgement is lost is acknowledged again, as it comes again.
-func TestAGoodbyeIsAcknowledgedWhileWhatIsLeftIsHandled(t *testing.T) {
+func TestCloseIsAcknowledgedWhileTheRestIsHandled(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
 	require.NoError(t, netcode.Send(l.c.Client, netcode.ToServer(), &chat{1}, netcode.NotBefore(l.server.Tick()+40)))
 	l.run(200 * time.Millisecond)
@@ -246,7 +246,7 @@ func TestAGoodbyeIsAcknowledgedWhileWhatIsLeftIsHandled(t *testing.T) {
 }
 
 // A host's player that leaves is handled like any other.
-func TestWhatAHostHasSentIsHandledAfterItLeft(t *testing.T) {
+func TestMessagesOfAHostAreHandledAfterItLeft(t *testing.T) {
 	p := protocol()
 	var told []string
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { told = append(told, fmt.Sprint(ctx.Sender, " ", m.Number)) }, netcode.Over(netcode.Reliable))
@@ -266,7 +266,7 @@ func TestWhatAHostHasSentIsHandledAfterItLeft(t *testing.T) {
 }
 
 // What a host's player sent in the very frame in which it is kicked is not handled after it is gone.
-func TestKickOfAHostDropsWhatItSentInThatFrame(t *testing.T) {
+func TestKickOfAHostDropsItsMessagesOfThatFrame(t *testing.T) {
 	p := protocol()
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ }, netcode.AtStage(tick.Update))

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// closeRepeats is the number of close messages and closeEvery the time between; an ack ends them earlier.
+	// closeRepeats is the number of close messages, closeEvery the time between two. An ack ends them earlier.
 	closeRepeats = 4
 	closeEvery   = 100 * time.Millisecond
-	// leastPacket is the least budget for a packet of state or messages, in bytes: 64 beside headers, checksum
-	// and feedback. Less is saved for the next tick.
+	// leastPacket is the smallest budget for a packet of state or messages, in bytes: 64 beside headers, checksum and
+	// feedback. A smaller rest is saved for the next tick.
 	leastPacket = 96
 )
 
@@ -35,7 +35,7 @@ type link struct {
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
-	lent     bool // Messages had the last loan of the budget: state is asked first.
+	lent     bool // Messages had the last loan of the budget: state gets the next one.
 	skipper  peer.Skipper
 
 	frame  *frame
@@ -43,15 +43,15 @@ type link struct {
 	out    *outbox.Buffer
 	stats  *Stats
 
-	receivedAt time.Duration // When a packet last came.
-	sentAt     time.Duration // When a packet that must be acknowledged last went out.
+	receivedAt time.Duration // Time of the newest packet that came.
+	sentAt     time.Duration // Time of the newest packet sent that must be acknowledged.
 
-	gotMessages bool // Messages of the game came in this frame,
-	tooMuch     bool // more than the quota takes.
-	floods      int  // Frames in which too much came, less those in which messages came and were not too much.
+	gotMessages bool // Messages of the game came in this frame.
+	tooMuch     bool // They exceed the quota.
+	floods      int  // Frames beyond the quota, less frames with messages within it.
 
-	reason     *peer.Error   // Why it is over.
-	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
+	reason     *peer.Error   // Reason of the end; nil before.
+	leaveEnd   time.Duration // The other end closed: its messages are handled until then at most.
 	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // Sequence of the first close message.
@@ -62,10 +62,10 @@ type link struct {
 
 	handed uint64 // Sections that were handed to an end in this process.
 
-	sent func(packet []byte) // Tells extensions of each packet; nil: none asks.
+	sent func(packet []byte) // Tells extensions of each packet; nil where none asks.
 }
 
-// start fills in what a fresh connection begins with.
+// start sets the fields of a fresh connection.
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
@@ -80,7 +80,7 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 	l.reason, l.flushing, l.closesLeft, l.closeAcked = nil, false, 0, false
 }
 
-// short reports whether the budget has less than a packet is worth, and counts it.
+// short reports whether the budget is too small for a packet, and counts it.
 func (l *link) short() bool {
 	if left := l.budget.Left(); left < 0 || left >= leastPacket {
 		return false
@@ -89,7 +89,7 @@ func (l *link) short() bool {
 	return true
 }
 
-// beginPacket opens the next packet, unless there is no room for it. It is as large as the budget allows.
+// beginPacket opens the next packet, as large as the budget allows. It returns false where there is no room for it.
 func (l *link) beginPacket() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.conn.CanSend()); ok {
 		if left := l.budget.Left(); left >= 0 {
@@ -99,8 +99,8 @@ func (l *link) beginPacket() (b peer.Builder, ok bool) {
 	return b, ok
 }
 
-// sign opens a packet that only acknowledges or shows that this end is here: there is room for it now and then where there is
-// none for others, or two ends that wait for each other's acknowledgements would do so for long.
+// sign opens a packet that only acknowledges, or proves that this end is alive. It sometimes gets room where other packets get
+// none: two ends that both wait for acknowledgements must not block each other.
 func (l *link) sign() (peer.Builder, bool) { return l.open(l.conn.CanSign(l.frame.now)) }
 
 // open opens the next packet if the ring of sent packets has room for it.
@@ -133,16 +133,16 @@ func (l *link) finish(b *peer.Builder) {
 	}
 }
 
-// wants tells if there is anything to say beside state: messages, or credit for those of the other end.
+// wants reports whether there is something to send beside state: messages, or credit for those of the other end.
 func (l *link) wants() bool {
 	_, credit := l.arrivals.CreditDue()
 	return credit || l.outgoing.Pending()
 }
 
-// load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may
-// take more than half of a packet, so that messages never starve the state. Where half of a packet is too little for state,
-// packets of messages and of state take turns. A message that is larger than its share of a
-// budget borrows the rest, and borrowed says so.
+// load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may take
+// more than half of a packet, so that messages never starve the state. Where half of a packet is too small for state,
+// packets of messages and of state alternate. A message larger than its share of the budget borrows the rest; borrowed is
+// true then.
 func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
 		binary.LittleEndian.PutUint32(b.Payload(), low)
@@ -173,8 +173,8 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	return false
 }
 
-// addState writes what the other end lacks of a view into a packet, as much as its share of the budget takes, and returns
-// whether there was any. One entity that is larger than the share, or one group, borrows the rest.
+// addState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
+// reports whether there were any. One entity, or group, that is larger than the share borrows the rest.
 func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) bool {
 	share, lend := b.Room(), l.budget.MayBorrow()
 	spare := b.Grow(b.Spare())
@@ -215,7 +215,7 @@ func (l *link) sendAck() {
 	}
 }
 
-// repeatAck sends an acknowledgement that went out once more.
+// repeatAck sends the newest acknowledgement once more.
 func (l *link) repeatAck() {
 	room := l.out.Room(peer.AckSize)
 	if room == nil {
@@ -234,8 +234,8 @@ func (l *link) repeatAck() {
 	}
 }
 
-// keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
-// shows that this end is here. It says whether it did.
+// keepAlive sends a message that must be acknowledged, if none was sent for a while: it measures the link and proves that
+// this end is alive. It reports whether it sent one.
 func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.frame.now-l.sentAt < every {
 		return false
@@ -248,15 +248,15 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	return ok
 }
 
-// silent tells if nothing was heard for the silence timeout.
+// silent reports whether nothing came for the silence timeout.
 func (l *link) silent() bool { return l.frame.now-l.receivedAt >= l.config.SilenceTimeout }
 
-// overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
-// two ends, or a client has sent far beyond its quota for long. t is the tick that messages wait for.
+// overrun returns, once a frame, the reason to end the connection; nil if there is none. A queue of reliable messages
+// overflowed at one of the two ends, or a client exceeded its quota for long. t is the tick that messages wait for.
 func (l *link) overrun(t tick.Tick) *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
 	if l.gotMessages {
-		if l.tooMuch && l.remote != 0 { // a server cannot know the quotas of its clients, and is theirs to trust
+		if l.tooMuch && l.remote != 0 { // A server does not know the quotas of its clients, and they trust it.
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)
@@ -278,7 +278,7 @@ func (l *link) overrun(t tick.Tick) *peer.Error {
 	return nil
 }
 
-// acked notes an acknowledgement.
+// acked takes an acknowledgement.
 func (l *link) acked(seq uint64) {
 	if l.reason != nil && !l.flushing && seq >= l.closeFirst {
 		l.closeAcked = true
@@ -287,13 +287,13 @@ func (l *link) acked(seq uint64) {
 	l.arrivals.Acked(seq)
 }
 
-// lost notes that a packet is presumed lost.
+// lost takes a packet that is presumed lost.
 func (l *link) lost(seq uint64) {
 	l.outgoing.Lost(seq)
 	l.arrivals.Lost(seq)
 }
 
-// startClose begins the end of a connection. With flush, what waits and what is not acknowledged yet of reliable messages is
+// startClose begins the end of a connection. With flush, waiting messages and reliable ones that are not acknowledged are
 // delivered before the first close message, for Config.FlushTimeout at most.
 func (l *link) startClose(reason *peer.Error, flush bool) {
 	l.reason = reason
@@ -304,10 +304,10 @@ func (l *link) startClose(reason *peer.Error, flush bool) {
 	l.sendFirstClose()
 }
 
-// hasUnconfirmed tells if there are messages that the other end does not have yet, as far as this end can know.
+// hasUnconfirmed reports whether the other end may lack messages, as far as this end knows.
 func (l *link) hasUnconfirmed() bool { return l.outgoing.Unconfirmed() > 0 || l.outgoing.Waiting() > 0 }
 
-// flush goes on delivering what is owed, and turns to the goodbye when that is done or the time is over.
+// flush delivers messages, and sends the first close message when none is left or the time is over.
 func (l *link) flush(out peer.Outcome) {
 	if l.frame.due {
 		l.conn.DetectLost(l.frame.now, out)
@@ -330,7 +330,8 @@ func (l *link) flush(out peer.Outcome) {
 	l.sendFirstClose()
 }
 
-// continueClose is a frame of a connection that is over: it flushes, or repeats the goodbye. It says whether all is said.
+// continueClose is a frame of a connection that is over: it flushes, or repeats the close message. It reports whether the
+// close is done.
 func (l *link) continueClose(out peer.Outcome) (over bool) {
 	if l.flushing {
 		l.flush(out)
@@ -348,7 +349,7 @@ func (l *link) sendFirstClose() {
 	l.sendClose()
 }
 
-// repeatClose says whether the goodbye is over: acknowledged, or said often enough.
+// repeatClose repeats the close message and reports whether that is over: acknowledged, or sent often enough.
 func (l *link) repeatClose() (over bool) {
 	if l.closeAcked {
 		return true
@@ -374,9 +375,9 @@ func (l *link) sendClose() {
 	}
 }
 
-// closingPacket takes a packet that came after this end closed: credit lets what is owed leave, and a close message of the
-// other end ends the wait. It says whether that was one. A packet with anything that has no effect any more is not
-// acknowledged, so that nobody thinks it was handled.
+// closingPacket takes a packet that came after this end closed: credit lets waiting messages leave, and a close message of
+// the other end ends the wait. It reports whether there was one. A packet with a message that has no effect any more is not
+// acknowledged, so that its sender does not count it as handled.
 func (l *link) closingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 	dropped := false
 	r := in.Messages()
@@ -457,17 +458,17 @@ func (l *link) setPacketSize(n, most int) error {
 // stallLimit is the longest gap between two frames that counts as silence of the other end.
 const stallLimit = time.Second
 
-// frame is the moment that a server or a client lives in.
+// frame is the present moment of a server or a client.
 type frame struct {
 	clock tick.Clock
 	now   time.Duration
 	due   bool // A network tick falls into this frame.
-	steps int  // How many do.
+	steps int  // Number of ticks in this frame.
 	begun bool
-	given time.Duration // The time of the last frame, as it was given: now goes on when the clock is set back.
+	given time.Duration // Time of the last frame as it was given: now continues when the clock is set back.
 }
 
-// after is the time so much later, or the last there is.
+// after returns the time d later, or the latest possible one.
 func (f *frame) after(d time.Duration) time.Duration {
 	if d > 0 && f.now > math.MaxInt64-d {
 		return math.MaxInt64
@@ -475,8 +476,8 @@ func (f *frame) after(d time.Duration) time.Duration {
 	return f.now + d
 }
 
-// begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process:
-// nothing was read meanwhile, so it must not count as silence of the other end.
+// begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process. Nothing
+// was read meanwhile, so it must not count as silence of the other end.
 func (f *frame) begin(now time.Duration) (stall time.Duration) {
 	gone := max(now-f.given, 0)
 	if f.begun {
@@ -491,8 +492,8 @@ func (f *frame) begin(now time.Duration) (stall time.Duration) {
 	return stall
 }
 
-// isOrderly tells if an end that closes for a reason has delivered first what it had sent, so that this is to be handled: the
-// reasons of the game, and those of netcode that are no fault.
+// isOrderly reports whether an end that closes for this reason delivers its messages first, so that they are to be handled:
+// the reasons of the game, and those of netcode that are no fault.
 func isOrderly(reason *peer.Error) bool {
 	switch reason.Reason {
 	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
@@ -501,14 +502,14 @@ func isOrderly(reason *peer.Error) bool {
 	return !reason.Reason.Ours()
 }
 
-// startDrain begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any
-// more but acknowledgements of its goodbye.
+// startDrain begins the wait for the handlers of messages that the other end sent before it closed in order. Nothing is sent
+// there any more but acknowledgements of its close message.
 func (l *link) startDrain(reason *peer.Error) {
 	l.reason, l.leaveEnd = reason, l.frame.now+l.config.LeaveTimeout
 	l.outgoing.Clear()
 }
 
-// drained tells if that is over. The inbound queues have counted what of the source waits.
+// drained reports whether that wait is over. The inbound queues have counted the waiting messages of the source.
 func (l *link) drained() bool {
 	return l.source.Unhandled() == 0 || l.source.Fault() != nil || l.frame.now >= l.leaveEnd
 }

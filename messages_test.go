@@ -143,7 +143,7 @@ func TestMessagesDoNotStarveTheState(t *testing.T) {
 
 // What came in one frame with the end of its connection is handled before the game is told of a goodbye, and not at all
 // after a fault.
-func TestNothingComesFromThoseWhoAreGone(t *testing.T) {
+func TestNothingComesFromClientsThatAreGone(t *testing.T) {
 	p := protocol()
 	var log []string
 	netcode.Handle(p, func(ctx *message.Context, m *chat) { log = append(log, "message") })

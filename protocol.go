@@ -19,8 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Protocol is what both ends must agree on before they talk: which components travel and how, and which messages
-// there are. Build it once with NewProtocol, Replicate and Handle, on server and client alike; the order of those
+// Protocol lists the component and message types that both ends must share, and their encoding. Build it once with NewProtocol, Replicate and Handle, on server and client alike; the order of those
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
@@ -54,7 +53,7 @@ type Protocol struct {
 // NewProtocol makes an empty protocol: no components, no messages.
 func NewProtocol() *Protocol { return &Protocol{rows: map[*quantize.Plan]snapshot.RowOptions{}} }
 
-// Hash is the number that both ends must share to talk: FNV-1a 64 over the canonical descriptions of everything in
+// Hash returns the number that both ends must share to connect: FNV-1a 64 over the canonical descriptions of everything in
 // the protocol (PROTOCOL.md gives the text). It does not depend on the order of registration. Asking freezes the
 // protocol.
 func (p *Protocol) Hash() uint64 {
@@ -108,7 +107,7 @@ func (p *Protocol) UseTables(tables *delta.Tables) {
 	p.tables = tables
 }
 
-// freeze ends registration: it puts the components in order, gives the messages their numbers and computes the hash.
+// freeze ends registration: it sorts the components, numbers the messages and computes the hash.
 func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
@@ -155,8 +154,8 @@ func (p *Protocol) setTables() {
 	}
 }
 
-// describeTables is what the canonical description says of the tables: the sum of those that ship and, behind a plus, of
-// those that were chosen.
+// describeTables returns the tables' part of the canonical description: the hash of the shipped ones and, behind a plus, of the
+// chosen ones.
 func (p *Protocol) describeTables() string {
 	text := fmt.Sprintf("%016x", delta.Shipped().Hash())
 	if p.tables != nil && !p.unpacked {
@@ -176,7 +175,7 @@ func (p *Protocol) turnPackingOff() {
 	p.messages.Debug()
 }
 
-// answers returns nil for a question that was registered with that answer, and else says what is wrong.
+// answers returns nil for a question that was registered with that answer, and else the error.
 func (p *Protocol) answers(q, r reflect.Type) error {
 	of := p.messages.ByGoType(q)
 	for _, h := range p.handled {
@@ -205,9 +204,9 @@ func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 	}
 }
 
-// ExtrapolatedBy gives a component an extrapolation function of its own: from the two versions of a row that both ends hold, it
-// says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
-// track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
+// ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
+// computes the next one, and only the difference travels. It can use facts that netcode does not know: gravity, the track
+// of a train. Give the same function under the same name on both sides; the hash holds the name. The
 // function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
 func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
@@ -217,9 +216,9 @@ func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	return func(r *registration) { r.extrapolator, r.extrapolate = name, f }
 }
 
-// Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
-// turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
-// control replication, such as components.Owner. Which ticks are a
+// Every makes a component travel at most once in so many ticks, 1 to 65535. A value that is written meanwhile travels at the
+// next turn. Adding or removing the component does not wait, nor does a new entity, nor do the components that control
+// replication, such as components.Owner. Which ticks are a
 // component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
 // theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
 // does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
@@ -235,17 +234,17 @@ func Every(ticks int) Option {
 const maxEvery = 1<<16 - 1
 
 // Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
-// again while it stays there: for what entities are born with. Only the server asks for it. It does not go with Every.
+// again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
 func Once() Option { return func(r *registration) { r.rows.Once = true } }
 
-// Marked makes a component travel only when game code says that it wrote it, with systems.Mark, or that its entity is new:
-// it is not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next
-// one with; Capture.CheckMarks of package systems finds such writes in tests. To remove it and add it again between two captures
-// is to write it, and asks for a mark. Only the server asks for it.
+// Marked makes a component travel only when game code marks it as written, with systems.Mark, or when its entity is new. It is
+// not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
+// one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
+// is a write, and needs a mark. Only the server asks for it.
 func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
 
-// Importance says how much a change of a component counts where the bandwidth does not suffice for all: 1 is normal, 0 to
-// 255 in steps of 1/256, 0 being as little as 1/256. An entity waits with the highest importance of its components that have
+// Importance sets the weight of a component's changes where the bandwidth does not suffice for all: 1 is normal, 0 to 255 in
+// steps of 1/256, and 0 counts as 1/256. An entity waits with the highest importance of its components that have
 // changed, times its components.Priority, times its relevance to the client; one record brings all of them. One of twice the
 // product is sent twice as often. Only the server asks for it, so the two ends may differ. Importance panics outside its range.
 func Importance(weight float32) Option {
@@ -257,7 +256,7 @@ func Importance(weight float32) Option {
 }
 
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
-// it on both sides. T must be blittable; struct tags say how its fields travel (see quantize.Compile). A field of Arche's
+// it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
 // the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
 // the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, on Once with
@@ -294,7 +293,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 }
 
-// compile turns T into its list of fields, or panics with the field that cannot travel. None of them is an event.
+// compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
 func compile(call string, t reflect.Type, name string) *quantize.Plan {
 	plan := compileEvents(call, t, name)
 	if plan.Events() {
@@ -330,7 +329,7 @@ func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, ot
 // Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
-// registration is what the options of one Replicate, Handle or Answer decide.
+// registration is the result of the options of one Replicate, Handle or Answer.
 type registration struct {
 	name      string
 	stage     tick.Stage
@@ -350,8 +349,8 @@ type registration struct {
 	extrapolate  quantize.Extrapolation
 }
 
-// Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique in a protocol and are what the two ends
-// compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
+// Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique
+// in a protocol, and the two ends compare them: a type may be renamed or moved as long as its wire name stays.
 func Named(name string) Option { return func(r *registration) { r.name = name } }
 
 // NamedAnswer gives the answer of Answer another wire name than that of its type.
@@ -359,30 +358,31 @@ func NamedAnswer(name string) Option {
 	return func(r *registration) { r.answer, r.last = name, "NamedAnswer" }
 }
 
-// AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender says otherwise with
-// InStage; without it that is the stage that the sender is in.
+// AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender sets another with
+// InStage. Without it that is the stage that the sender is in.
 func AtStage(stage Stage) Option {
 	return func(r *registration) { r.stage, r.staged, r.last = stage, true, "AtStage" }
 }
 
-// Over sets the mode of delivery of a message, unless the sender says otherwise with Via. It is Unreliable without this,
+// Over sets the mode of delivery of a message, unless the sender sets another with Via. It is Unreliable without this option,
 // and Reliable for the questions of Answer.
 func Over(delivery Delivery) Option {
 	return func(r *registration) { r.delivery, r.delivered, r.last = delivery, true, "Over" }
 }
 
-// OnChannel sets the number of the channel on which a message travels, 0 to 63, unless the sender says otherwise with
-// Channel, which is the same for one message: OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its own; order and loss are a channel's own affair.
+// OnChannel sets the number of the channel on which a message travels, 0 to 63, unless the sender sets another with
+// Channel. OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its
+// own; channels do not affect each other's order or loss.
 func OnChannel(number int) Option {
 	return func(r *registration) { r.number, r.last = number, "OnChannel" }
 }
 
-// FromClient lets only clients send a message. A server that sends one all the same ends the connection, as malformed.
+// FromClient lets only clients send a message. A server that sends one breaks the connection, as malformed.
 func FromClient() Option {
 	return func(r *registration) { r.direction, r.last = message.FromClient, "FromClient" }
 }
 
-// FromServer lets only the server send a message. A client that sends one all the same loses its connection, as malformed.
+// FromServer lets only the server send a message. A client that sends one loses its connection, as malformed.
 func FromServer() Option {
 	return func(r *registration) { r.direction, r.last = message.FromServer, "FromServer" }
 }
@@ -407,7 +407,7 @@ func register(call string, t reflect.Type, options []Option) registration {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))
 	}
 	if r.name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
+		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
 	}
 	if !legalName(r.name) {
 		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
@@ -427,7 +427,7 @@ func MustBeName(call string, t fmt.Stringer, name string) {
 	}
 }
 
-// legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
+// legalName reports whether a wire name can stand in a canonical description without ambiguity.
 func legalName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -490,15 +490,15 @@ func describeMessage(m handled) canon.Entry {
 type (
 	// Replicated on an entity makes it exist on every client that may see it.
 	Replicated = components.Replicated
-	// Owner on an entity says which client it belongs to.
+	// Owner on an entity names the client that it belongs to.
 	Owner = components.Owner
 	// Group on entities makes them travel together.
 	Group = components.Group
-	// Priority on an entity says how much it counts where bandwidth does not suffice.
+	// Priority on an entity is its weight where bandwidth does not suffice.
 	Priority = components.Priority
-	// Rate on an entity says how often it is captured.
+	// Rate on an entity sets how often it is captured.
 	Rate = components.Rate
-	// Kind on an entity says to clients what to make of it.
+	// Kind on an entity tells clients its kind.
 	Kind = components.Kind
 	// ClientID names a client; 0 is the server.
 	ClientID = wire.ClientID
@@ -508,12 +508,12 @@ type (
 	Tick = tick.Tick
 	// Stage is a point in the frame.
 	Stage = tick.Stage
-	// Context says where a message comes from and when.
+	// Context is the sender, the stage and the tick of a message.
 	Context = message.Context
-	// CloseError is why a connection ended, or did not come about: a Reason and a detail for people. errors.Is compares
+	// CloseError is the end of a connection, or of an attempt: a Reason and a detail for people. errors.Is compares
 	// it with the values of Reason.
 	CloseError = peer.Error
-	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
+	// Reason is the cause of the end of a connection, as a number that travels; its values are the constants of package peer.
 	Reason = peer.Reason
 	// Replica is a client's copy of the server's world.
 	Replica = replica.Replica
@@ -534,15 +534,15 @@ const (
 type (
 	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
 	Endpoint = message.Endpoint
-	// Delivery says what is promised of a message.
+	// Delivery is the mode of delivery of a message.
 	Delivery = wire.Delivery
 	// History is the messages of one frame, for looking at.
 	History = message.Frame
-	// FieldError says that a field of a message has a value that cannot travel; the message is not sent.
+	// FieldError reports a field of a message with a value that cannot travel; the message is not sent.
 	FieldError = message.FieldError
-	// BoundError says that a Serialize method wrote more than it had promised; the message is not sent.
+	// BoundError reports a Serialize method that wrote more than it had measured; the message is not sent.
 	BoundError = message.BoundError
-	// SerializeError says that a Serialize method failed; the message is not sent.
+	// SerializeError reports a Serialize method that failed; the message is not sent.
 	SerializeError = message.SerializeError
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Recipient says to whom a message goes. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
+// Recipient is the receivers of a message. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
 // ToSelf; the zero value is nobody.
 type Recipient struct { // Small enough for Go to pass it in registers.
-	who  uint64         // A client, an entity, or how many are in the list.
+	who  uint64         // A client, an entity, or the length of the list.
 	list *wire.ClientID // Of toMany; nil without any.
 	kind recipientKind
 }
@@ -66,8 +66,8 @@ func (r Recipient) entity() wire.NetworkID {
 	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
 }
 
-// How says one thing about how a message travels, where that is not what its registration says. Its values are made by
-// InStage, Via, Channel, NotBefore, About, AtOnce, AfterAllState and Within; the zero value says nothing.
+// How sets one property of one message, in place of that of its registration. Its values are made by InStage, Via, Channel,
+// NotBefore, About, AtOnce, AfterAllState and Within; the zero value sets nothing.
 type How struct {
 	what     sendOptionKind
 	stage    tick.Stage
@@ -107,23 +107,23 @@ func Channel(number int) How { return How{what: howNumber, number: number} }
 // NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the
 // server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
 // message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
-// of which a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel those
-// behind it do: they use up the credit of the sender, for which other reliable messages wait too then. That is no stall: it ends
-// no connection before the newest tick that was asked for has come and Config.ReliableStall has passed after it. What waits here meanwhile
-// is bounded by Config.ReliableBytes.
+// if a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel so do those
+// behind it: they use up the credit of the sender, and then other reliable messages wait too. That is no stall: no connection
+// ends before the newest tick that was asked for has come and Config.ReliableStall has passed after it. Config.ReliableBytes
+// limits the messages that wait here meanwhile.
 func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 
-// About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity
+// About names the entity that the message is about. The handler finds it as Context.Entity, and does not run before the entity
 // exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
-// has the entity, a round trip for one that has just come, together with what is behind it on an ordered channel. If the
-// entity dies or is hidden before, the message is dropped, reliable or not. Where it was dropped says who counts it: while the
-// server kept it back, the server's Stats().DelayedDropped; at the receiver, because the entity left before the message was
-// handled, the receiver's Stats().Messages.Undeliverable; at a server, because the client that sent it may not see the entity
-// when it comes, Stats().NotVisible.
+// has the entity, a round trip for one that has just come, together with messages behind it on an ordered channel. If the
+// entity dies or is hidden before, the message is dropped, reliable or not. The end that drops it counts it. While the server
+// kept it back: the server's Stats().DelayedDropped. At the receiver, because the entity left before the message was handled:
+// its Stats().Messages.Undeliverable. At a server, because the client that sent it may not see the entity then:
+// Stats().NotVisible.
 //
 // The handler also finds the entity's state of the frame in which the message was sent, or a later one. A server's message leaves
 // with the network tick that captures the frame, and waits at the client until the entity's state of that tick is in the world, if the
-// entity changed. A client's message waits so for what the client itself writes of the entity, and for the tick of its newest input.
+// entity changed. A client's message waits likewise for the state of the entity that the client itself writes, and for the tick of its newest input.
 // An unreliable message is dropped where that takes longer than Config.DeferredTime, or too many wait; a reliable one is handled
 // after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that travel seldom
 // (Every, Rate) or once (Once) are not waited for beyond what the tick captures of them. AtOnce turns this off.
@@ -135,7 +135,7 @@ func AtOnce() How { return How{what: howAfter, after: afterNothing} }
 
 // AfterAllState has the handler run when the receiver has all state that the sender's frame captures and that the receiver may see,
 // or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
-// longer under a short budget; what is behind it on an ordered channel waits too. A server's message waits for everything the
+// longer under a short budget; messages behind it on an ordered channel wait too. A server's message waits for everything the
 // client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
 // after Config.DeferredTime; a reliable one waits as long as it takes. A component that travels seldom is waited for as in About, and an
 // entity that is too large for a packet is not.
@@ -144,34 +144,34 @@ func AfterAllState() How { return How{what: howAfter, after: afterAll} }
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }
 
-// numRecipients is the number of other ends that are found by their id alone.
+// numRecipients is the number of places of a recipientCache.
 const numRecipients = 256
 
-// recipientCache is the other ends to which a message goes without a question: those that are connected, and not in this process. One
-// has its place by its id; two that fall on one place take it in turns.
+// recipientCache finds the queue of a connected end in another process by its id. Two ends with the same place replace each
+// other.
 type recipientCache [numRecipients]recipientQueue
 
-// recipientQueue is one of them. Its queue is nil where there is none.
+// recipientQueue is one place. Its queue is nil where there is none.
 type recipientQueue struct {
 	queue *peer.Outgoing
 	id    wire.ClientID
 }
 
-// open notes a connection that a message can be sent on.
+// open stores a connection that messages can be sent on.
 func (d *recipientCache) open(l *link) {
 	if e := &d[l.remote%numRecipients]; e.queue != l.outgoing {
 		*e = recipientQueue{queue: l.outgoing, id: l.remote}
 	}
 }
 
-// shut forgets the connection to an end.
+// shut removes the connection to an end.
 func (d *recipientCache) shut(id wire.ClientID) {
 	if e := &d[id%numRecipients]; e.id == id {
 		*e = recipientQueue{}
 	}
 }
 
-// to is the queue for one other end; nil is no answer.
+// to returns the queue for one other end; nil if it is not stored.
 func (d *recipientCache) to(to Recipient) *peer.Outgoing {
 	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
 		return e.queue

@@ -25,8 +25,8 @@ type naming struct {
 // namer asks who an entity is.
 type namer struct{ Number uint8 }
 
-// TestMessagesNameOnlyWhatIsSeen has a message with three names go to two clients, one of which sees one of the entities.
-func TestMessagesNameOnlyWhatIsSeen(t *testing.T) {
+// TestMessagesNameOnlyVisibleEntities has a message with three names go to two clients, one of which sees one of the entities.
+func TestMessagesNameOnlyVisibleEntities(t *testing.T) {
 	for _, debug := range []bool{false, true} {
 		p := protocol()
 		if debug {

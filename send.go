@@ -11,19 +11,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send are another
-// thing: steps of the frame, which the systems call.) It leaves at the end of the frame, if
-// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. The
+// Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send
+// are steps of the frame, which the systems call.) It leaves at the end of the frame, if the budget allows. Its registration
+// sets how it travels; the last arguments change that for this message. m is not kept. The
 // receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
-// QueueSenderBytes) and drops the rest, whatever Send said; a server closes a client that goes on so, a client no server. A
+// QueueSenderBytes) and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
-// A message about an entity that is dead, or that a client may not see, is not sent to that client. By ToAll and ToAllBut
-// that is no error, since only those who may see the entity are meant; To, ToMany and ToOwner say ErrNotVisible. ToSeers and
-// ToOwner say it too where their own entity is dead; ToSeers of one that nobody sees is nil. The errors are ErrNotConnected,
+// A message about an entity that is dead, or that a client may not see, is not sent to that client. With ToAll and
+// ToAllBut that is no error: they mean only clients that may see the entity. To, ToMany and ToOwner return ErrNotVisible.
+// ToSeers and ToOwner return it too where their own entity is dead; ToSeers of one that nobody sees returns nil. The errors are ErrNotConnected,
 // ErrNotRegistered, ErrNoMessage, ErrWithin, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
 // ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after each nothing was sent. Of
-// a message to several the error is that of the first who did not get it; the others get it all the same, and a client whose
+// a message to several the error is that of the first that did not get it; the others still get it. A client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	c := coreOf(end)
@@ -49,12 +49,12 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	return postFrom(c, to, m, how, callOf{})
 }
 
-// Reply sends a message to whoever sent the one that is being handled.
+// Reply sends a message to the sender of the one that is being handled.
 func Reply[T any](ctx *Context, m *T, how ...How) error {
 	return Send(ctx.End, To(ctx.Sender), m, how...)
 }
 
-// callOf says to which call a message belongs, and as what.
+// callOf is the call that a message belongs to, and its role there.
 type callOf struct {
 	number uint16
 	role   role
@@ -103,7 +103,7 @@ func postFrom[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf
 	return err
 }
 
-// write encodes a message straight into what waits for one peer.
+// write encodes a message directly into the queue of one peer.
 func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
 	p := &to.Post
 	if l.near != nil {
@@ -147,8 +147,8 @@ func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.Cod
 	return nil
 }
 
-// writeAside is write for a type with a Serialize method. That may send messages of its own, which would go into the room that is
-// reserved for this one: so it writes into memory that nobody else has.
+// writeAside is write for a type with a Serialize method. The method may send messages of its own, into the room that is
+// reserved for this one. So it writes into memory of its own.
 func writeAside[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
 	if bound > largest {
 		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
@@ -166,7 +166,7 @@ func writeAside[T any](c *endpointCore, l *link, of *message.Type, codec *messag
 	return err
 }
 
-// fillHeader says what travels beside the body.
+// fillHeader sets the header of a message from its registration and its options.
 func (c *endpointCore) fillHeader(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
@@ -193,7 +193,7 @@ func (c *endpointCore) fillHeader(p *envelope, of *message.Type, how []How, call
 	return nil
 }
 
-// adjust takes over one thing that the sender says about this message.
+// adjust applies one option of the sender.
 func (c *endpointCore) adjust(p *envelope, h *How) error {
 	switch h.what {
 	case howStage:
@@ -236,9 +236,9 @@ var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity ha
 // need not agree on the present one.
 const farthest = 1 << 14
 
-// wait has a message wait for a tick, unless that is long past.
+// wait makes a message wait for a tick, unless that is long past.
 func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
-	switch now := c.frame.clock.Tick(); { // before may be as far from now as no tick can tell
+	switch now := c.frame.clock.Tick(); { // before may be too far from now for a difference.
 	case before-farthest > now && before > now:
 		return ErrTooFar
 	case before > now-farthest:
@@ -248,7 +248,7 @@ func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	return nil
 }
 
-// localMessage is a message to oneself as its handler will find it.
+// localMessage returns a message to this end itself in the form of the handler.
 func localMessage(p *peer.Post) message.Message {
 	return message.Message{
 		Type: p.Type, Stage: p.Stage, Channel: p.Channel, NotBefore: p.Tick, Entity: p.Entity,
@@ -256,11 +256,11 @@ func localMessage(p *peer.Post) message.Message {
 	}
 }
 
-// largest is the largest body that several can be sent: more than any channel takes.
+// largest is the size of the largest body: more than any channel takes.
 const largest = peer.InitialCredit
 
-// borrow takes a buffer for an encoded message; a size below 0 is not known before. Handlers that are called while one is sent get
-// others for what they send.
+// borrow returns a buffer for an encoded message; a size below 0 is unknown. Handlers that are called meanwhile get other
+// buffers.
 func (c *endpointCore) borrow(size int) (b []byte) {
 	if last := len(c.buffers) - 1; last >= 0 {
 		b, c.buffers = c.buffers[last], c.buffers[:last]
@@ -314,14 +314,14 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []
 		}
 		err := s.sendToOne(l, of, p, body)
 		if errors.Is(err, ErrNotVisible) {
-			continue // Of all, those who may not see it are not meant.
+			continue // ToAll does not mean clients that may not see it.
 		}
 		first = either(first, err)
 	}
 	return first, near
 }
 
-// either is the first of two errors.
+// either returns the first of two errors.
 func either(a, b error) error {
 	if a != nil {
 		return a
@@ -329,7 +329,7 @@ func either(a, b error) error {
 	return b
 }
 
-// failed turns why a message cannot wait for this peer into what the caller is told, and counts it.
+// failed turns an error of the queue to a peer into the error of Send, and counts it.
 func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
@@ -347,7 +347,7 @@ func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 	return err
 }
 
-// route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
+// route returns the way of a message: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
 func (c *endpointCore) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
@@ -423,7 +423,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []by
 	return err
 }
 
-// sees tells if a client may see an entity that lives.
+// sees reports whether a client may see an entity that is alive.
 func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
@@ -432,7 +432,7 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	return c.view.Visible(entity)
 }
 
-// observe has a client's view take in the newest capture. Extensions are asked before.
+// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
 func (s *Server) observe(c *Session) {
 	for _, f := range s.hooks.observe {
 		f(c, c.view)
@@ -440,8 +440,8 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// MayConcern tells if a message of a client may name an entity: it lives and the client may see it. A client can know of
-// nothing else, so the message never waits for another one. Stats.NotVisible counts them.
+// MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
+// any other entity never waits for it. Stats.NotVisible counts refusals.
 func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	may := c != nil && s.sees(c, entity)
@@ -451,8 +451,8 @@ func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
 	return may
 }
 
-// exists says of an entity whether a message about it may be handled: the server makes all entities, so one that does not
-// live will not come.
+// exists returns whether a message about an entity may be handled. The server makes all entities, so one that is not alive
+// will not come.
 func (s *Server) exists(entity wire.NetworkID) message.Existence {
 	if s.store.Alive(entity) {
 		return message.Exists
@@ -460,8 +460,8 @@ func (s *Server) exists(entity wire.NetworkID) message.Existence {
 	return message.Never
 }
 
-// ready says whether the state that a client writes of an entity has come, as of one of its ticks, and was taken in. What it writes
-// nothing of any more, or does not live, is not waited for.
+// ready reports whether the state that a client sends of an entity, as of one of its ticks, has come and was taken in. It is
+// true for an entity that is dead or that the client sends no more.
 func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tick) bool {
 	c := s.present(from)
 	if c == nil || c.upstream == nil || !s.store.Alive(entity) {
@@ -471,18 +471,17 @@ func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tic
 	return e.ID.Generation > entity.Generation || e.ID == entity && e.Tick >= state && !c.upstream.HasChanged(entity.Index)
 }
 
-// SetOwner says which client an entity belongs to, 0 being the server, to which all belong at first. It says false if there
-// is no such entity. ToOwner and OwnerOnly go by it.
+// SetOwner sets the client that an entity belongs to; 0 is the server, to which all belong at first. It returns false if there
+// is no such entity. ToOwner and OwnerOnly use it.
 func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
 	return s.store.SetOwner(entity, owner)
 }
 
-// Owner is the client that an entity belongs to; 0 is the server, to which also what does not live belongs.
+// Owner returns the client that an entity belongs to; 0 is the server, also for an entity that is not alive.
 func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
 
-// unseen takes out of an encoded message to a client the names of entities which that client may not see, as of now:
-// they are nil there. What it returns is body if there were none, and else good until the next call. Only types with
-// fields that name entities are looked at.
+// unseen replaces the names of entities in an encoded message by nil if the client may not see them, as of now. It returns body
+// if there were none, and else bytes that are valid until the next call. Only types with entity fields are read.
 func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	plan := s.protocol.naming[kind]
 	if plan == nil || c == nil {
@@ -515,7 +514,7 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	return s.body[:w.Finish()]
 }
 
-// noteNaming finds the message types whose fields name entities, once they have their numbers.
+// noteNaming finds the message types with entity fields, once they have their numbers.
 func (p *Protocol) noteNaming() {
 	for _, h := range p.handled {
 		if plan := h.of.Codec.Plan(); plan != nil && len(plan.Refs()) > 0 {

@@ -140,7 +140,7 @@ func TestSendAfterTheEndOfAConnection(t *testing.T) {
 	require.ElementsMatch(t, []string{"3<0:0", "3<0:1", "3<0:2", "0<3:10", "0<3:11", "0<3:12"}, k.says(6))
 }
 
-func TestWhatTheSenderSays(t *testing.T) {
+func TestOptionsOfTheSender(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	s, c := k.server.Server, k.clients[0]
 	id := k.spawn(1)
@@ -254,7 +254,7 @@ func TestOnlyTheOwnerGivesOrders(t *testing.T) {
 }
 
 // A client that speaks of what it may not see has lost sight of it on the way: nothing happens.
-func TestWhatAClientMayNotSeeItDoesNotSpeakOf(t *testing.T) {
+func TestClientSendsNothingAboutHiddenEntities(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	id := k.spawn(1)
 	k.sees(k.clients[0], id, 1)

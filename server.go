@@ -152,7 +152,7 @@ func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []
 	s.out.DrainAll(send)
 }
 
-// TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
+// TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
 func (s *Server) TickDue() bool { return s.frame.due }
 
 // ID is 0: the server is nobody's client.
@@ -230,7 +230,7 @@ func (s *Server) Close(reason Reason) {
 	s.events.fire()
 }
 
-// Closed tells if Close was called and every client was told; then frames are not needed any more.
+// Closed reports whether Close was called and every client was told; then no more frames are needed.
 func (s *Server) Closed() bool {
 	return s.closing && s.counts[connected]+s.counts[lingering] == 0
 }
@@ -308,7 +308,7 @@ func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	return true
 }
 
-// Visible tells if a connected client may see an entity.
+// Visible reports whether a connected client may see an entity.
 func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	if c == nil {
@@ -329,8 +329,7 @@ func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	return c.view.Rows(entity)
 }
 
-// Keeps tells if a connected client holds the last state that it was sent of an entity that it may not see any more
-// (interest.Keep).
+// Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).
 func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	if c == nil {
@@ -340,7 +339,7 @@ func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
 	return c.view.Keeps(entity)
 }
 
-// client is a connected client's session, or nil.
+// client returns a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *Session {
 	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
 		return c
@@ -351,7 +350,7 @@ func (s *Server) client(id wire.ClientID) *Session {
 // numNear is the number of sessions that are found by their id alone.
 const numNear = 256
 
-// farClient is client for one that is not near; it is from then on.
+// farClient is client for one that is not in near; it puts it there.
 func (s *Server) farClient(id wire.ClientID) *Session {
 	c := s.byID[id]
 	if c == nil || c.state != connected {
@@ -361,7 +360,7 @@ func (s *Server) farClient(id wire.ClientID) *Session {
 	return c
 }
 
-// forget takes a session out of those that are found by their id.
+// forget removes a session from the tables by id.
 func (s *Server) forget(c *Session) {
 	delete(s.byID, c.id)
 	s.recipients.shut(c.id)
@@ -370,8 +369,8 @@ func (s *Server) forget(c *Session) {
 	}
 }
 
-// SetInterest makes a policy decide who may see what, from the next network tick on; package interest has the usual
-// ones. Without a policy every client sees everything that was not hidden from it by Hide. With one, Show and Hide hold
+// SetInterest sets the policy that decides which entities each client may see, from the next network tick on; package interest
+// has the usual ones. Without a policy every client sees everything that was not hidden from it by Hide. With one, Show and Hide hold
 // until the policy says otherwise.
 //
 // Nil takes the policy away, at once: every client sees every entity, with all components, also those that Hide had hidden
@@ -411,10 +410,10 @@ func (s *Server) judgeInterest() {
 	}
 }
 
-// viewpointTicks is for how many network ticks a client may be without a viewpoint before that is told of.
+// viewpointTicks is the number of network ticks without a viewpoint after which a client is reported.
 const viewpointTicks = 64
 
-// missViewpoint tells, once a client, that it sees nothing because nobody said where it looks from.
+// missViewpoint reports, once for each client, that it sees nothing because it has no viewpoint.
 func (s *Server) missViewpoint(c *Session) {
 	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
 	switch {
@@ -437,5 +436,5 @@ func (s *Server) reportGroups() {
 	s.store.ClearLargeGroups()
 }
 
-// Interest is the rule for who may see what.
+// Interest is a policy of visibility.
 type Interest = snapshot.Interest

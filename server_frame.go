@@ -13,10 +13,10 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// resyncEvery is the shortest time between two resyncs of one client: each sends it the whole world.
+// resyncEvery is the shortest time between two resyncs of one client: each sends the whole world.
 const resyncEvery = 2 * time.Second
 
-// Receive takes one datagram. It keeps nothing of packet. What comes from an address without a connection and is no
+// Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
 func (s *Server) Receive(from netip.AddrPort, packet []byte) {
 	c := s.byAddress[from]
@@ -35,7 +35,7 @@ func (s *Server) Receive(from netip.AddrPort, packet []byte) {
 	s.events.fire()
 }
 
-// receivePacket takes a packet from a client: either the whole of it has its effect, or none of it and it is not
+// receivePacket takes a packet from a client. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
 	in, err := c.conn.Read(packet, s.frame.now, (*outcome)(c))
@@ -84,8 +84,8 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	}
 }
 
-// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice. Of a client
-// that has closed in order nothing but its goodbye counts any more.
+// unreadable ends the connection unless anyone could have sent the packet: one with a wrong checksum, or a duplicate. After a
+// client closed in order only its close message counts.
 func (s *Server) unreadable(c *Session, err error) {
 	if c.state == leaving {
 		return
@@ -99,13 +99,13 @@ func (s *Server) unreadable(c *Session, err error) {
 	}
 }
 
-// refusePacket ends the connection of a client that sent what no client sends, inside a checksum that holds.
+// refusePacket ends the connection of a client whose packet has a right checksum and illegal contents.
 func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.stats.refused(reason)
 	s.end(c, reason, closeTold)
 }
 
-// resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
+// resync serves a client that lost its versions, at most every two seconds: it costs the whole world.
 func (s *Server) resync(c *Session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
@@ -119,18 +119,19 @@ func (s *Server) resync(c *Session, content packetContents) {
 	c.view.Resync(content.resyncEpoch, c.conn.Next())
 }
 
-// secretFor is how long a secret of the cookies is used.
+// secretFor is the time for which a secret of the cookies is used.
 const secretFor = time.Minute
 
-// repeatMost is how many unconfirmed entities are repeated early: about a packet. More of them, as after a join, would
-// cost more than the wait.
+// repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a
+// join, would cost more than the wait.
 const repeatMost = 64
 
-// Send ends a frame: it gives up on clients that fell silent or whose queues overflowed, and builds for each client the
-// packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
+// Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
+// its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 //
-// What there is nothing to do for is not entered: a tick runs once between two sleeps of the process, and finds none of its code at hand.
+// Each step is skipped by a cheap test if it has nothing to do: after a sleep of the process the code is no longer in the
+// instruction cache, and a skipped call saves the miss.
 func (s *Server) Send() {
 	s.expire()
 	if s.counts[leaving] > 0 {
@@ -165,8 +166,8 @@ func (s *Server) Send() {
 	s.events.fire()
 }
 
-// rotateSecret makes the secret of the cookies anew, so that one that leaks is of no use for long. The cookies that are out
-// stay good for their few seconds.
+// rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
+// their few seconds.
 func (s *Server) rotateSecret() {
 	s.secretAt = s.frame.now
 	var secret [32]byte
@@ -177,7 +178,7 @@ func (s *Server) rotateSecret() {
 	s.cookies.Rotate(secret)
 }
 
-// expire ends the sessions whose time is over.
+// expire ends sessions that are silent, and continues closes.
 func (s *Server) expire() {
 	for _, c := range s.sessions {
 		switch {
@@ -191,14 +192,14 @@ func (s *Server) expire() {
 	}
 }
 
-// serve sends a client what a frame between two ticks owes it. On a tick it only finds out what that is and says true: then
-// the client's packets are to be filled, which changes nothing but what is the client's own.
+// serve sends a client its messages in a frame between two ticks. On a tick it plans, and returns true: then deliver fills the
+// client's packets, which changes only state of this session.
 func (s *Server) serve(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
 	if c.near != nil {
-		s.observe(c) // What it may see is asked for all the same.
+		s.observe(c) // Its sight is kept up to date all the same.
 		if s.frame.due {
 			s.handSections(c)
 		}
@@ -212,7 +213,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.held.count > 0 {
 		s.release(&c.link, c)
 	}
-	if c.recaller.sights != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
+	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
 		s.recall(c)
 	}
 	c.budget.Refill(s.frame.now)
@@ -235,18 +236,19 @@ func (s *Server) serve(c *Session) (due bool) {
 	return true
 }
 
-// deliver sends a client what a tick owes it.
+// deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	s.fill(c, desk)
-	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
+	c.starved = c.view.Pending() // Messages then wait for the next tick, where state gets its half.
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
 }
 
-// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
-// once when snapshots end, so that it knows that what moved has stopped. Where state waits for the budget they have not ended.
+// pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
+// does once when snapshots end, so that the client knows that entities have stopped. State that waits for the budget does
+// not count as an end.
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.now && !c.starved
 	c.moving = c.timed == s.frame.now
@@ -260,8 +262,8 @@ func (s *Server) pulse(c *Session) {
 	}
 }
 
-// repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
-// last packets before a rest do not have to wait for their loss to be noticed, again and again on a bad link.
+// repeat sends entities that are unconfirmed after half a round trip once more, in a tick with nothing new. So the last
+// packets before a rest do not wait for the detection of their loss, again and again on a bad link.
 func (s *Server) repeat(c *Session) {
 	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
 		return
@@ -279,9 +281,9 @@ func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
 	}
 }
 
-// sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
-// for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
-// fits, or no room for a packet.
+// sendPacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
+// rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or if there was
+// no room for a packet.
 func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	b, ok := c.beginPacket()
 	if !ok {
@@ -301,7 +303,7 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	return true
 }
 
-// addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
+// addSnapshot writes rows that the client lacks, as many as fit. It returns false if none did.
 func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) bool {
 	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
 		return false
@@ -310,7 +312,7 @@ func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeC
 	return true
 }
 
-// reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
+// reportOversize reports an entity that does not fit into a packet, once for each client and entity in a row.
 func (s *Server) reportOversize(c *Session) {
 	if c.view.Oversize() == c.oversize {
 		return
@@ -373,12 +375,12 @@ type Executor interface {
 	Do(n int, part func(part int))
 }
 
-// sendWorkers is the workers that fill the packets of a tick.
+// sendWorkers are the workers that fill the packets of a tick.
 type sendWorkers struct {
 	filling []*Session       // The clients of this tick,
 	views   []*snapshot.View // and their views.
 	workers []worker         // One for each part; none without an Executor.
-	parts   int              // In which filling is cut.
+	parts   int              // Number of parts of filling.
 	fill    func(part int)   // Both made once, so that a tick allocates nothing.
 	job     func(n int, part func(part int))
 
@@ -389,10 +391,10 @@ type sendWorkers struct {
 type worker struct {
 	desk  *snapshot.EncodeCache
 	out   outbox.Buffer
-	stats Stats // Only what filling counts.
+	stats Stats // Only the counters of filling.
 }
 
-// setUpWorkers makes what an Executor needs.
+// setUpWorkers makes the workers for an Executor.
 func (s *Server) setUpWorkers() {
 	w := &s.workers
 	if s.config.Executor == nil {
@@ -407,7 +409,7 @@ func (s *Server) setUpWorkers() {
 	w.runner.Use(s.config.Executor.Do)
 }
 
-// serveAll sends every client what this frame owes it.
+// serveAll sends every client its packets of this frame.
 func (s *Server) serveAll() {
 	w := &s.workers
 	before := len(w.filling)
@@ -432,8 +434,8 @@ func (s *Server) serveAll() {
 	}
 }
 
-// deliverInParts is deliver for all clients, several at a time. Each part has clients that follow one another, so that the
-// datagrams of all parts, one after the other, are in the order in which they would be without.
+// deliverInParts is deliver for all clients, several at a time. Each part has consecutive clients, so that the datagrams of
+// all parts, one part after the other, are in the same order as without parts.
 func (s *Server) deliverInParts() {
 	w := &s.workers
 	w.views = w.views[:0]
@@ -442,7 +444,7 @@ func (s *Server) deliverInParts() {
 	}
 	s.store.Prepare(w.views, w.parts, w.job)
 	clear(w.views)
-	for i := range w.parts { // of what there is room for, each has its share
+	for i := range w.parts { // Each part has an equal share of the room.
 		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
 	w.runner.Do(w.parts, w.fill)

@@ -310,7 +310,7 @@ func TestServerMayBeNamedByAMappedAddress(t *testing.T) {
 }
 
 // Of two that come in at once for one place, the second is told when it joins.
-func TestTheLastPlaceGoesToWhoJoinsFirst(t *testing.T) {
+func TestTheLastPlaceGoesToTheFirstToJoin(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{Clients: 1})
 	first, second := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})
@@ -349,7 +349,7 @@ func TestGoodbyesAreBounded(t *testing.T) {
 	require.Len(t, r.server.log, 600)
 }
 
-func TestConnectRefusesWhatIsNoAddress(t *testing.T) {
+func TestConnectRefusesBadAddresses(t *testing.T) {
 	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
 	require.Error(t, c.Connect(netip.AddrPort{}))

@@ -13,47 +13,47 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// maxLingering bounds the sessions that are kept only to repeat their close message.
+// maxLingering limits the sessions that exist only to repeat their close message.
 const maxLingering = 256
 
-// sessionState is where a session is in its life. Before its Join there is nothing: see handshake.go.
+// sessionState is the phase of a session. Before its Join there is no session: see handshake.go.
 //
 //	Join            close, kick, silence, malformed         acknowledged, or repeated enough
 //	----> connected -----------------------------> lingering ------------------------------> gone
 //	          |                                                                              ^
 //	          +---------------> leaving -----------------------------------------------------+
-//	     closed by the client             handled what it had sent
+//	     closed by the client             its messages are handled
 type sessionState uint8
 
 const (
 	connected sessionState = iota // The game knows it and state flows.
-	leaving                       // The client closed; what it sent before is still handled, and the game not told yet.
+	leaving                       // The client closed; its messages are still handled, and the game is not told yet.
 	lingering                     // Over; only the close message is still repeated.
 	gone                          // Waits for sweep.
 	numSessionStates
 )
 
-// Session is one connection of one client as the server sees it, for extensions: the client is connected, or has closed and its
+// Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type Session struct {
-	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
+	id    wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
 	state sessionState
 	link
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
-	kept         []any     // What extensions keep with it.
+	kept         []any     // State of extensions.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
 	epoch     uint32
 	before    uint32 // Epoch of the session that the address had before; 0: none.
-	opened    bool   // Welcome was sent in this frame, or since the last tick.
-	confirmed bool   // A packet of the client came: it has read Welcome.
+	opened    bool   // Welcome was sent since the last tick.
+	confirmed bool   // A packet of the client came, so it has read Welcome.
 
-	timed            time.Duration // When it was last told the server's tick.
-	moving           bool          // It was sent a snapshot in the last tick.
+	timed            time.Duration // Time at which the client was last told the server's tick.
+	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
@@ -61,13 +61,13 @@ type Session struct {
 	oversize         uint64
 	oversizeID       wire.NetworkID
 	recaller         recaller
-	withoutViewpoint int // Network ticks one behind the other in which its interest had no viewpoint.
+	withoutViewpoint int // Number of consecutive network ticks without a viewpoint in its interest.
 }
 
-// outcome is a session as package peer sees it.
+// outcome is the part of a session that package peer calls.
 type outcome Session
 
-// Acked implements peer.Outcome: the view learns what the client holds.
+// Acked implements peer.Outcome: the view records the client's new baselines.
 func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 	c := (*Session)(o)
 	if c.view != nil {
@@ -82,7 +82,7 @@ func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 	c.acked(seq)
 }
 
-// Lost implements peer.Outcome: the view learns what has to be sent again.
+// Lost implements peer.Outcome: the view marks entities to be sent again.
 func (o *outcome) Lost(seq uint64) {
 	c := (*Session)(o)
 	if c.view != nil {
@@ -96,28 +96,28 @@ func (o *outcome) Lost(seq uint64) {
 	c.lost(seq)
 }
 
-// ID names the client.
+// ID returns the client's id.
 func (c *Session) ID() ClientID { return c.id }
 
 // Server is the server of the session.
 func (c *Session) Server() *Server { return c.server }
 
-// Local tells that the client runs in this process, as the player of a host: no packets are sent to it.
+// Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
 func (c *Session) Local() bool { return c.near != nil }
 
-// Connected tells that the client is connected. It is false while what a client that has closed had sent is still handled.
+// Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
 func (c *Session) Connected() bool { return c.state == connected }
 
-// Waiting is how many bytes of messages wait to be sent to the client.
+// Waiting returns the bytes of messages that wait to be sent to the client.
 func (c *Session) Waiting() int { return c.outgoing.Waiting() }
 
-// PacketSize is the size of the largest packet to the client, in bytes.
+// PacketSize returns the size of the largest packet to the client, in bytes.
 func (c *Session) PacketSize() int { return c.packetSize }
 
-// Acknowledged is the newest tick of which the client acknowledged a packet; tick.None before the first.
+// Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
 
-// View is what the client may see and is known to hold, as of the newest capture. It is nil once the session is over.
+// View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *Session) View() *snapshot.View {
 	if c.view != nil {
 		c.server.observe(c)
@@ -125,11 +125,11 @@ func (c *Session) View() *snapshot.View {
 	return c.view
 }
 
-// Presented is the moment that the client showed its player when it made what counts for a tick, as far as the client says:
-// by the Presented hook of an extension, such as package input, or else the newest tick that it acknowledged. It may be any
-// time. False is not known.
+// Presented returns the moment that the client showed its player when it made its input for a tick. The client reports it: by
+// the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
+// time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.near != nil { // A host looks at the world itself.
+	if c.near != nil { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -140,13 +140,13 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 	return c.acknowledged.Begin(), c.acknowledged != tick.None
 }
 
-// End ends the connection at once and tells the client the reason. OnDisconnect follows at the end of the frame's step.
+// End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
 func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 
-// Session is the session of a client that is connected, or has closed and whose messages are still handled; nil else.
+// Session returns the session of a client that is connected, or has closed and whose messages are still handled; else nil.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
-// open makes the session of a client that has joined, and tells it.
+// open makes the session of a client that has joined, and sends Welcome.
 func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32) {
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Server) move(c *Session, to sessionState) {
 	c.state = to
 }
 
-// connect makes a session that of a client which the game knows.
+// connect makes the game know the client of a session.
 func (s *Server) connect(c *Session) {
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	s.openStates(c)
@@ -191,21 +191,21 @@ func (s *Server) connect(c *Session) {
 	}
 }
 
-// full is why a client cannot come in when all places are taken.
+// full returns the reason to refuse a client when all places are taken.
 func (s *Server) full() *peer.Error {
 	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.taken(), s.config.Clients)}
 }
 
-// closeMode says how the other end learns that a connection is over.
+// closeMode is the way in which the other end learns that a connection is over.
 type closeMode uint8
 
 const (
 	closeQuiet   closeMode = iota // Not at all.
 	closeTold                     // By a close message that lingers.
-	closeFlushed                  // By a close message after what was sent before is delivered.
+	closeFlushed                  // By a close message after all messages are delivered.
 )
 
-// end takes a client out of the game.
+// end removes a client from the game.
 func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.state >= lingering {
 		return
@@ -250,7 +250,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 }
 
-// remove ends a session's last trace but its place in the list, which sweep takes.
+// remove deletes a session, but for its place in the list, which sweep deletes.
 func (s *Server) remove(c *Session) {
 	if c.state == gone {
 		return
@@ -273,7 +273,7 @@ func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
 	}
 }
 
-// sweep takes the sessions that are gone out of the list.
+// sweep removes the sessions that are gone from the list.
 func (s *Server) sweep() {
 	kept := s.sessions[:0]
 	for _, c := range s.sessions {
@@ -286,7 +286,7 @@ func (s *Server) sweep() {
 	s.counts[gone] = 0
 }
 
-// startLeaving has a client's reliable messages that were accepted handled, and then takes it out of the game.
+// startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
 func (s *Server) startLeaving(c *Session, reason *peer.Error) {
 	if !isOrderly(reason) || !s.inbound.MayHold(c.source) {
 		s.end(c, reason, closeQuiet)
@@ -298,7 +298,7 @@ func (s *Server) startLeaving(c *Session, reason *peer.Error) {
 	c.link.startDrain(reason)
 }
 
-// finishLeaving takes those out of the game of which nothing waits any more.
+// finishLeaving ends the sessions that have no waiting messages any more.
 func (s *Server) finishLeaving() {
 	s.leavers = s.leavers[:0]
 	for _, c := range s.sessions {
@@ -315,7 +315,7 @@ func (s *Server) finishLeaving() {
 	}
 }
 
-// present is a client that the game knows: connected, or leaving.
+// present returns the session of a client that the game knows: connected, or leaving.
 func (s *Server) present(id ClientID) *Session {
 	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
 		return c
@@ -323,5 +323,5 @@ func (s *Server) present(id ClientID) *Session {
 	return nil
 }
 
-// taken counts the places that are taken: a client that leaves has its own until the game is told.
+// taken returns the number of places in use: a client that leaves has one until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }

@@ -53,7 +53,7 @@ func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 // more entities can be alive. Show and Hide know it from then on too.
 func (s *Server) Spawn() NetworkID { return s.worldless.Spawn() }
 
-// Has tells if an entity lives, or was made by Spawn and is not published yet.
+// Has reports whether an entity is alive, or was made by Spawn and is not published yet.
 func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.worldless.Has(id) }
 
 // Despawn ends an entity of Spawn and reports whether there was one.
@@ -121,7 +121,7 @@ func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
 	return spawned
 }
 
-// publishAlone captures a tick in which nobody else did.
+// publishAlone captures a tick if nobody else did.
 func (s *Server) publishAlone() {
 	if !s.frame.due || s.store.Tick() >= s.Tick() {
 		return
@@ -131,7 +131,7 @@ func (s *Server) publishAlone() {
 	s.store.Commit()
 }
 
-// spawnedRow is the row of a component that an entity of Spawn may have.
+// spawnedRow returns the row of a component for an entity of Spawn.
 func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
 		return 0, ErrNotSpawned
@@ -165,7 +165,7 @@ func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err err
 	return v, true, nil
 }
 
-// rowOfType is the row of a component type, -1 if it does not replicate.
+// rowOfType returns the row of a component type, -1 if it is not registered.
 func rowOfType(schema *snapshot.Schema, t reflect.Type) int {
 	for row := range schema.Rows() {
 		if schema.Plan(row).Type() == t {

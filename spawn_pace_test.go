@@ -150,7 +150,7 @@ func TestPutControls(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsForItsTurnAllocatesNothing(t *testing.T) {
+func TestRowsThatWaitForTheirTurnAllocateNothing(t *testing.T) {
 	s, tick := pacing(t)
 	id, n := s.Spawn(), uint32(0)
 	run := func() {

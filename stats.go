@@ -5,8 +5,8 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Stats counts what happened since a server or client was made. Each limit of Config has a counter with its name, so
-// that a limit that is hit is seen; one that its end has no use for stays zero.
+// Stats counts events since a server or client was made. Each limit of Config has a counter with its name, so that it is seen
+// when it is reached. A counter that an end does not use stays zero.
 type Stats struct {
 	Packets  peer.Stats    // Packets of all connections together, those that ended included.
 	Messages message.Stats // Received messages: queued, handled, and what each limit of a queue dropped, refused or deferred.
@@ -78,7 +78,7 @@ type Stats struct {
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
 }
 
-// refused counts a connection that ended for what its other end sent.
+// refused counts a connection that ended because of a packet of the other end.
 func (s *Stats) refused(reason *peer.Error) {
 	if reason.Reason == peer.ReasonQueueOverflow {
 		s.QueueOverflows++

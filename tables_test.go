@@ -12,7 +12,7 @@ import (
 type tableRow struct{ A, B, C, D, E, F, G int32 }
 
 // What tables of no component are called is a component's name like any other.
-func TestComponentsMayBeCalledWhatTablesAre(t *testing.T) {
+func TestComponentsMayHaveNamesOfTables(t *testing.T) {
 	for _, name := range []string{"rows", "class", "list", "rows.1", "class.which1", "list.four"} {
 		p := netcode.NewProtocol()
 		netcode.Replicate[tableRow](p, netcode.Named(name))

@@ -3,7 +3,7 @@ package switchoff
 // handshake switches off what the handshake promises: no state before a Join, nobody is taken for another, and nobody takes
 // all places or all the time.
 func handshake() []mutation {
-	const bounds = "TestTheClientTakesWhatAServerMayDecideOnly"
+	const bounds = "TestClientTakesOnlyValuesThatAServerMayDecide"
 	const flood, places = "TestHonestClientsJoinUnderAFlood", "TestPlacesOfAnAddressAndANetwork"
 	return []mutation{
 		change("handshake", "an Accept of another attempt is taken", bounds+"/accept:_another_nonce,_above",
@@ -41,7 +41,7 @@ func handshake() []mutation {
 			"handshake.go", "most := s.config.ClientsPerNetwork; most > 0", "most := s.config.ClientsPerNetwork; false"),
 		change("handshake", "a place is not given back", places,
 			"session.go", "s.take(c.address.Addr(), -1)", "_ = c"),
-		change("handshake", "who forges takes the budget of who has a cookie", "TestForgedHellosDoNotStopWhoHasACookie",
+		change("handshake", "who forges takes the budget of who has a cookie", "TestForgedHellosDoNotStopAClientWithACookie",
 			"handshake.go", "if !s.mayWork(to, nonce, peer.WorkUnproven) {", "if !s.mayWork(to, nonce, peer.WorkProven) {"),
 		change("handshake", "a frame takes datagrams without end", "TestAFrameTakesSoManyDatagrams",
 			"systems/receive.go", "for range maxDatagrams {", "for range 1 << 20 {"),
