@@ -12,12 +12,12 @@
 //   - range: entities with consecutive indexes, equal rows, and lanes that follow each other
 //   - sample: an entity around a moment, for interpolation
 //
-// # Reading order
+// # Files
 //
 //   - replica.go: lives, and how a decoded payload takes effect
 //   - decode.go: the payload; decode_batch.go is its fast path
 //   - versions.go: the history of decoded versions, by tick
 //   - ranges.go: what changed, and the newest rows
 //   - sample.go: entities around a moment
-//   - dump.go: payloads as text, and their bits by purpose
+//   - errors.go: errors; dump.go: payloads as text, and their bits by purpose
 package replica

@@ -1,8 +1,7 @@
 // Package snapshot stores the world's state by tick, and knows for each client what that client still lacks.
 //
 // [Store] is the server's newest state of everything, with what it was in the last ticks. [View] is the server's knowledge of one
-// client: it writes snapshots and learns from acknowledgements. [Replica] is the client's side: it decodes snapshots and keeps the
-// versions that later ones are coded against. None of them does I/O, starts a goroutine or reads a clock.
+// client: it writes snapshots and learns from acknowledgements. Package replica is the client's side. None of them does I/O, starts a goroutine or reads a clock.
 //
 // # Words
 //
@@ -26,15 +25,23 @@
 //   - plan: the order in which entities are sent when the budget is short
 //   - history: the undo log of the store
 //
-// # Reading order
+// [View.Write] is the table of contents of a packet: header, despawns, listed records, unlisted records.
 //
-// [View.Write] is the table of contents of a packet: header, despawns, listed records, unlisted records. The files by concept:
+// # Files
 //
-//   - store.go, schema.go, replace.go, history.go, moved.go: the state and its past
-//   - view.go, visibility.go, overrides.go, ownership.go: what a client may see, and what it lacks
-//   - ack_pages.go, sent.go: what a client has, and what is on its way
-//   - write.go, list.go, record.go: a packet, its lists, its records
-//   - groups.go, atomic.go, priority.go: what is sent together, and first
+//   - store.go, replace.go, history.go, moved.go, columns.go: the state, and its past
+//   - view.go: the knowledge of one client; what each commit changes of it
+//   - visibility.go: entities that a client sees; lifetimes
+//   - component_visibility.go: components that a client may see; hidden ones
+//   - overrides.go, ownership.go: changes that one client alone sees, or has made itself
+//   - references.go: rows that name entities, which a client may not see
+//   - acked.go: acknowledgements and losses: which packet makes a baseline, despawns that are settled, resyncs
+//   - ack_pages.go, sent.go: ack states by page; packets and records on their way
+//   - write.go: a packet: its header and despawns; list.go: listed records; record.go: one record and its baselines
+//   - groups.go: entities that are sent together; atomic.go: with despawns and departures
+//   - priority.go: who is sent first, weights, the budget
+//   - page_cache.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths
+//   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
 // Fast paths are in page_cache.go, delta_cache.go, delta_batch.go and replace_batch.go, and in [Store.RowAt]'s guess. Each names the
 // plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.

@@ -372,3 +372,54 @@ func (v *View) SetPayload(n int) {
 	v.payload = min(max(n, 1), v.store.cfg.Payload)
 	clear(v.portions)
 }
+
+// writeGroup writes all that the client lacks of a group, in one packet. If even an empty packet has no room, its members are
+// written one by one: done is false.
+func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
+	v := p.v
+	v.lacking = v.lacking[:0]
+	for _, index := range m.indexes {
+		switch {
+		case !v.visible.has(index) || v.moved(index) <= v.ack(index).base:
+		case v.lifetimes[index].life > p.s || v.ack(index).went == p.s:
+			return true, true // some of it is out already: all of it follows in the next tick
+		default:
+			v.lacking = append(v.lacking, index)
+		}
+	}
+	if len(v.lacking) <= 1 {
+		return false, false
+	}
+	if p.fitsAll() {
+		return true, true
+	}
+	if p.sent.n > 0 || p.partial {
+		return true, false
+	}
+	v.stats.TornGroups++
+	return false, false
+}
+
+// fitsAll writes the records of v.lacking, all or none.
+func (p *packetWriter) fitsAll() bool {
+	v := p.v
+	if p.sent.n+len(v.lacking) > maxRecords-p.waiting {
+		return false
+	}
+	v.records = v.records[:0]
+	if !p.fits(func() {
+		for _, index := range v.lacking {
+			v.records = append(v.records, record{})
+			r := &v.records[len(v.records)-1]
+			p.prepare(index, r)
+			p.writeAt(r)
+		}
+	}) {
+		return false
+	}
+	for i := range v.records {
+		p.recordSent(&v.records[i])
+	}
+	p.flushSent()
+	return true
+}

@@ -380,3 +380,23 @@ func (v *View) urgency(index uint32) int64 {
 	}
 	return urgedPrices*v.plan.price + urgedTicks*v.weight(index)
 }
+
+// SetWeight sets the relevance of a visible entity to this client, multiplied with the entity's priority. [NormalWeight] is
+// 1.0, and a lifetime begins with it. Zero counts as 1, the least.
+func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
+	if v.deferCall(deferredCall{what: orderWeight, id: id, weight: weight}) {
+		return
+	}
+	if !v.Visible(id) {
+		return
+	}
+	v.overrides.weight = grown(v.overrides.weight, int(id.Index)+1, len(v.acks))
+	v.overrides.weight[id.Index] = max(weight, 1)
+}
+
+func (v *View) weightOf(index uint32) int64 {
+	if int(index) >= len(v.overrides.weight) || v.overrides.weight[index] == 0 {
+		return NormalWeight
+	}
+	return int64(v.overrides.weight[index])
+}

@@ -5,11 +5,6 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// maskOf returns the rows of an entity that the client may see.
-func (v *View) maskOf(index uint32) Mask {
-	return v.store.rows.masks[index] & v.rowsOf(index)
-}
-
 // record is one entity in a packet: all rows that the client may see, as of the packet's tick (rule 1).
 type record struct {
 	index    uint32

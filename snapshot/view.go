@@ -217,69 +217,6 @@ func (v *View) wait(index uint32) {
 	v.ties.changes++
 }
 
-// Lost tells that the packet with this sequence is presumed lost (rule 8). Its records are sent again, in their newest state,
-// unless a newer packet has them.
-func (v *View) Lost(seq uint64) {
-	v.flushSpawns()
-	if p := v.sent.get(seq); p != nil && p.pending {
-		v.lost(p)
-	}
-}
-
-func (v *View) lost(p *sentPacket) {
-	p.pending = false
-	if p.n == 0 || v.epoch != 0 && !v.answered && p.seq >= v.epochSeq {
-		v.answer = true
-	}
-	for i := range p.n {
-		e := v.sent.group(p, i)
-		for of := e.of; of != 0; of &= of - 1 {
-			index := firstOf(e.word, of)
-			if v.ack(index).went != p.tick {
-				continue
-			}
-			stillOwed := e.despawn && v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
-			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
-			if stillOwed || stillShown {
-				v.wait(index)
-				v.stats.Resent++
-			}
-		}
-	}
-}
-
-// Resync serves a client that has lost its past (rule 5). It forgets every baseline, sends everything visible in full, and
-// takes no baseline from packets before nextSeq. It returns false, and changes nothing, for an epoch that was served already.
-// An answer is sent even when nothing is visible.
-func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
-	if v.Served(epoch) {
-		return false
-	}
-	v.flushSpawns()
-	v.epoch, v.epochSeq = epoch, nextSeq
-	v.answer, v.answered = true, false
-	v.stats.Resyncs++
-	for w := range v.pages {
-		v.allAlone(uint32(w), ^uint64(0))
-		v.pages[w].forget(v.store.tick)
-	}
-	for i := range v.acks {
-		v.acks[i].forget()
-	}
-	v.waits = true
-	v.ties.changes++
-	for w := range v.unsent {
-		v.unsent[w] |= v.visible[w]
-	}
-	return true
-}
-
-// forget notes that the client holds nothing of an entity.
-func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, 0, 0, 0 }
-
-// Served reports whether a resync of this epoch, or a later one, was served.
-func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
-
 // Repeat puts back into unsent each entity that was sent before a tick and is neither acknowledged nor presumed lost. It
 // spends a budget that is left over (rule 8). Call it when nothing is Pending, before the packets of a tick.
 func (v *View) Repeat(before tick.Tick) {
@@ -332,76 +269,6 @@ func (v *View) Oversize() uint64 { return v.stats.Oversize }
 // Stats returns the counters of the View.
 func (v *View) Stats() ViewStats { return v.stats }
 
-// Acked tells that the client has decoded the packet with this sequence. Its records become baselines and its despawns are
-// settled (rules 2, 7). It may come after Lost for the same sequence.
-func (v *View) Acked(seq uint64) {
-	v.flushSpawns()
-	p := v.sent.get(seq)
-	if p == nil || p.acked {
-		return
-	}
-	p.pending, p.acked = false, true
-	v.ties.changes++
-	if seq >= v.epochSeq {
-		v.answer, v.answered = false, true
-	}
-	counts := seq >= v.epochSeq
-	v.recent.late(v.wrote - p.tick)
-	for i := range p.n {
-		g := v.sent.group(p, i)
-		switch {
-		case g.despawn:
-			v.settle(firstOf(g.word, g.of), p.tick)
-		case counts:
-			page := &v.pages[g.word]
-			v.ackedAt(g.word, p.tick)
-			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
-			if page.top == p.tick && page.topOf&^page.members != 0 {
-				v.gather(g.word)
-			}
-		}
-	}
-}
-
-// settle notes that the client knows of a despawn.
-func (v *View) settle(index uint32, t tick.Tick) {
-	p := &v.lifetimes[index]
-	if v.ties.n > 0 && t >= p.ended {
-		v.ties.untie(index, t)
-	}
-	if !v.despawnOwed.has(index) || t < p.ended {
-		return // of another life: a despawn is written after the end that it tells of, and before any later one
-	}
-	v.despawnOwed.unset(index)
-	v.unsent.unset(index)
-	v.unacked.unset(index)
-	p.shown = 0
-}
-
-// confirm makes a record the entity's baseline, unless the record is of an earlier lifetime or older than the baseline. span
-// is that of the record's group.
-func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
-	q := v.alone(index)
-	if q.base == tick.None {
-		// A life begins after all records of earlier ones.
-		if !v.visible.has(index) || t < v.lifetimes[index].life {
-			return
-		}
-		v.meet(index)
-	}
-	if t > q.base {
-		q.base, q.mask, q.lean, q.after = t, rows, span, 0
-	}
-	if v.ties.n > 0 {
-		v.ties.untie(index, t)
-	}
-	if v.moved(index) <= t {
-		// The client has the newest there is, whatever else is on its way.
-		v.unacked.unset(index)
-		v.unsent.unset(index)
-	}
-}
-
 // lives lists the entities with state beside their rows, and those of them that are gone. Other entities cost nothing.
 type lives struct {
 	attended bitset
@@ -439,20 +306,6 @@ func (v *View) Share() {
 		}
 	}
 }
-
-// meet notes that the client has acknowledged a record of an entity's present lifetime for the first time.
-func (v *View) meet(index uint32) {
-	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
-	}
-}
-
-// Met returns the attended entities that the client has acknowledged since ClearMet, of their present lifetime, and once more
-// after a resync. The slice is the view's own.
-func (v *View) Met() []wire.NetworkID { return v.met }
-
-// ClearMet starts a new list.
-func (v *View) ClearMet() { v.met = v.met[:0] }
 
 // Held reports whether the client has acknowledged an entity in its present lifetime.
 func (v *View) Held(id wire.NetworkID) bool {

@@ -24,7 +24,7 @@ func pages() []mutation {
 		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
 			"snapshot/sent.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
 		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
-			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
+			"snapshot/acked.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),

@@ -20,10 +20,10 @@ func ties() []mutation {
 		change("ties", "what the client has all of is tied", nothing,
 			"snapshot/atomic.go", "if v.visible.has(index) && v.moved(index) > v.ack(index).base {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
-			"snapshot/view.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
+			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
 		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
-			{"snapshot/view.go", "if v.ties.n > 0 {", "if false {"},
 			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
+			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
 		}},
 		change("ties", "what is acknowledged together stays tied", "TestWhatIsAcknowledgedTogetherIsTiedNoMore",
 			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),

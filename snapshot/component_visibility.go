@@ -1,0 +1,117 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// SetRows sets the components of a visible entity that the client may see. A lifetime begins with all. Components that the
+// client may not see any more are removed there.
+func (v *View) SetRows(id wire.NetworkID, rows Mask) {
+	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
+		return
+	}
+	was := v.Rows(id)
+	if !v.Visible(id) || was == rows {
+		return
+	}
+	v.overrides.rows = grown(v.overrides.rows, int(id.Index)+1, len(v.acks))
+	v.overrides.shape = grown(v.overrides.shape, int(id.Index)+1, len(v.acks))
+	if !v.overrides.masked.has(id.Index) {
+		v.overrides.shape[id.Index] = v.store.shape[id.Index]
+	}
+	v.overrides.hideRows(id.Index, ^rows)
+	v.overrides.looks++
+	if (was^rows)&v.store.rows.masks[id.Index] != 0 {
+		v.touch(id.Index, v.next())
+	}
+}
+
+// Rows returns the components that the client may see of an entity, whether it has them or not. It returns none when the
+// entity is not visible.
+func (v *View) Rows(id wire.NetworkID) Mask {
+	if !v.Visible(id) {
+		return 0
+	}
+	return v.rowsOf(id.Index)
+}
+
+func (v *View) rowsOf(index uint32) Mask {
+	if int(index) >= len(v.overrides.rows) {
+		return ^Mask(0)
+	}
+	return ^v.overrides.rows[index]
+}
+
+// A component that a client may not see is not there for it: that it changed,
+// came or went is no change, and no record is made for it, now or later. Only
+// entities of which components are hidden are asked about, and only those of
+// them that changed.
+
+// hideRows notes which components of an index are hidden. A hidden component does not exist for the client: its changes are
+// no changes, and cause no record.
+func (o *clientOverrides) hideRows(index uint32, rows Mask) {
+	o.masked = o.masked.grownTo(int(index) + 1)
+	if o.rows[index] = rows; rows == 0 {
+		o.masked.unset(index)
+		return
+	}
+	o.masked.set(index)
+}
+
+// reshape notes which entities with hidden components got or lost a component that the client may see.
+func (v *View) reshape() {
+	for _, index := range v.store.reshaped {
+		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
+			v.overrides.shape[index] = v.store.tick
+		}
+	}
+}
+
+// lacks takes in the changes of the newest commit for a client with hidden components.
+func (v *View) lacks() {
+	for _, w := range v.store.words {
+		changed := v.store.changed[w] & v.visible[w]
+		if int(w) < len(v.overrides.masked) {
+			changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])
+		}
+		v.unsent[w] |= changed
+		v.waits = true
+	}
+}
+
+// dropUnseen returns the entities of a word whose changes the client may not see at all, and notes that.
+func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); !v.seesChange(index) {
+			v.ownWrites.skipOwn(v, index)
+			silent |= of & -of
+		}
+	}
+	return silent
+}
+
+// seesChange reports whether the client may see any change of an entity in the newest capture. Rows that name entities are
+// refreshRefs' business.
+func (v *View) seesChange(index uint32) bool {
+	s := v.store
+	if v.maskChanged(index) {
+		return true
+	}
+	for m := v.maskOf(index) &^ s.schema.Refs; m != 0; m &= m - 1 {
+		if s.sinceOf(index, m.Lowest()) == s.tick {
+			return true
+		}
+	}
+	return false
+}
+
+// maskChanged reports whether the newest capture spawned an entity, or changed the rows that the client may see.
+func (v *View) maskChanged(index uint32) bool {
+	s := v.store
+	return s.shape[index] == s.tick && (s.born[index] == s.tick || (s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0)
+}
+
+// maskOf returns the rows of an entity that the client may see.
+func (v *View) maskOf(index uint32) Mask {
+	return v.store.rows.masks[index] & v.rowsOf(index)
+}

@@ -1,0 +1,198 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// names reports whether a visible row names the entity that the client saw last at target, and not one before or after it.
+func (v *View) names(index, target uint32) bool {
+	s, generation := v.store, v.lifetimes[target].generation
+	for m := v.maskOf(index) & s.schema.Refs; m != 0; m &= m - 1 {
+		row := m.Lowest()
+		lanes := s.rows.row(index, row)
+		for _, lane := range s.schema.Plan(row).Refs() {
+			if id := refAt(lanes, lane); id.Index == target && id.Generation == generation {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// What a client is told of a row that names entities is its own: whom it does not
+// see it is not told of. So a change of such a row is not everybody's. To a client
+// that reads the same before and after nothing has changed, and nothing is sent,
+// neither now nor later: it does not learn that what it never saw has died, or was
+// followed by another.
+
+// refRow is a row that names entities and changed in this tick.
+//
+// A client reads nil for an entity that it does not see. So such a change is not a change for everybody. If the client reads
+// the same before and after, nothing is sent, then or later: it does not learn that an unseen entity died or was replaced.
+type refRow struct {
+	index uint32
+	row   int
+	had   bool // the entity had it before,
+	at    int  // with lanes that are kept there: the history may be too small for a tick
+}
+
+// note stores a row that names entities before its change in this tick.
+func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
+	r.places = grown(r.places, row+1, 0)
+	r.places[row] = grown(r.places[row], int(index)+1, 0)
+	r.places[row][index] = uint32(len(r.changed))
+	r.changed = append(room(r.changed, 1, usualList), refRow{index, row, had, len(r.lanes)})
+	if had {
+		r.lanes = append(room(r.lanes, len(lanes), usualList), lanes...)
+	}
+}
+
+// noted returns a row that changed in this tick, nil if it did not.
+func (r *backRefs) noted(index uint32, row int) *refRow {
+	if row >= len(r.places) || int(index) >= len(r.places[row]) {
+		return nil
+	}
+	if at := r.places[row][index]; int(at) < len(r.changed) && r.changed[at].index == index && r.changed[at].row == row {
+		return &r.changed[at]
+	}
+	return nil
+}
+
+// retarget notes that a row which the entity already had names other entities.
+func (r *backRefs) retarget(index uint32) {
+	r.moved = r.moved.grownTo(int(index) + 1)
+	r.moved.set(index)
+}
+
+// begin forgets the changes of the tick before.
+func (r *backRefs) begin() {
+	for _, c := range r.changed {
+		if r.moved.has(c.index) {
+			r.moved.unset(c.index)
+		}
+	}
+	r.changed, r.lanes = r.changed[:0], r.lanes[:0]
+}
+
+// retargeted returns the entities of a word with rows that name others than before.
+func (r *backRefs) retargeted(w int) uint64 {
+	if w >= len(r.moved) {
+		return 0
+	}
+	return r.moved[w]
+}
+
+// refreshRefs compares the rows that name entities and changed in the newest commit, as this client reads them. It comes
+// before anything else of that commit, while the client's sight is still that of the tick before.
+func (v *View) refreshRefs() {
+	for i := range v.store.refs.changed {
+		c := &v.store.refs.changed[i]
+		if !v.visible.has(c.index) {
+			continue
+		}
+		if v.readsAlike(c) {
+			continue
+		}
+		v.overrides.since = grown(v.overrides.since, v.store.schema.Rows(), 0)
+		v.overrides.since[c.row] = grown(v.overrides.since[c.row], int(c.index)+1, len(v.acks))
+		v.overrides.since[c.row][c.index] = v.store.tick
+		if !v.rowsOf(c.index).Has(c.row) || v.ownWrites.wrote(c.index, v.store.tick) {
+			continue
+		}
+		v.overrides.turned = grown(v.overrides.turned, int(c.index)+1, len(v.acks))
+		v.overrides.turned[c.index] = v.store.tick
+		v.wait(c.index)
+	}
+}
+
+// readsAlike reports whether the client reads a row that names entities as before the newest capture.
+func (v *View) readsAlike(c *refRow) bool {
+	s := v.store
+	now := s.rows.get(c.index, c.row)
+	if now == nil || !c.had {
+		return false
+	}
+	plan, n := s.schema.Plan(c.row), len(now)
+	v.lanes = append(append(v.lanes[:0], now...), s.refs.lanes[c.at:c.at+n]...)
+	v.blind(plan, v.lanes[:n], s.tick)
+	v.blind(plan, v.lanes[n:], s.tick)
+	return slices.Equal(v.lanes[:n], v.lanes[n:])
+}
+
+// blind clears the fields of a row that name an entity which the client does not see at tick t.
+func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
+	for _, lane := range plan.Refs() {
+		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
+			lanes[lane], lanes[lane+1] = 0, 0
+		}
+	}
+}
+
+// backRefs is the reverse index of fields of kind entity.
+type backRefs struct {
+	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
+	changed []refRow   // rows that name entities and that changed in this tick
+	places  [][]uint32 // by row and index: where in changed such a row is, if it did
+	lanes   []uint32   // of these rows, as they were before
+	moved   bitset     // indexes with rows of these that only name others than before
+}
+
+// to lists the indexes that name a target, with repeats.
+func (r *backRefs) to(target uint32) []uint32 {
+	if int(target) >= len(r.of) {
+		return nil
+	}
+	return r.of[target]
+}
+
+// change follows a row with entity fields from its old lanes to its new ones; nil is no row.
+func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
+	for _, lane := range plan.Refs() {
+		var old, now wire.NetworkID
+		if had {
+			old = refAt(before, lane)
+		}
+		if after != nil {
+			now = refAt(after, lane)
+		}
+		if old == now {
+			continue
+		}
+		if !old.IsZero() {
+			r.drop(old.Index, index)
+		}
+		if !now.IsZero() {
+			r.addRef(now.Index, index)
+		}
+	}
+}
+
+// refAt returns the id in an entity field; generation 0 is nil.
+func refAt(lanes []uint32, lane int) wire.NetworkID {
+	if lanes[lane+1] == 0 {
+		return wire.NetworkID{}
+	}
+	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
+}
+
+func (r *backRefs) addRef(target, index uint32) {
+	if target >= MaxEntities {
+		return
+	}
+	r.of = grown(r.of, int(target)+1, 0)
+	at, _ := slices.BinarySearch(r.of[target], index)
+	r.of[target] = slices.Insert(r.of[target], at, index)
+}
+
+func (r *backRefs) drop(target, index uint32) {
+	if int(target) >= len(r.of) {
+		return
+	}
+	if at, ok := slices.BinarySearch(r.of[target], index); ok {
+		r.of[target] = slices.Delete(r.of[target], at, at+1)
+	}
+}
