@@ -466,7 +466,8 @@ func (a *Apply) removeWholeTables() {
 	}
 }
 
-// SetAside leaves rows of an entity to somebody else, as to a prediction: Apply does not write, add, remove or restore them.
+// SetAside leaves rows of an entity to somebody else, as to a prediction: Apply does not write, add, remove or restore them, and
+// Smooth does not write their twins.
 // Rows that were set aside before and are not in the mask are Apply's again: the next Run makes them as the server has them.
 // An entity with rows set aside is removed in the Run that learns of its despawn, also while a Smooth shows the past. SetAside
 // does nothing for an entity that is not there.
@@ -481,6 +482,14 @@ func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 	}
 	tw.aside |= rows
 	tw.gone &^= rows
+}
+
+// setAside returns the rows of an entity that are left to somebody else.
+func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
+	if place := a.tracker.entry(id); place == nil || place.entity != e {
+		return 0
+	}
+	return a.applied[id.Index].aside
 }
 
 // takeBack ends the setting aside of rows. The entity may have gained or lost them meanwhile.

@@ -112,22 +112,25 @@ func (s *Smooth) Run(at tick.Time) {
 	}
 }
 
-// show writes the twins of an entity for a moment.
+// show writes the twins of an entity for a moment. Those of rows that are set aside are somebody else's, too.
 func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	sample, there := s.apply.replica.Around(id, at)
 	there = there && sample.From.Tick >= st.born
 	s.has = 0
+	aside := s.apply.setAside(id, st.entity)
 	for n := range s.rows {
-		if there && s.rows[n].Way(&sample, at, s.rate, &s.ways[n]) {
+		if aside.Has(s.rows[n].Row) {
+			s.has |= st.twins & (1 << n)
+		} else if there && s.rows[n].Way(&sample, at, s.rate, &s.ways[n]) {
 			s.has |= 1 << n
 		}
 	}
-	st.still = there && sample.Still && s.has == st.twins
+	st.still = there && sample.Still && s.has == st.twins && aside == 0
 	if s.has != st.twins {
 		s.exchange(st)
 	}
 	for n := range s.rows {
-		if s.has>>n&1 != 0 && s.write(n, st.entity) {
+		if s.has>>n&1 != 0 && !aside.Has(s.rows[n].Row) && s.write(n, st.entity) {
 			s.stats.Written++
 		}
 	}

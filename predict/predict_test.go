@@ -106,6 +106,28 @@ func TestStallsAreBounded(t *testing.T) {
 	g.heal()
 }
 
+// Code that runs before the simulation sees what the frame before has shown, and no past of the entity.
+func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 11, 1, predict.Config{})
+	p := g.players[0]
+	shows := generic.NewMap1[components.Smooth[position]](p.world)
+	frames, shown := 0, float32(0)
+	p.act = func(*player) control {
+		if e := p.body(g); p.sim.Stats().Steps > rate && shows.Get(e) != nil {
+			require.Equal(t, shown, shows.Get(e).Value.X)
+			frames++
+		}
+		return control{X: 1}
+	}
+	for range 4 * rate {
+		g.frame()
+		if e := p.body(g); !e.IsZero() && p.world.Has(e, ecs.ComponentID[components.Smooth[position]](p.world)) {
+			shown = shows.Get(e).Value.X
+		}
+	}
+	require.Greater(t, frames, rate)
+}
+
 // Each effect is heard once, and what was heard for nothing is cancelled: in the end the player has heard what the server made.
 func TestEffectsAreHeardOnce(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})

@@ -438,7 +438,7 @@ type readList struct {
 	nearAt    int         // the first of nears that is not of an entity before
 }
 
-// decodeLists reads the records about entities of which there were records of earlier ticks.
+// decodeLists reads the records about entities that had records of earlier ticks.
 func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 	age := b.Var()
 	if b.Failed() || age+1 >= uint64(s) {
@@ -460,7 +460,7 @@ func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 	return nil
 }
 
-// decodeListHead reads to which ticks a list refers, and from which page on.
+// decodeListHead reads the ticks that a list refers to, and its first page.
 func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (l readList, err error) {
 	back, near, skip := uint64(0), uint64(1), uint64(0)
 	if !b.Bool() {
@@ -563,8 +563,8 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 	}
 }
 
-// decodeSome reads the records of some entities of a page, which is the entries from one on up to l.at. A symbol tells of which of
-// the next four there are records.
+// decodeSome reads the records of some entities of a page: the entries from one on up to l.at. A symbol has a bit for each of the next
+// four, set if it has a record.
 func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from int) error {
 	context, n := format.AfterAll, 0
 	for i := from; i < l.at; i += format.NibbleSize {

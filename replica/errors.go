@@ -5,15 +5,13 @@ import "errors"
 var (
 	// ErrMalformed: no legal encoder wrote these bytes. The connection closes.
 	ErrMalformed = errors.New("replica: malformed")
-	// ErrStale: the packet is a window or more behind what was decoded. It is
-	// dropped unread and not acknowledged (rule 4).
+	// ErrStale: the packet is a window or more behind the newest decoded tick. It is dropped unread and not acknowledged (rule 4).
 	ErrStale = errors.New("replica: older than the window")
-	// ErrBaseline: a record leans on something this end no longer holds. The
-	// packet is dropped whole and not acknowledged (rule 5).
-	ErrBaseline = errors.New("replica: leans on a baseline that is not held")
-	// ErrTooMany: there are more entities than Config.MaxEntities. The connection
-	// closes.
+	// ErrBaseline: a record is coded against a version that this end no longer has. The packet is dropped whole and not acknowledged
+	// (rule 5).
+	ErrBaseline = errors.New("replica: no such baseline")
+	// ErrTooMany: there are more entities than Config.MaxEntities. The connection closes.
 	ErrTooMany = errors.New("replica: more entities than this end takes")
-	// ErrGuarded: a record says what its sender may not (Replica.Guard).
-	ErrGuarded = errors.New("replica: not the sender's to say")
+	// ErrGuarded: a record has rows that its sender may not write (Replica.Guard).
+	ErrGuarded = errors.New("replica: rows that the sender may not write")
 )

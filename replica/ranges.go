@@ -157,7 +157,7 @@ func (r *Replica) Stretch(index, count uint32) (s EntityRange, ok bool) {
 	return s, ok && s.Count >= leastRange
 }
 
-// leastRange is how many entities a range has at least: fewer are quicker one by one.
+// leastRange is the least number of entities of a range: fewer are quicker one by one.
 const leastRange = 4
 
 // rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be

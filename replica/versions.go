@@ -78,7 +78,7 @@ func (l *versionList) at(i int) *version {
 	return &l.versions[l.order[i]]
 }
 
-// graceTicks is how much longer versions are kept than a record may be coded against them. A version that another one with the same
+// graceTicks is the number of ticks that versions stay after the last record that may be coded against them. A version that another one with the same
 // rows supersedes within as many ticks leaves without a trace: the other one still is in the history. Rows of a record that is coded
 // against so old a version did not change since, and so the other one has them too.
 const graceTicks = 4
@@ -235,7 +235,7 @@ type evictedVersion struct {
 	mask format.Mask
 }
 
-// sinceWords is how many words in front of an evicted row tell since which tick it has had its value.
+// sinceWords is the number of words in front of an evicted row: the tick since which it has had its value.
 const sinceWords = 2
 
 // evict makes v, which is of tick t and newer, the evicted version of its life. A row that rested for an hour still has its baseline (rule 4): each
@@ -288,7 +288,7 @@ func newRowPages(schema *format.Schema, extra int) rowPages {
 	return rowPages{schema: schema, extra: extra, pages: make([][][]uint32, schema.Rows())}
 }
 
-// rowsPerPage is how many rows a page has.
+// rowsPerPage is the number of rows of a page.
 const rowsPerPage = 256
 
 // row returns the place of a row.
@@ -304,7 +304,7 @@ func (p *rowPages) row(number uint32, row int) []uint32 {
 	return p.pages[row][page][at : at+n]
 }
 
-// rowLayout is where the rows of a mask lie among the lanes of an entity that has just them.
+// rowLayout has the places of the rows of a mask among the lanes of an entity that has just these rows.
 type rowLayout struct {
 	mask   format.Mask
 	lanes  int
@@ -362,7 +362,7 @@ func (m *blockMemory) bytes() int {
 	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
-// leave empties a block whose tick leaves. It takes back memory of which the tick used little.
+// leave empties a block whose tick leaves. It takes back memory if the tick used little of it.
 func (m *blockMemory) leave(b *tickBlock) {
 	b.tick, b.ordered = tick.None, 0
 	b.versions, b.lanes, b.order = m.versions.leave(b.versions), m.lanes.leave(b.lanes), m.order.leave(b.order)
@@ -374,7 +374,7 @@ const (
 
 	// leastSlab is the capacity up to which memory stays with its block.
 	leastSlab = 64
-	// mostSlack is how many times as much memory as it had elements a block may keep when its tick leaves.
+	// mostSlack is the factor by which the memory of a block may exceed its elements when its tick leaves.
 	mostSlack = 4
 	// mostClasses is by how many powers of two spare memory may be larger than a block needs. A game that slows down to a tenth
 	// allocates nothing. Larger memory is left to the ticks that need it.
@@ -422,7 +422,7 @@ func (p *slabs[T]) give(s []T) {
 	p.spare[class] = append(p.spare[class], s[:0])
 }
 
-// leave empties memory of a block. It takes back memory of which the tick used little.
+// leave empties memory of a block. It takes it back if the tick used little of it.
 func (p *slabs[T]) leave(s []T) []T {
 	p.usual += len(s) - p.usual/8
 	if cap(s) <= leastSlab || cap(s) <= mostSlack*len(s) {

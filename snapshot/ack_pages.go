@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ackState is what a View knows of what its client holds of one entity.
+// ackState is the state of one entity that the client has acknowledged, and the records on their way.
 type ackState struct {
 	base  tick.Tick // T: tick of the newest acknowledged record of this life; tick.None: none
 	went  tick.Tick // tick in which the newest record was sent
@@ -184,7 +184,7 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 	}
 }
 
-// confirmed notes of which members of a page the client has the newest state, having a record of tick t.
+// confirmed notes the members of a page whose newest state the client has, since it has a record of tick t.
 func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	s := v.store
 	if v.ties.n > 0 {

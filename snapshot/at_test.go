@@ -12,7 +12,7 @@ import (
 )
 
 // EachAt against a list of the living that is copied at each tick.
-func TestEachAtIsWhoLivedThen(t *testing.T) {
+func TestEachAtListsThoseThatLivedThen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const window = 64
 		s := NewStore(format.NewSchema(nil), Config{Window: window})

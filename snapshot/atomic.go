@@ -142,7 +142,7 @@ func (v *View) left() {
 	}
 }
 
-// untieWord ends the links of some entities of a word, of which a packet of tick t was acknowledged.
+// untieWord ends the links of some entities of a word: a packet of tick t with them was acknowledged.
 func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
 	for ; of != 0; of &= of - 1 {
 		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
@@ -175,7 +175,7 @@ type atomicUnits struct {
 	cursor  uint32    // the unit to begin with: the last packet had no room for it
 	waited  bool      // the last packet was more than others leave to these units
 	slack   int       // bits that the units written by measure may take beyond what they took there
-	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
+	stuck   tick.Tick // since then no packet has had room for the first one, with some left for messages; tick.None
 }
 
 // unitsKey is all that units depend on but packets. While it is the same, the units are those of the packet before, without

@@ -12,7 +12,7 @@ import (
 
 // Every bit of every payload is somebody's, and no bit is two's: also of payloads that were lost, asked when they were
 // written.
-func TestBitsAddUpToWhatWasWritten(t *testing.T) {
+func TestBitsAddUpToThePayload(t *testing.T) {
 	d := newDuo(t)
 	account := replica.NewBits(d.store.schema)
 	written := uint64(0)

@@ -113,7 +113,7 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 }
 
 // An entity that lacks a row, or does not live, has none in common with others.
-func TestCommonOfWhoLacksOne(t *testing.T) {
+func TestCommonStateOfAPageThatLacksOne(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)

@@ -1,7 +1,6 @@
 package snapshot
 
-// pageRows is how many rows of a column are made at a time: an index says
-// nothing about how many entities there are, so memory follows what is used.
+// pageRows is the number of rows of a column that are made at a time. Memory follows the indexes in use, not the highest one.
 const (
 	pageRows  = 1 << pageShift
 	pageShift = 8

@@ -9,22 +9,17 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// Whose list is gone through first makes the bodies that the other clients copy.
-// Those of the next entities are made together, ahead of their records: a row of
-// all of them before the next row. Most lean on the same T and T'; what does not,
-// or is rare, is made when its record asks for it.
-
 // deltaBatch encodes the deltas of up to wire.MaxStrands entities together, row by row. Most entities have the same T and T';
 // the others are encoded when their record asks. It comes to what encodeDelta comes to for each.
 type deltaBatch struct {
 	index   [delta.MaxStreams]uint32
 	at      [delta.MaxStreams]uint8 // where in bodies each of them goes
-	missing [delta.MaxStreams]bool  // not all that it leans on is held
+	missing [delta.MaxStreams]bool  // a baseline of it is missing
 	n       int
 	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
-	t       tick.Tick // what they lean on
+	t       tick.Tick // their baseline
 	before  tick.Tick
 	columns [delta.MaxStreamRows]delta.BatchColumn
 	strands delta.Batch
@@ -32,7 +27,7 @@ type deltaBatch struct {
 }
 
 const (
-	// leastTogether is how many bodies are worth making together.
+	// leastTogether is the least number of deltas that are worth a batch.
 	leastTogether = 4
 	// leastRecord is about as many bits as a record takes at least: no more bodies are
 	// made ahead than the packet may have room for.
@@ -74,7 +69,7 @@ func (p *packetWriter) encodeAhead(w int, word uint64) {
 }
 
 const (
-	// fewEntities is how many entities a page has at least whose bodies are made together without those of other pages.
+	// fewEntities is the least number of entities of a page that make a batch without those of other pages.
 	fewEntities = 16
 	// pagesAhead bounds how many pages have theirs made together, and pairsAhead of how many pairs of R and N.
 	pagesAhead = 64

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func TestAChangedRowTravelsAsWhatDiffers(t *testing.T) {
+func TestChangedRowIsSentAsDelta(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
@@ -26,7 +26,7 @@ func TestAChangedRowTravelsAsWhatDiffers(t *testing.T) {
 	require.Equal(t, 4, d.x(id))
 }
 
-func TestWhatWentAndCameBackIsOneBit(t *testing.T) {
+func TestRowThatChangedBackIsOneBit(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))

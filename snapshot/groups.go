@@ -219,7 +219,7 @@ func (m *members) least(s *Store, limit int) int {
 
 const (
 	// emptyBits is the most that a snapshot takes without records: tick, epoch,
-	// part, that there is a list, of which tick and part, its end, and the room
+	// part, that there is a list, its tick and part, its end, and the room
 	// that Write keeps for the other ends.
 	emptyBits = 16 + 1 + 16 + smallVar + 1 + 2*smallVar + nearVar + delta.MaxCodeLength + endBits
 	// smallVar is the most that the Var code of a number below 2^15 takes.
@@ -228,7 +228,7 @@ const (
 	nearVar = 7
 	// recordHead is the most that an absolute record takes before its
 	// generation: the symbol of its gap, which also says that it is odd, the
-	// gap's bits below the leading one, and that it leans on nothing.
+	// gap's bits below the leading one, and that it is full.
 	recordHead = delta.MaxCodeLength + 31 + 1
 )
 
@@ -317,8 +317,8 @@ func (g *groupSet) take(group uint32) bool {
 
 // visibleGroupSize caches whether the members of a group that a client sees are too large for a packet.
 type visibleGroupSize struct {
-	tick  tick.Tick // as of which that was found out,
-	looks uint64    // and after how many changes of what the client sees
+	tick  tick.Tick // when it was computed
+	looks uint64    // the number of changes of what the client sees until then
 	large bool
 }
 

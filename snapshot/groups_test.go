@@ -34,7 +34,7 @@ func TestAGroupArrivesTogetherOrNotAtAll(t *testing.T) {
 	require.Equal(t, 14, d.x(c))
 }
 
-func TestWhatIsAcknowledgedDoesNotTravelWithItsGroup(t *testing.T) {
+func TestAcknowledgedMemberIsNotSentWithItsGroup(t *testing.T) {
 	d := newDuo(t)
 	var a, b wire.NetworkID
 	d.ack(d.at(1, func() {
@@ -199,7 +199,7 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 
 // What a client does not see of a group takes no room: it is whole to whom what it sees fits a packet, and goes one by one
 // to others, whatever each of them saw before.
-func TestAGroupIsWholeToWhomWhatItSeesFits(t *testing.T) {
+func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 	schema := simSchema(t)
 	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition)|bit(rowHealth), 1) + 2*recordBits(schema, 0, 1) + 7) / 8}
 	d := &duo{t: t, store: NewStore(schema, cfg)}

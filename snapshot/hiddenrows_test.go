@@ -14,7 +14,7 @@ import (
 )
 
 // A component that a client may not see changes, goes and comes: not a byte says so, then or later.
-func TestWhatIsHiddenOfAnEntityIsSilent(t *testing.T) {
+func TestHiddenRowsAreSilent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.store.Begin(1)
@@ -51,7 +51,7 @@ func TestWhatIsHiddenOfAnEntityIsSilent(t *testing.T) {
 
 // What is hidden changes while something else is on its way, is acknowledged late or lost: nothing is sent for it, and
 // what is lost is sent again, once.
-func TestWhatIsHiddenIsSilentBesideALoss(t *testing.T) {
+func TestHiddenRowsAreSilentBesideALoss(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
@@ -143,7 +143,7 @@ func TestAHiddenReferenceIsSilent(t *testing.T) {
 
 // Of a group only what is to be seen goes out, and a member of which nothing is waits for nobody and is not written with
 // the others.
-func TestAGroupDoesNotTellOfWhatIsHidden(t *testing.T) {
+func TestGroupDoesNotShowHiddenRows(t *testing.T) {
 	d := newDuo(t)
 	var a, b wire.NetworkID
 	d.ack(d.at(1, func() {
@@ -164,7 +164,7 @@ func TestAGroupDoesNotTellOfWhatIsHidden(t *testing.T) {
 
 // A client writes one component, and another that it may not see is written beside it, comes or goes: it gets no echo of
 // its own, which would tell.
-func TestAnEchoDoesNotTellOfWhatIsHidden(t *testing.T) {
+func TestEchoDoesNotShowHiddenRows(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
@@ -199,7 +199,7 @@ func TestAnEchoDoesNotTellOfWhatIsHidden(t *testing.T) {
 }
 
 // A rule about a component that the entity does not have changes nothing there, until it has it.
-func TestHidingWhatAnEntityLacksIsSilent(t *testing.T) {
+func TestHidingAMissingRowIsSilent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
@@ -216,7 +216,7 @@ func TestHidingWhatAnEntityLacksIsSilent(t *testing.T) {
 }
 
 // So much changes in one tick that the history does not hold even that: what is hidden is silent all the same.
-func TestWhatIsHiddenIsSilentBeyondTheHistory(t *testing.T) {
+func TestHiddenRowsAreSilentBeyondTheHistory(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	number, names := 0, 1
 	if schema.Refs.Has(0) {

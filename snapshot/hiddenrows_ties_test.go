@@ -10,7 +10,7 @@ import (
 
 // An entity leaves a group and is shown in the same tick, but for a component: whether it has that one is nothing to what is sent
 // together.
-func TestHidingARowOfWhatWasJustShownTiesNothing(t *testing.T) {
+func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
 	ties := func(has bool) int {
 		d := newDuo(t)
 		var a, b wire.NetworkID

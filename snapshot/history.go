@@ -43,20 +43,20 @@ type history struct {
 	ticks     []tickStart // by tick modulo the length, a power of two above W
 }
 
-// tickStart is where the changes of a tick begin.
+// tickStart is the place of the first entry of a tick.
 type tickStart struct {
 	tick         tick.Tick
 	number, lane uint64
 }
 
-// rowLog is what is known of the changes of a row of all entities.
+// rowLog is the log of one row of all entities.
 type rowLog struct {
 	width   int         // lanes
 	stripes []logChunk  // by index / stripeRows
 	since   []tick.Tick // by index: of which tick a row is that changed in neither of the two ticks of its stripe
 }
 
-// stripeRows is how many entities a stripe has, one behind the other by index.
+// stripeRows is the number of entities of a stripe, neighbours by index.
 const stripeRows = 64
 
 // logChunk is the newest changes of a row of 64 entities.
@@ -68,9 +68,8 @@ type logChunk struct {
 	newest uint64    // number of the newest change, 0 for none
 }
 
-// undoEntry is what rows of a stripe were until a tick. The lanes of a row that
-// was there come behind the number of ticks, or more, that it had been so, one
-// row behind the other.
+// undoEntry has the lanes of rows of a stripe as they were until a tick, one row behind the other. In front of the lanes of each row is
+// its age, the least number of ticks for which it had been so.
 type undoEntry struct {
 	tick   tick.Tick // when they were changed
 	lane   uint64    // where the lanes are
@@ -87,7 +86,7 @@ const (
 	ageLanes    = 1
 	entityLanes = 3 // of an entity: its rows and its generation
 
-	// What a change, a lane, a stripe, a tick and where one begins take in memory.
+	// The bytes of an entry, a lane, a stripe, a tick and the start of a tick.
 	changeSize = 48
 	laneSize   = 4
 	stripeSize = 40
@@ -163,7 +162,7 @@ func (h *history) past(row int, index uint32, want int) *rowLog {
 // bytes is its memory: 8.6 for each index.
 func (p *rowLog) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
 
-// sinceOf is the tick of which a row is as it is now.
+// sinceOf returns the tick since which a row is as it is now.
 func (h *history) sinceOf(row int, index uint32) tick.Tick {
 	p := &h.rows[row]
 	if int(index)/stripeRows >= len(p.stripes) {
@@ -225,8 +224,8 @@ func (h *history) age(since tick.Tick) uint32 {
 	return uint32(min(h.now-since, math.MaxUint32))
 }
 
-// insert is where what a row was goes, a row that has room in a change of this
-// tick. Lanes are in the order of indexes; mostly it comes last.
+// insert returns the place for the old lanes of a row that has room in an entry of this tick. Lanes are in the order of indexes; mostly
+// it comes last.
 func (h *history) insert(c *undoEntry, bit uint64, stride int) []uint32 {
 	lanes := h.value(c.lane, int(c.room)*stride)
 	at, end := bits.OnesCount64(c.there&(bit-1))*stride, bits.OnesCount64(c.there)*stride
@@ -242,8 +241,8 @@ func (h *history) value(place uint64, n int) []uint32 {
 	return h.lanes[i : i+n : i+n]
 }
 
-// was is what a row that was there was, of a change of rows of width lanes, and
-// whether it had been so at tick t, which is not after the change.
+// was returns the lanes of a row before an entry of rows of width lanes. It reports whether they were the same at tick t, which is not
+// after the entry.
 func (h *history) was(c *undoEntry, bit uint64, width int, t tick.Tick) (lanes []uint32, so bool) {
 	stride := ageLanes + width
 	at := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
@@ -392,8 +391,7 @@ func (h *history) place(n int) uint64 {
 	}
 }
 
-// evict forgets the oldest tick of which changes are held: a tick is known whole
-// or not at all.
+// evict forgets the oldest tick with entries: a tick is known whole or not at all.
 func (h *history) evict() {
 	for left := h.oldest; h.oldest == left; {
 		t := h.from
@@ -410,7 +408,7 @@ func (h *history) evict() {
 // bytes is the memory of all of it.
 func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
 
-// HistoryBytes is how much memory the versions of the last window take.
+// HistoryBytes returns the memory of the versions of the last window.
 func (s *Store) HistoryBytes() int { return s.past.bytes() }
 
 // grow makes the ring of changes larger if the limit allows it.
@@ -451,9 +449,8 @@ func (h *history) growLanes() bool {
 	return true
 }
 
-// larger is how long a ring becomes of which a tick takes so much each: twice as
-// long, or at once as long as it will have to be for the window if that goes on. It
-// is 0 where the limit allows no more.
+// larger returns the next length of a ring if a tick takes so much of it: twice the length, or at once the length that the window needs
+// if that goes on. It is 0 if the limit allows no more.
 func (h *history) larger(length int, each uint64, size int) int {
 	room := h.limit - h.bytes()
 	if length*size > room {
@@ -466,7 +463,7 @@ func (h *history) larger(length int, each uint64, size int) int {
 	return n
 }
 
-// lately is how many changes and lanes the two ticks before this one took at least.
+// lately returns the least number of entries and lanes that the two ticks before this one took.
 func (h *history) lately() (changes, lanes uint64) {
 	now, last, first := h.begun(h.now), h.begun(h.now-1), h.begun(h.now-2)
 	if last.tick != h.now-1 || first.tick != h.now-2 || first.number < h.oldest {
@@ -475,10 +472,9 @@ func (h *history) lately() (changes, lanes uint64) {
 	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
 }
 
-// What changes in every tick mostly does so at the same place among each tick's
-// changes. A way is how far apart such places are in the log: from the changes
-// of one tick to those that say what was so at T and at T'. It is the same for
-// all rows of all entities, and where it leads is looked at first.
+// logOffset is the distance in the log from the entries of one tick to those with the values at T and at T'. Entities that change in
+// every tick mostly do so at the same place among the entries of each. So the distance is the same for all rows of all entities, and
+// the place that it leads to is looked at first.
 type logOffset struct{ base, before int64 }
 
 // noWay leads nowhere.
@@ -489,7 +485,7 @@ func (h *history) way(from, t, before tick.Tick) logOffset {
 	return logOffset{base: h.distance(from, t+1), before: h.distance(from, before+1)}
 }
 
-// distance is how far the changes of one tick lie from those of another.
+// distance returns the distance in the log between the entries of two ticks.
 func (h *history) distance(from, to tick.Tick) int64 {
 	a, b := h.begun(from), h.begun(to)
 	if a.tick != from || b.tick != to {

@@ -29,12 +29,12 @@ const (
 	pageEndBits  = 3
 )
 
-// lists is how far a packet has come in its lists.
+// lists is the state of the lists of a packet.
 type lists struct {
 	open      bool // a list has begun
 	ref, near tick.Tick
 	next      uint32 // the page behind the last one that was written
-	none      int    // pages of the list since, of which no code was written yet
+	none      int    // pages of the list since, without a code so far
 }
 
 // chooseRefs finds out whether the packet has lists, and up to which tick they refer to.
@@ -108,7 +108,7 @@ func (p *packetWriter) writeListed() (room bool) {
 	return room
 }
 
-// passPage steps over a page of which the packet has no record.
+// passPage steps over a page without a record in the packet.
 func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
@@ -222,11 +222,11 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 	return in
 }
 
-// cutBits is how many bits lie between two places of a page where a packet may end: then few different rests exist, and
-// clients with other packets still share them. A place lies behind a four.
+// cutBits is the number of bits between two places of a page where a packet may end. Few different rests exist then, and clients with
+// other packets still share them. A place lies behind a four.
 const cutBits = 768
 
-// listCut is how far a page has come behind some of its fours.
+// listCut is the state of a page behind one of its fours.
 type listCut struct {
 	w       wire.BitWriter
 	at      int // members that were written

@@ -210,7 +210,7 @@ func (d *duo) named(id wire.NetworkID) bool {
 
 // A record that does not say what it leans on leans on the newest that the
 // client holds. Where one may be under way, or lost, it says.
-func TestARecordSaysWhatItLeansOnWhereThatIsInDoubt(t *testing.T) {
+func TestRecordNamesItsBaselineIfUnclear(t *testing.T) {
 	d := newDuo(t)
 	var id, other wire.NetworkID
 	d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(4) }))

@@ -10,7 +10,8 @@ import (
 // long; so 64 entities by index share what is known of the newest tick in which any of them changed and of the one before, with a bit for each, and what
 // is known of one alone is written where neither says it. A tick that changes entities all over the store then touches no line of memory for each of them.
 
-// lastChangedWord is who of 64 entities changed in the newest tick before this one in which any of them did. Who changes in this one is in Store.changed.
+// lastChangedWord has a bit for each of 64 entities that changed in the newest tick, before this one, with a change of any of them.
+// Changes of this tick are in Store.changed.
 type lastChangedWord struct {
 	tick tick.Tick
 	who  uint64

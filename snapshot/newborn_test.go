@@ -14,7 +14,7 @@ import (
 
 // Somebody is born at the index of one whose despawn is on its way, and hidden before anything is sent: the despawn is not sent
 // again for that, and what was sent of it counts. Lost it is sent again, and what waited goes on waiting.
-func TestWhoIsHiddenAtBirthOwesNothing(t *testing.T) {
+func TestEntityHiddenAtItsSpawnNeedsNoDespawn(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		d := newDuo(t)
 		var a, b wire.NetworkID
@@ -48,7 +48,7 @@ func TestWhoIsHiddenAtBirthOwesNothing(t *testing.T) {
 }
 
 // A despawn that was never sent waits on when somebody is born there and hidden at once, also one that was due to come again.
-func TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn(t *testing.T) {
+func TestDespawnBeforeAHiddenSpawnStaysDue(t *testing.T) {
 	d := newDuo(t)
 	var a wire.NetworkID
 	d.ack(d.at(1, func() { a = d.spawn(3) }))
@@ -81,7 +81,7 @@ func TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn(t *testing.T) {
 }
 
 // A row names whoever was hidden at birth: that is no change of it, and nothing is sent.
-func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
+func TestEntityHiddenAtItsSpawnIsNotNamed(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	names := schema.Refs.Lowest()
 	for _, hide := range []bool{true, false} {
@@ -111,7 +111,7 @@ func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
 }
 
 // An entity is shown and hidden in one tick, of which nothing is sent: it matters nothing which group it was in meanwhile.
-func TestWhatWasShownForNoPacketTiesNothing(t *testing.T) {
+func TestEntityShownForNoPacketLinksNothing(t *testing.T) {
 	d := newDuo(t)
 	var a, b wire.NetworkID
 	d.ack(d.at(1, func() { a, b = d.spawn(3), d.spawn(4) }))
@@ -134,7 +134,7 @@ func TestWhatWasShownForNoPacketTiesNothing(t *testing.T) {
 
 // Who is hidden for good after all is gone with what happened to the group by then: being shown for no packet does not
 // make it one that the client has not seen, whether it was in sight until then or was left there.
-func TestWhoWasLeftAndIsShownForNoPacketIsTied(t *testing.T) {
+func TestEntityLeftAndShownForNoPacketIsLinked(t *testing.T) {
 	for _, before := range []tick.Tick{3, 2} {
 		d := newDuo(t)
 		var a, b wire.NetworkID
@@ -196,7 +196,7 @@ func TestRoomForOthersChangesNoOrder(t *testing.T) {
 
 // Which of two entities leaves their group first within a tick is a matter of what else the world has them do, hidden components
 // included: in which order they are told of does not depend on it.
-func TestWhoLeavesAGroupFirstChangesNoOrder(t *testing.T) {
+func TestLeavingAGroupFirstChangesNoOrder(t *testing.T) {
 	told := func(order ...int) []byte {
 		d := newDuo(t)
 		var ids []wire.NetworkID

@@ -75,7 +75,7 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 }
 
 // Of what is said of all that comes, the last holds: what waits for the commit does not take back what was said after it.
-func TestTheLastOfWhatIsSaidOfNewOnesHolds(t *testing.T) {
+func TestLastCallForANewEntityCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		say      func(v *View)
 		now, new bool // who is born in the open tick is seen, and who is born in the next one

@@ -250,7 +250,7 @@ func TestAUnitThatIsLostBetweenPacketsGoesAtOnce(t *testing.T) {
 }
 
 // Records of a unit go by index, and not in the order in which they were tied: that would tell of what else was captured.
-func TestWhatGoesTogetherGoesByIndex(t *testing.T) {
+func TestAtomicUnitIsWrittenByIndex(t *testing.T) {
 	d := newTight(t, 300)
 	var ids [3]wire.NetworkID
 	d.game(1, func() {

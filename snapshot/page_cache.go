@@ -31,14 +31,14 @@ type cachedPage struct {
 	number, next int32 // of this text, and of the one of the page that was made before, each plus one
 	deltas, same int   // rows
 	bits         int   // of the records alone
-	spans        int   // first of its spans, of which there is one for each record
+	spans        int   // first of its spans, one for each record
 	used         bool  // a packet has it
 	none         bool  // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
 	tail         int   // bits of the symbol that ends the page, 0: there is none
 	cut, cuts    int   // first of its cuts, and how many
 }
 
-// pageCut is how far a text has come behind one of its fours, where it may be cut.
+// pageCut is the state of a text behind one of its fours, where it may be cut.
 type pageCut struct {
 	bits         int
 	of           uint64
@@ -46,7 +46,7 @@ type pageCut struct {
 	deltas, same int
 }
 
-// pageGroup is which entities of a page have which rows.
+// pageGroup is the entities of a page that have the same rows.
 type pageGroup struct {
 	rows Mask
 	of   uint64
@@ -80,7 +80,7 @@ func (c *pageCache) reset(s *Store) {
 	c.code.Reset()
 }
 
-// slot is where a key is in the table, or would be.
+// slot returns the place of a key in the table, empty if the key is not there.
 func (c *pageCache) slot(k *pageKey) *int32 {
 	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.lean) ^ k.of*0x9E3779B97F4A7C15
 	h *= 0xD6E8FEB86659FD93
@@ -158,7 +158,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	return of, true
 }
 
-// key is what the text of some entities of a page depends on.
+// key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
 	switch near := p.nearOf(g); {
@@ -206,7 +206,7 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 	return false, p.sent.n > 0 && !all // then the next packet has room
 }
 
-// fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
+// fitsText reports whether so many bits of a text fit, the last being a symbol that ends the page: that may need the
 // room of the longest.
 func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 	if tail > 0 {
@@ -431,7 +431,7 @@ func (c *pageCache) body(t *cachedPage, of uint64) {
 // same text into the next packet.
 
 const (
-	// mostPadding is how many bytes a full packet of large records is padded by at most.
+	// mostPadding is the most bytes that pad a full packet of large records.
 	mostPadding = 64
 	// leastPadded is from how many payloads in a tick on full ones are padded: of few, a kernel has little to cut.
 	leastPadded = 6
@@ -439,7 +439,7 @@ const (
 	leastSharing = 4
 )
 
-// pageSpan is where the body of a record is in a text, in bits from its start.
+// pageSpan is the place of the body of a record in a text, in bits from its start.
 type pageSpan struct {
 	from, to     uint32
 	deltas, same uint16 // rows of the text up to this record
@@ -448,7 +448,7 @@ type pageSpan struct {
 	left         uint64 // then: the entities of the list behind the four
 }
 
-// cutText is the text whose first records the packet before has, the rest of which the next one begins with, most likely.
+// cutText is the text whose first records the packet before has. The next packet most likely begins with its rest.
 type cutText struct {
 	text int32 // its number, plus one; 0: there is none
 	n    int   // records that were copied
@@ -475,7 +475,7 @@ func (c *pageCache) behind(t *cachedPage, n int) uint64 {
 	return t.of &^ (2<<c.spans[t.spans+n-1].at - 1)
 }
 
-// rest returns the text of which a key is the rest, and how many of its records the packets before have; nil if there is none.
+// rest returns the text that ends with the rest that a key names, and how many of its records the packets before have; nil if there is none.
 func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 	if c.cut.text == 0 {
 		return nil, 0
@@ -578,7 +578,7 @@ func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
 	return false
 }
 
-// endPart ends a page of which a part of a text was written, and notes its records.
+// endPart ends a page with a part of a text, and notes its records.
 func (p *packetWriter) endPart(g *ackPage, t *cachedPage, cut *pageCut, more bool) {
 	if more {
 		p.symbol(p.v.store.schema.Codes.Nibble, cut.context, format.NibbleEnd)
@@ -602,7 +602,7 @@ func (p *packetWriter) fitsGroups(t *cachedPage) bool {
 	return p.sent.n+t.groups <= maxRecords-p.waiting
 }
 
-// partAll writes all records of a text as those of a page of which there are all.
+// partAll writes all records of a text, as those of a page with a record of each entity.
 func (p *packetWriter) partAll(t *cachedPage) {
 	spans, words := p.cache.pages.spansOf(t), p.cache.pages.code.All()[t.at:]
 	p.w.Write(pageAll, pageAllBits)

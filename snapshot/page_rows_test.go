@@ -49,7 +49,7 @@ func (d *duo) requireSame(ids []wire.NetworkID) {
 
 // Rule 2: in a list a record is against R. An entity that got, lost or changed its rows since R, or between N and R, is in none,
 // beside others of its page that are.
-func TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList(t *testing.T) {
+func TestRule2EntityWithOtherRowsSinceItsListIsUnlisted(t *testing.T) {
 	freeze := func(d *duo, id wire.NetworkID) { d.store.Set(id, rowFrozen, nil) }
 	thaw := func(d *duo, id wire.NetworkID) { d.store.Remove(id, rowFrozen) }
 	ill := func(d *duo, id wire.NetworkID) { d.store.Remove(id, rowHealth) }
@@ -163,7 +163,7 @@ func TestAListTellsOfAPageThatRests(t *testing.T) {
 }
 
 // Rule 1: a packet ends within a page and is lost before the rest of the page is written: the rest alone is sent in this tick.
-func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
+func TestRule1LostPartOfACutPageWaits(t *testing.T) {
 	bothWays(t, func(d *duo) (payloads [][]byte) {
 		var ids []wire.NetworkID
 		d.next(func() {
@@ -264,7 +264,7 @@ func TestAListOfATickFromBeforeALossHasNoBaseline(t *testing.T) {
 
 // An entity has left its group, and has its ack state in common with its page when the packet is acknowledged that has it and the
 // group: nothing ties it any more.
-func TestWhatIsAcknowledgedTogetherIsTiedNoMore(t *testing.T) {
+func TestAcknowledgedUnitIsLinkedNoMore(t *testing.T) {
 	needsFastPaths(t)
 	d := newTight(t, 1000)
 	var ids []wire.NetworkID

@@ -17,7 +17,7 @@ type exactPlace struct{ X, Y, Z float32 }
 
 // Where more members died than a packet has room for beside the others, that is
 // counted, and they go in several.
-func TestCase28WhatWasTiedAndIsTooLargeIsTorn(t *testing.T) {
+func TestCase28TooLargeUnitIsSplit(t *testing.T) {
 	d := newTight(t, 64)
 	var stay [2]wire.NetworkID
 	var ids []wire.NetworkID
@@ -56,7 +56,7 @@ func TestCase28WhatWasTiedAndIsTooLargeIsTorn(t *testing.T) {
 // Groups that change and lose a member in every tick, one of which takes more than
 // a third of a packet, despawns of others, and another group that changes: there is
 // room for half of it, and each comes again and again.
-func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
+func TestLinkedEntitiesNeitherStarveNorAreStarved(t *testing.T) {
 	d := newTight(t, 64)
 	const groups, ticks = 12, 80
 	var movers, items, plain, large []wire.NetworkID
@@ -128,7 +128,7 @@ func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 
 // Many groups have lost a member, and no acknowledgement comes: there is room for a
 // few of these, and it is not always the first.
-func TestWhatIsTiedTakesTurns(t *testing.T) {
+func TestLinkedEntitiesTakeTurns(t *testing.T) {
 	d := newTight(t, 64)
 	const groups, ticks = 30, 90
 	var bags, items [groups]wire.NetworkID
@@ -165,7 +165,7 @@ func TestWhatIsTiedTakesTurns(t *testing.T) {
 
 // Where messages leave no packet the room, what is tied waits for a window and is
 // then torn: it is never stuck.
-func TestWhatFindsNoRoomBesideMessagesIsTorn(t *testing.T) {
+func TestUnitWithoutRoomBesideMessagesIsSplit(t *testing.T) {
 	d := newTight(t, 200)
 	var ids []wire.NetworkID
 	d.game(1, func() {
@@ -243,7 +243,7 @@ func runBesideDespawns(t *testing.T, n, size int) {
 // A group that is not too large in the worst case, but for what differs of floats
 // that have nothing in common with those before: it is torn, its members take turns,
 // and so it is while something else is tied.
-func TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies(t *testing.T) {
+func TestUnitThatFitsNoPacketIsSplitBesideLinks(t *testing.T) {
 	g := newHungerGame(t, 2, 228)
 	g.game(2, func() {
 		for _, id := range g.others {
@@ -279,7 +279,7 @@ func TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies(t *testing.T) {
 
 // A group that takes most of a packet and has always lost a member leaves every
 // second packet to what is in none.
-func TestWhatIsTiedLeavesEverySecondPacketToOthers(t *testing.T) {
+func TestLinkedEntitiesLeaveEverySecondPacketToOthers(t *testing.T) {
 	g := newHungerGame(t, 1, hungerPayload)
 	var single wire.NetworkID
 	g.game(2, func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sendPlan is which of the candidates go out in a tick in which not all can.
+// sendPlan chooses among the candidates of a tick that has no room for all.
 type sendPlan struct {
 	active   bool
 	chosen   bitset
@@ -40,7 +40,7 @@ const (
 	firstAverage = 128 * averageScale
 	// priceShare is the part of the newest price in the average.
 	priceShare = 8
-	// mostScore is where scores stop growing.
+	// mostScore bounds scores.
 	mostScore = 1 << 60
 )
 
@@ -52,9 +52,8 @@ const (
 // an entity of twice the weight is sent twice as often. Plan is to be called once a tick,
 // after Observe and before the packets. bytes < 0 is without limit.
 //
-// What goes first is chosen a part of the budget at a time: within a part the
-// order is that of the packet, and what did not fit after all is chosen before
-// anything else in the next tick.
+// The choice is made for a part of the budget at a time. Within a part the order is that of the packet. Entities that did not fit after
+// all are chosen before anything else in the next tick.
 func (v *View) Plan(bytes int) {
 	v.flushSpawns()
 	p := &v.plan
@@ -129,10 +128,8 @@ func (v *View) rank(fits bool) {
 	}
 }
 
-// score is what an index has accumulated, which waited in the tick before too or
-// begins to. One that begins has the score of the ticks since it last went out, up to
-// the price: it goes out soon, and not before all that weighs more. A new entity
-// has the price.
+// score returns the accumulated score of an index that waits. One that did not wait in the tick before begins with the score of the
+// ticks since it was last sent, up to the price: it is sent soon, and not before all that weighs more. A new entity begins with the price.
 func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
@@ -146,8 +143,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	return min(score+weight, mostScore)
 }
 
-// weight is how much an index counts for this client: its priority, times its
-// relevance, times the importance of what has changed.
+// weight returns the weight of an index for this client: its priority, times its relevance, times the importance of the changed rows.
 func (v *View) weight(index uint32) int64 {
 	weight := v.store.priority(index) * v.weightOf(index)
 	if v.store.schema.Weighed {
@@ -212,7 +208,7 @@ func (c candidate) compare(d candidate) int {
 	return 1
 }
 
-// mostLooks is how often selectTop goes through as many as there are before it sorts those that are left.
+// mostLooks bounds the passes of selectTop before it sorts the rest.
 const mostLooks = 8
 
 // selectTop brings the n first of all to the front, in any order (Hoare's

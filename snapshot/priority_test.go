@@ -121,7 +121,7 @@ func starved(t *testing.T, n, ticks int, prepare func(*busy), each func(index ui
 	return b
 }
 
-func TestWhatWeighsMoreIsSentMoreOften(t *testing.T) {
+func TestHeavierEntitiesAreSentMoreOften(t *testing.T) {
 	count := map[uint32]int{}
 	starved(t, 300, 600, func(b *busy) {
 		for i, id := range b.ids {
@@ -206,7 +206,7 @@ func TestPlanningAllocatesNothingOnceWarm(t *testing.T) {
 }
 
 // What did not change for long goes out soon when it does, but however many of it there are, what weighs more waits no longer.
-func TestWhatWasQuietDoesNotPassWhatWeighsMore(t *testing.T) {
+func TestQuietEntitiesDoNotPassHeavierOnes(t *testing.T) {
 	const n, quiet = 400, 300
 	b := newBusy(t, n)
 	for !b.view.Synced() {

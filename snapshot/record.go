@@ -67,12 +67,12 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 	return p.v.store.own(ack.base, ack.lean), true
 }
 
-// own returns the tick that a record of T was coded against, lean ticks before T, if it may serve as T' now.
-func (s *Store) own(base tick.Tick, lean uint16) tick.Tick {
-	if lean == 0 || s.tick-base+tick.Tick(lean) >= s.cfg.Window {
+// own returns the tick that a record of T was coded against, span ticks before T, if it may serve as T' now.
+func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
+	if span == 0 || s.tick-base+tick.Tick(span) >= s.cfg.Window {
 		return tick.None
 	}
-	return base - tick.Tick(lean)
+	return base - tick.Tick(span)
 }
 
 // changedWhole returns which of the rows that are never coded as deltas have changed since T. A row that names entities
@@ -324,5 +324,5 @@ func (p *packetWriter) flushSent() {
 	v.pendingSent = v.pendingSent[:0]
 }
 
-// mostInRun is how many records of a run may follow the first.
+// mostInRun is the most records of a run behind the first.
 const mostInRun = 255

@@ -23,11 +23,9 @@ func (v *View) names(index, target uint32) bool {
 	return false
 }
 
-// What a client is told of a row that names entities is its own: whom it does not
-// see it is not told of. So a change of such a row is not everybody's. To a client
-// that reads the same before and after nothing has changed, and nothing is sent,
-// neither now nor later: it does not learn that what it never saw has died, or was
-// followed by another.
+// A row that names entities has another value for each client: an entity that the client does not see is nil in it. A change of such a
+// row therefore is not a change for every client. If a client reads the same before and after, nothing is sent, neither now nor later. It
+// does not learn that an entity that it never saw has died, or that another took its place.
 
 // refRow is a row that names entities and changed in this tick.
 //

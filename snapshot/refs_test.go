@@ -40,7 +40,7 @@ func (d *duo) follows(who wire.NetworkID) wire.NetworkID {
 	return refAt(d.replica.Row(who.Index, rowFollows), 0)
 }
 
-func TestAReferenceToWhatIsHiddenNamesNobody(t *testing.T) {
+func TestReferenceToAHiddenEntityIsNil(t *testing.T) {
 	d := newFollowers(t)
 	var who, whom wire.NetworkID
 	d.store.Begin(1)
@@ -73,7 +73,7 @@ func TestAReferenceToWhatIsHiddenNamesNobody(t *testing.T) {
 
 // A target that is shown after this tick's first packets is not there at this
 // tick: naming it would be a record of a state that never was.
-func TestAReferenceToWhatIsShownTooLateWaits(t *testing.T) {
+func TestReferenceToAnEntityShownTooLateWaits(t *testing.T) {
 	d := newFollowers(t)
 	var who, whom, other wire.NetworkID
 	d.store.Begin(1)
@@ -97,7 +97,7 @@ func TestAReferenceToWhatIsShownTooLateWaits(t *testing.T) {
 
 // Whom the client does not see it is not told of: that one of them died, or that another is named
 // now, is no change to it, neither now nor when what is under way is lost.
-func TestWhomARowNamesOfThoseThatAreHiddenIsNoChange(t *testing.T) {
+func TestHiddenReferenceIsNoChange(t *testing.T) {
 	d := newFollowers(t)
 	var who, first, second, seen wire.NetworkID
 	d.store.Begin(1)
@@ -175,7 +175,7 @@ func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 
 // Whom a client itself had a row name is not sent back to it, and what it is not told of takes nothing
 // from a change being all its own.
-func TestWhomAClientNamedItselfIsNotSentBack(t *testing.T) {
+func TestReferenceOfTheClientIsNotSentBack(t *testing.T) {
 	d := newFollowers(t)
 	var who, whom, hidden wire.NetworkID
 	d.store.Begin(1)

@@ -148,8 +148,8 @@ func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	return rows, nil
 }
 
-// HistoryEvicted is how many changes of rows were forgotten before they were W ticks
-// old, because Config.HistoryBytes was too small for them.
+// HistoryEvicted returns the number of changes of rows that were forgotten before they were W ticks old, because Config.HistoryBytes was
+// too small for them.
 func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }
 
 // Common returns the rows that all of some entities have, none when one of them does not live.

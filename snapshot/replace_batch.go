@@ -74,7 +74,7 @@ func (s *Store) replaceApart(ids []wire.NetworkID, row int, page, lanes []uint32
 	s.count += bits.OnesCount64(rows)
 }
 
-// differing is which rows of a stripe are not what the lanes of the entities are, one bit for each.
+// differing returns a bit for each row of a stripe that differs from the lanes of the entities.
 func differing(page []uint32, ids []wire.NetworkID, lanes []uint32, n int) (rows uint64) {
 	switch n {
 	case 3:

@@ -12,7 +12,7 @@ import (
 
 // A server that leans on what the client never had is told so, once, however
 // many such packets come, and nothing that such a packet says takes effect.
-func TestRule5WhoLacksABaselineAsks(t *testing.T) {
+func TestRule5ClientWithoutABaselineAsks(t *testing.T) {
 	d := newDuo(t)
 	var id, other wire.NetworkID
 	d.ack(d.at(1, func() { other = d.spawn(7) }))
@@ -42,7 +42,7 @@ func TestRule5WhoLacksABaselineAsks(t *testing.T) {
 
 // A client that has lost its past gets a record of before. What leans on the
 // newest record without saying which leans on a newer one.
-func TestRule5WhatIsOfBeforeTheLossIsNotLeantOn(t *testing.T) {
+func TestRule5VersionsBeforeTheLossAreNoBaselines(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	late := d.at(1, func() { id = d.spawn(3) })
@@ -59,7 +59,7 @@ func TestRule5WhatIsOfBeforeTheLossIsNotLeantOn(t *testing.T) {
 
 // A packet may come almost a window late, and lean on what is almost a window
 // older than itself: so the client keeps two windows.
-func TestRule4WhatALatePacketLeansOnIsStillThere(t *testing.T) {
+func TestRule4BaselineOfALatePacketIsThere(t *testing.T) {
 	d := newDuo(t)
 	window := d.replica.Window()
 	var id, other wire.NetworkID
@@ -178,7 +178,7 @@ func TestHiddenEntitiesAreSilentAmongMany(t *testing.T) {
 // A record is repeated, and only the first is acknowledged. When that one leaves the
 // client's past it has been followed and nothing of it remains: what is leaned on is
 // the one that followed, while that is there, and then what remains of that.
-func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
+func TestRule4SupersededVersionIsABaseline(t *testing.T) {
 	keep := 2*newDuo(t).replica.Window() + replicaGrace
 	for _, at := range []tick.Tick{20, keep + 1, keep + 2, keep + 3, keep + 4, 3 * keep} {
 		d := newDuo(t)

@@ -288,7 +288,7 @@ func TestRule7TombstonesLeaveByTickOnly(t *testing.T) {
 	require.Zero(t, ended, "after the window nothing can speak of it any more")
 }
 
-func TestRule8WhatIsLostIsSentInItsNewestState(t *testing.T) {
+func TestRule8LostEntityIsSentInItsNewestState(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	first := d.at(1, func() { id = d.spawn(3) })

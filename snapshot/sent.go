@@ -14,8 +14,8 @@ type sentGroup struct {
 	of   uint64 // entities of the page
 	rows Mask   // that each record has
 	word uint32 // number of the page
-	// span is how many ticks before the packet's tick the baseline of the records lies; 0: they have none, or one with other
-	// rows, or one that lies too far back for a record against these to use it.
+	// span is the ticks from the baseline of the records to the packet's tick; 0: they have none, or one with other rows, or one
+	// that lies too far back for a record against these to use it.
 	span    uint16
 	despawn bool
 }
@@ -211,7 +211,7 @@ const (
 	mostTicks  = 256
 )
 
-// slot is where a tick is, or would be.
+// slot returns the place of a tick.
 func (s *sentPages) slot(t tick.Tick) int { return int(t) & (len(s.ticks) - 1) }
 
 // has reports whether the records of a tick are remembered.

@@ -19,7 +19,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 	return p
 }
 
-func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
+func TestSentRingGrowsWithPacketsOnTheirWay(t *testing.T) {
 	r := newSentRing(64)
 	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	most := 2 * firstEntries
@@ -52,7 +52,7 @@ func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 	require.NotNil(t, r.get(3))
 }
 
-func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {
+func TestSentRingReusesAcknowledgedEntries(t *testing.T) {
 	r := newSentRing(1024)
 	for seq := uint64(1); seq <= 200; seq++ {
 		fillRing(t, &r, seq, 900, func(*sentPacket) { require.Fail(t, "nothing is lost") })

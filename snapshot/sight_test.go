@@ -118,7 +118,7 @@ func TestVisibilityByComponent(t *testing.T) {
 
 // Rule 2: a row counts only if this client was shown it at T, though the store
 // had it then.
-func TestRule2ARowThatWasHiddenAtTTravelsWhole(t *testing.T) {
+func TestRule2RowHiddenAtTIsSentWhole(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.store.Begin(1)

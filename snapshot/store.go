@@ -256,14 +256,13 @@ func (s *Store) Changed() int { return s.count }
 // Shapes rises whenever an entity is spawned or despawned, or gains or loses a row.
 func (s *Store) Shapes() uint64 { return s.shapes }
 
-// Grown is how often memory grew because more entities lived than [Config.Entities]
-// had made room for.
+// Grown returns the number of times that memory grew because more entities lived than [Config.Entities] had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
 
-// MaxEntities is how many entities may be alive: Config.MaxEntities.
+// MaxEntities returns the most entities that may be alive: Config.MaxEntities.
 func (s *Store) MaxEntities() int { return s.cfg.MaxEntities }
 
-// Refused is how many spawns were refused because Config.MaxEntities were alive.
+// Refused returns the number of spawns that were refused because Config.MaxEntities were alive.
 func (s *Store) Refused() uint64 { return s.refused }
 
 // Schema is the schema the store was made with.

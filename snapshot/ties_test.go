@@ -66,7 +66,7 @@ func (d *duo) there(id wire.NetworkID) bool {
 // A bag, whose health is how many items are in it, and items that lie about: all
 // of a group. A player sees as many as there are, whatever is lost, in packets
 // that have room for one or two entities beside the others that move.
-func TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither(t *testing.T) {
+func TestPickedItemIsNeverSeenTwiceOrNotAtAll(t *testing.T) {
 	for name, take := range map[string]func(d *duo, item wire.NetworkID){
 		"the item dies":      func(d *duo, item wire.NetworkID) { d.store.Despawn(item) },
 		"the item is hidden": nil,
@@ -168,7 +168,7 @@ func TestMembersThatDieTogetherAreGoneTogether(t *testing.T) {
 }
 
 // Who leaves one group for another is seen to by both.
-func TestWhoGoesFromGroupToGroupIsSeenToByBoth(t *testing.T) {
+func TestMemberThatChangesGroupsIsLinkedToBoth(t *testing.T) {
 	d := newTight(t, 100)
 	var chest, bag, item wire.NetworkID
 	d.game(1, func() {
@@ -198,7 +198,7 @@ func TestWhoGoesFromGroupToGroupIsSeenToByBoth(t *testing.T) {
 
 // Another entity at the index of a dead member tells of the death: so it comes
 // with the group too.
-func TestWhoComesInTheirPlaceComesWithTheGroup(t *testing.T) {
+func TestReplacementComesWithTheGroup(t *testing.T) {
 	d := newTight(t, 100)
 	var bag, item, next wire.NetworkID
 	d.game(1, func() {
@@ -223,7 +223,7 @@ func TestWhoComesInTheirPlaceComesWithTheGroup(t *testing.T) {
 
 // What belongs to no group any more, or of which a client has got nothing, or
 // which it was left, holds nothing up and is held up by nothing.
-func TestWhatTiesNothing(t *testing.T) {
+func TestChangesThatLinkNothing(t *testing.T) {
 	d := newTight(t, 100)
 	var bag, left, unsent, kept wire.NetworkID
 	d.game(1, func() {
@@ -256,7 +256,7 @@ func TestWhatTiesNothing(t *testing.T) {
 
 // Who was hidden before it joined a group has a despawn that is tied to nothing,
 // and the group does not wait for it.
-func TestWhoWasHiddenBeforeItJoinedHoldsNothingUp(t *testing.T) {
+func TestEntityHiddenBeforeItJoinedDelaysNothing(t *testing.T) {
 	d := newTight(t, 100)
 	var bag, hidden, other, item wire.NetworkID
 	d.game(1, func() {
@@ -321,7 +321,7 @@ func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {
 
 // What is tied stays out of lists that clients share, for the one to whom it is
 // tied only.
-func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
+func TestSharedListsLeaveOutLinkedEntities(t *testing.T) {
 	needsFastPaths(t)
 	d, ids := listDuos(t)
 	d[0].game(6, func() { d[0].moveAll(ids, 6) })
@@ -346,7 +346,7 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 
 // Nor does it come with a list that was written for another client, to whom it is
 // not tied, since there nothing of it was hidden for a moment when it left the group.
-func TestACopiedListLeavesOutWhatIsTied(t *testing.T) {
+func TestCopiedListLeavesOutLinkedEntities(t *testing.T) {
 	needsFastPaths(t)
 	for size := MinPayload; size < 160; size++ {
 		d, ids := listDuos(t)

@@ -14,7 +14,7 @@ type ackLifetime struct {
 	// began and left are the life that was over last, from the first tick in which
 	// the client was shown it to the first in which it was not.
 	began, left tick.Tick
-	// generation is whom the slot is about now; 0 = nobody yet.
+	// generation is of the entity that the state is about; 0: none yet.
 	generation uint32
 	// shown is the newest generation of which any record went out and whose
 	// despawn is not settled; 0 = the client cannot hold anything.
@@ -56,7 +56,7 @@ type View struct {
 	epoch       uint16    // the newest resync that was served
 	answer      bool      // a snapshot is due even when there is nothing to say
 	answered    bool      // the client has decoded one since the newest resync
-	spoke       tick.Tick // the newest tick of which a snapshot went out, or the start
+	spoke       tick.Tick // the newest tick with a sent snapshot, or the start
 	start       tick.Tick // its first one
 	epochSeq    uint64    // acknowledgements of earlier packets make no baseline
 	payload     int       // bytes of a snapshot in an otherwise empty packet
@@ -69,7 +69,7 @@ type View struct {
 	part        int       // payloads written for this tick
 	parts       int       // and for the last tick before it that had any
 	nextPage    int       // the page with which the lists of the next packet of this tick begin
-	refTick     tick.Tick // of which tick
+	refTick     tick.Tick // its tick
 	newestRef   tick.Tick // is: the newest R of any page that waited, tick.None: none
 	short       bool      // not all that waited went out with the tick before
 	stats       ViewStats
@@ -249,7 +249,7 @@ func (v *View) Synced() bool {
 	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
 }
 
-// Known returns the number of entities of which the client has acknowledged a record of their present lifetime.
+// Known returns the number of entities with an acknowledged record of their present lifetime.
 func (v *View) Known() int {
 	n := 0
 	for i := range v.acks {
@@ -356,7 +356,7 @@ func (v *View) Proved() tick.Tick {
 func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
 
 // Life returns the tick since which the client has seen an entity without a break, and whether it sees the entity now. Two
-// lifetimes of which anything was sent differ in it.
+// lifetimes differ in it if anything of them was sent.
 func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false

@@ -66,7 +66,7 @@ type packetWriter struct {
 	inList bool     // a list is written
 	page   *ackPage // then: the page
 	lists  lists
-	ahead  uint32    // behind the last page of which bodies were made ahead
+	ahead  uint32    // behind the last page with deltas made ahead
 	refers bool      // the packet has lists
 	upTo   tick.Tick // U: the newest R that lists may have, or S without lists
 	// gapContext is 1 when the packet has lists.
@@ -74,9 +74,8 @@ type packetWriter struct {
 	// partial: other messages took some of the packet, or the budget did, so that
 	// what does not fit now may fit the next one.
 	partial bool
-	// tied: there are ties. Then waiting, ending and kept are the entries, and the
-	// bits of despawns and of records, that are kept for what they hold together;
-	// headed is what says of which list the packet goes on.
+	// tied: there are group links. Then waiting, ending and kept are the entries, and the bits of despawns and of records, that are
+	// kept for linked entities; headed is the bits that name the list that the packet continues.
 	tied                          bool
 	waiting, ending, kept, headed int
 	split                         bool // a group went one by one beside ties

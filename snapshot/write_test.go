@@ -179,7 +179,7 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	require.True(t, view.Synced())
 }
 
-func TestStoreRefusesWhatIsNotOpen(t *testing.T) {
+func TestStoreRefusesTicksThatAreNotOpen(t *testing.T) {
 	store := NewStore(simSchema(t), Config{})
 	require.True(t, store.Spawn().IsZero())
 	store.Begin(5)

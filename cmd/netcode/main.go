@@ -21,7 +21,7 @@ import (
 )
 
 const commands = `usage:
-  netcode train -o game.tables recording...   learn from recordings that Server.Record wrote; give the file to UseTables
+  netcode train -o game.tables recording...   learn from recordings that record.Start wrote; give the file to UseTables
       -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew

@@ -1,17 +1,21 @@
-// Command shooter shows inputs, a host and lag compensation at work, without a window: bots run about in a server's world
-// by the inputs that they send, and shoot at what they see, which is a little past. The server rewinds the world to
-// what the shooter saw, the shooter's own body too, and finds what was hit there. One of the players is the host, in the
-// server's own process and world; the others connect over a bad network, on a virtual clock, so a minute of play takes a
-// second.
+// Command shooter shows prediction, a host and lag compensation at work, without a window. Bots walk, jump and shoot by the inputs
+// that they send. The rules are systems of package predict, the same on the server, the host and the clients: a bot's own body
+// moves, and its gun flashes, in the tick of the press, whatever the round trip. The server alone judges hits. It rewinds the
+// targets to what the shooter saw; the muzzle is where the shooter's body is, which its client predicts.
 //
-// Afterwards each shot is compared: whom it hit on its bot's screen, and whom it hit at the server; whom it would have hit
-// there had the muzzle not been rewound, or nothing. At the end all stand still, and every client's world must come to
-// equal the server's.
+// One of the players is the host, in the server's own process and world. Each of the others has a link of its own, with every
+// round trip and every loss of the flags, on a virtual clock: a minute of play takes about a second.
 //
-//	go run ./examples/shooter                    four bots and a host
-//	go run ./examples/shooter -loss 10 -json     worse, for programs
+// Afterwards a table has a row for each link. It compares what a player saw of itself with the server's truth of the same
+// time, its flashes with the server's shots, and whom each shot hit on its screen with whom it hit at the server: as the
+// server judges, with the muzzle rewound, too, and with nothing rewound. At the end all stand still, and every client's world
+// must come to equal the server's.
 //
-// The exit status is 0 if every world converged, every shot arrived once, and at least 90 % of the hits were confirmed.
+//	go run ./examples/shooter                          all links, one bot behind each, and a host
+//	go run ./examples/shooter -rtt 200ms -loss 10 -json   one link, for programs
+//
+// The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was
+// doubled or lost, and the server agrees with at least 90 % of the hits.
 package main
 
 import (
@@ -43,24 +47,40 @@ type options struct {
 	bots    int
 	seconds int
 	seed    uint64
-	link    transport.Link
+	trips   []time.Duration
+	losses  []float64
+	jitter  time.Duration
 	json    bool
+}
+
+// mostPlayers bounds the bots of all links.
+const mostPlayers = 60
+
+// links returns every combination of a round trip and a loss.
+func (o *options) links() (all []transport.Link) {
+	for _, trip := range o.trips {
+		for _, loss := range o.losses {
+			all = append(all, transport.Link{Delay: trip / 2, Jitter: min(o.jitter, trip/4), Loss: loss})
+		}
+	}
+	return all
 }
 
 func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("shooter", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&o.bots, "bots", 4, "bots that connect, 1 to 60; the host comes on top")
-	flags.IntVar(&o.seconds, "seconds", 30, "seconds of play, of virtual time")
+	flags.IntVar(&o.bots, "bots", 1, "bots behind each link; the host comes on top")
+	flags.IntVar(&o.seconds, "seconds", 60, "seconds of play, of virtual time")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the bots' wits and of the network's moods")
-	flags.DurationVar(&o.link.Delay, "delay", 50*time.Millisecond, "one way")
-	flags.DurationVar(&o.link.Jitter, "jitter", 15*time.Millisecond, "spread of the delay")
-	o.link.Loss = .02
-	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 2)", percent(&o.link.Loss))
+	o.trips = []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 300 * time.Millisecond}
+	flags.Func("rtt", "`round trips` of the links (default 0ms,50ms,150ms,300ms)", list(&o.trips, trip))
+	flags.DurationVar(&o.jitter, "jitter", 10*time.Millisecond, "spread of the delay, at most a quarter of the round trip")
+	o.losses = []float64{0, .05, .2}
+	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", list(&o.losses, percent))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	takes := usage.Takes{
-		"bots": "a whole number from 1 to 60", "seconds": "a whole number from 1 to 86400", "seed": "a whole number from 0 to 18446744073709551615",
-		"delay": "a time from 0s to 10s, as 50ms", "jitter": "a time from 0s to 10s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10",
+		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
+		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
 		err = o.check(takes)
@@ -73,32 +93,51 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 
 func (o *options) check(takes usage.Takes) error {
 	switch {
-	case o.bots < 1 || o.bots > 60:
+	case o.bots < 1 || o.bots*len(o.trips)*len(o.losses) > mostPlayers:
 		return takes.Wrong("bots", o.bots)
-	case o.seconds < 1 || o.seconds > 86400:
+	case o.seconds < 1 || o.seconds > 3600:
 		return takes.Wrong("seconds", o.seconds)
-	case o.link.Delay < 0 || o.link.Delay > 10*time.Second:
-		return takes.Wrong("delay", o.link.Delay)
-	case o.link.Jitter < 0 || o.link.Jitter > 10*time.Second:
-		return takes.Wrong("jitter", o.link.Jitter)
+	case o.jitter < 0 || o.jitter > time.Second:
+		return takes.Wrong("jitter", o.jitter)
 	}
 	return nil
 }
 
-// percent reads what a link loses, 0 to 100, as a share. Numbers below 1 without a sign are shares, as in examples/arena.
-func percent(to *float64) func(string) error {
+// list reads values with commas between them.
+func list[T any](to *[]T, read func(string) (T, error)) func(string) error {
 	return func(s string) error {
-		number, isPercent := strings.CutSuffix(s, "%")
-		loss, err := strconv.ParseFloat(number, 64)
-		if isPercent || loss >= 1 {
-			loss /= 100
+		*to = nil
+		for _, one := range strings.Split(s, ",") {
+			v, err := read(one)
+			if err != nil {
+				return err
+			}
+			*to = append(*to, v)
 		}
-		if err == nil && !(loss >= 0 && loss <= 1) {
-			err = errors.New("it is in percent: from 0 to 100")
-		}
-		*to = loss
-		return err
+		return nil
 	}
+}
+
+// trip reads a round trip.
+func trip(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && (d < 0 || d > time.Second) {
+		err = errors.New("it is from 0s to 1s")
+	}
+	return d, err
+}
+
+// percent reads the loss of a link, 0 to 100, as a share. Numbers below 1 without a sign are shares, as in examples/arena.
+func percent(s string) (float64, error) {
+	number, isPercent := strings.CutSuffix(s, "%")
+	loss, err := strconv.ParseFloat(number, 64)
+	if isPercent || loss >= 1 {
+		loss /= 100
+	}
+	if err == nil && !(loss >= 0 && loss <= 1) {
+		err = errors.New("it is in percent: from 0 to 100")
+	}
+	return loss, err
 }
 
 // run is the whole command.

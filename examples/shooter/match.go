@@ -12,61 +12,49 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
-	"github.com/arche-netcode/netcode/input"
-	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-const (
-	frameRate = 60
-	speed     = 6   // m/s
-	radius    = .4  // of a body, in metres
-	halfWidth = 30. // of the field, in metres
-)
+const frameRate = 60
 
 // match is a server, its host and the bots, in one process on one virtual clock.
 type match struct {
 	options options
 	now     time.Duration
 	network *memory.Network
-	link    []*transport.Conditioner
+	sockets []*transport.Conditioner // The server's first.
 	server  *netcode.Server
 	host    *systems.HostSystems
-	worlds  []*ecs.World // The server's first.
 	loops   []*systems.Runner
 	players []*player // The host first.
-	bodies  generic.Map4[components.Replicated, components.Owner, Position, Tally]
+	bodies  generic.Map5[components.Replicated, components.Owner, Position, Rise, Tally]
 	avatars map[netcode.ClientID]ecs.Entity
-	judged  map[netcode.ClientID][]verdict // Of each player's shots, in their order.
-	seen    []body                         // For judge alone.
+	judged  map[netcode.ClientID][]verdict
+	truth   map[netcode.ClientID]map[netcode.Tick]Position
+	seen    []body // For judge alone.
 }
 
-// verdict has the targets that the server found for a shot: with all bodies where the shooter saw them; with the shooter's own, from
-// which the shot comes, where it is now; and with all of them where they are now. Zero is nobody.
-type verdict struct{ rewound, muzzle, present netcode.NetworkID }
-
-func protocol() *netcode.Protocol {
-	p := netcode.NewProtocol()
-	netcode.Replicate[Position](p)
-	netcode.Replicate[Tally](p)
-	netcode.Replicate[components.Owner](p)
-	interpolate.Register[Position](p)
-	input.Register[Control](p)
-	return p
+// verdict has the targets that the server found for a shot: with the targets where the shooter saw them and the muzzle where its
+// body is; with that rewound, too; and with all of them where they are now. Zero is nobody.
+type verdict struct {
+	tick                     netcode.Tick
+	rewound, muzzle, present netcode.NetworkID
 }
 
 func (m *match) clock() time.Duration { return m.now }
 
-// socket is an end of the network. Datagrams to it pass the bad link.
-func (m *match) socket(stream uint64) (*transport.Conditioner, error) {
+// socket is an end of the network. Datagrams to it pass a link.
+func (m *match) socket(link transport.Link) (*transport.Conditioner, error) {
 	conn, err := m.network.Listen(netip.AddrPort{})
 	if err != nil {
 		return nil, err
 	}
-	c := transport.Condition(conn, m.options.link, m.options.seed^stream<<32, m.clock)
-	m.link = append(m.link, c)
+	c := transport.Condition(conn, link, m.options.seed^uint64(len(m.sockets))<<32, m.clock)
+	m.sockets = append(m.sockets, c)
 	return c, nil
 }
 
@@ -78,72 +66,128 @@ func (m *match) config(stream uint64) netcode.Config {
 }
 
 func newMatch(o options) (*match, error) {
-	m := &match{options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{}, judged: map[netcode.ClientID][]verdict{}}
+	m := &match{
+		options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{},
+		judged: map[netcode.ClientID][]verdict{}, truth: map[netcode.ClientID]map[netcode.Tick]Position{},
+	}
 	p := protocol()
-	socket, err := m.socket(0)
+	socket, err := m.socket(transport.Link{})
 	if err != nil {
 		return nil, err
 	}
 	if m.server, err = netcode.NewServer(p, m.config(0)); err != nil {
 		return nil, err
 	}
+	rewind.Limit(m.server, time.Second) // A round trip of 300 ms and what is shown behind it.
 	world := ecs.NewWorld()
-	m.worlds = append(m.worlds, &world)
-	m.bodies = generic.NewMap4[components.Replicated, components.Owner, Position, Tally](&world)
+	m.bodies = generic.NewMap5[components.Replicated, components.Owner, Position, Rise, Tally](&world)
 	m.server.OnConnect(m.enter)
-	player, err := m.newPlayer(p, lookAt(&world, func(at *Position) Position { return *at }))
+	player, err := m.newPlayer(p, &world, transport.Link{}, lookAt(&world, func(at *Position) Position { return *at }))
 	if err != nil {
 		return nil, err
 	}
 	if m.host, err = systems.NewHost(m.server, player.client, socket, m.clock); err != nil {
 		return nil, err
 	}
-	m.host.Add(netcode.StagePreUpdate, player)
-	m.host.Add(netcode.StageUpdate, m)
+	m.host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
+	player.watch(predict.Simulate(m.host, predict.Config{}, append([]predict.System{predict.Func(m.note)}, rules(m.judge)...)...))
+	m.host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, m.host, frameRate))
 	for range o.bots {
-		if err := m.join(p, socket.LocalAddr()); err != nil {
-			return nil, err
+		for _, link := range o.links() {
+			if err := m.join(p, socket, link); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return m, nil
 }
 
 // newPlayer makes a player who looks at the world in one way or another.
-func (m *match) newPlayer(p *netcode.Protocol, look func(see func(body))) (*player, error) {
+func (m *match) newPlayer(p *netcode.Protocol, w *ecs.World, link transport.Link, look func(see func(body))) (*player, error) {
 	n := uint64(len(m.players))
 	client, err := netcode.NewClient(p, m.config(1+n))
 	if err != nil {
 		return nil, err
 	}
-	one := &player{client: client, random: rand.New(rand.NewPCG(m.options.seed, n)), look: look, heading: float64(n)}
+	one := &player{
+		client: client, link: link, world: w, now: m.clock, look: look, places: generic.NewMap1[Position](w),
+		random: rand.New(rand.NewPCG(m.options.seed, n)), heading: float64(n),
+	}
 	m.players = append(m.players, one)
 	return one, nil
 }
 
-// join adds a bot with a world of its own.
-func (m *match) join(p *netcode.Protocol, server netip.AddrPort) error {
+// join adds a bot with a world and a link of its own.
+func (m *match) join(p *netcode.Protocol, server *transport.Conditioner, link transport.Link) error {
 	world := ecs.NewWorld()
-	player, err := m.newPlayer(p, lookAt(&world, func(at *components.Smooth[Position]) Position { return at.Value }))
+	player, err := m.newPlayer(p, &world, link, lookAt(&world, func(at *components.Smooth[Position]) Position { return at.Value }))
 	if err != nil {
 		return err
 	}
-	socket, err := m.socket(uint64(len(m.players)))
+	socket, err := m.socket(link)
 	if err != nil {
 		return err
 	}
+	server.SetLinkFrom(socket.LocalAddr(), link)
 	group := systems.NewClient(player.client, socket, m.clock)
-	group.Add(netcode.StagePreUpdate, player)
-	m.worlds = append(m.worlds, &world)
+	group.Add(netcode.StagePreUpdate, systems.Func(player.decide))
+	player.watch(predict.Simulate(group, predict.Config{}, rules(nil)...))
+	group.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
-	return player.client.Connect(server)
+	return player.client.Connect(server.LocalAddr())
 }
 
 // enter gives a player a body.
 func (m *match) enter(client netcode.ClientID) {
 	angle := float64(client) * 2.4
+	m.truth[client] = map[netcode.Tick]Position{}
 	m.avatars[client] = m.bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client},
-		&Position{X: float32(10 * math.Cos(angle)), Y: float32(10 * math.Sin(angle))}, &Tally{})
+		&Position{X: float32(10 * math.Cos(angle)), Y: float32(10 * math.Sin(angle))}, &Rise{}, &Tally{})
+}
+
+// note notes where everybody is at the end of a tick, for the report: what travels is what the next step begins with.
+func (m *match) note(s *predict.Step) {
+	for client := range m.server.Clients {
+		_, _, at, _, _ := m.bodies.Get(m.avatars[client])
+		m.truth[client][s.Tick-1] = *at
+	}
+}
+
+// judge finds whom a shot hits, in what its shooter saw. The muzzle is where the shooter's body is in this tick: its player predicts
+// it, and sees it there, too. The targets are rewound.
+func (m *match) judge(s *predict.Step, client netcode.ClientID, here Position, c Control) {
+	mine := m.avatars[client]
+	own, _ := m.host.ID(mine)
+	v := verdict{tick: s.Tick}
+	rewind.At(m.server, client, func(view *rewind.View) {
+		m.seen = m.seen[:0]
+		muzzle := here
+		for id := range view.All {
+			if at, ok := rewind.Of[Position](view, id); ok {
+				m.seen = append(m.seen, body{id: id, at: at})
+				if id == own {
+					muzzle = at
+				}
+			}
+		}
+		v.rewound = shoot(here, c.Aim, c.Pitch, own, m.seen)
+		v.muzzle = shoot(muzzle, c.Aim, c.Pitch, own, m.seen)
+	})
+	m.seen = m.seen[:0]
+	for other := range m.server.Clients {
+		id, _ := m.host.ID(m.avatars[other])
+		_, _, at, _, _ := m.bodies.Get(m.avatars[other])
+		m.seen = append(m.seen, body{id: id, at: *at})
+	}
+	v.present = shoot(here, c.Aim, c.Pitch, own, m.seen)
+	m.judged[client] = append(m.judged[client], v)
+	if hit, ok := m.host.Entity(v.rewound); ok {
+		_, _, _, _, score := m.bodies.Get(mine)
+		score.Hits++
+		_, _, _, _, theirs := m.bodies.Get(hit)
+		theirs.Taken++
+	}
 }
 
 // step runs one frame of everyone.
@@ -159,11 +203,10 @@ func (m *match) play() result {
 	for range m.options.seconds * frameRate {
 		m.step()
 	}
-	for _, p := range m.players {
+	for i, p := range m.players {
 		p.still = true
-	}
-	for _, link := range m.link {
-		link.SetLink(transport.Link{Delay: m.options.link.Delay})
+		m.sockets[i].SetLink(transport.Link{Delay: p.link.Delay})
+		m.sockets[0].SetLinkFrom(m.sockets[i].LocalAddr(), transport.Link{Delay: p.link.Delay})
 	}
 	for range 4 * frameRate {
 		m.step()
@@ -171,16 +214,11 @@ func (m *match) play() result {
 	return m.result()
 }
 
-// converged tells if every bot's world is the server's.
-func (m *match) converged() bool {
-	schema := m.server.Protocol().Schema()
-	for i, p := range m.players[1:] {
-		if p.client.State() != netcode.Connected {
-			return false
-		}
-		if _, differs := netecs.FirstDifference(m.server.Store(), nil, m.worlds[1+i], schema); differs {
-			return false
-		}
+// converged tells if a bot's world is the server's.
+func (m *match) converged(p *player) bool {
+	if p.client.State() != netcode.Connected {
+		return false
 	}
-	return true
+	_, differs := netecs.FirstDifference(m.server.Store(), nil, p.world, m.server.Protocol().Schema())
+	return !differs
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/rewind"
@@ -10,50 +11,115 @@ import (
 
 // result is the outcome of a match.
 type result struct {
-	Players   []score `json:"players"` // The host first.
-	Shots     int     `json:"shots"`
-	Hits      int     `json:"hits"`      // Of these, those that met somebody on the shooter's screen.
-	Judged    int     `json:"judged"`    // Shots that arrived.
-	Confirmed int     `json:"confirmed"` // Of the hits, those that the server found to hit the same body.
-	Muzzle    int     `json:"muzzle"`    // The same, had only the targets been rewound.
-	Present   int     `json:"present"`   // The same, had nothing been rewound.
-	Clamped   uint64  `json:"clamped"`   // Views that were farther back than a client is believed.
+	Host      score   `json:"host"`
+	Links     []score `json:"links"`
+	Clamped   uint64  `json:"clamped"` // Views that were farther back than a client is believed.
 	Converged bool    `json:"converged"`
 }
 
-// score is that for one player.
+// score is that of the bots behind one link. Sums are of all these bots; rates are of one.
 type score struct {
-	Client    netcode.ClientID `json:"client"`
-	Host      bool             `json:"host"`
-	RTT       float64          `json:"rtt_ms"`
-	Shots     int              `json:"shots"`
-	Hits      int              `json:"hits"`
-	Judged    int              `json:"judged"`
-	Confirmed int              `json:"confirmed"`
-	Muzzle    int              `json:"muzzle"`
-	Present   int              `json:"present"`
+	RTT  float64 `json:"rtt_ms"` // Of the link, without its jitter.
+	Loss float64 `json:"loss"`   // Each way.
+	Bots int     `json:"bots"`
+
+	DelayTicks float64 `json:"delay_ticks"` // From the tick of an input until it is seen.
+	DelayMS    float64 `json:"delay_ms"`    // From the frame of a press until it is seen.
+
+	Mispredictions float64 `json:"mispredictions_per_minute"`
+	Corrected      float64 `json:"corrected_inputs_per_minute"`
+	Replayed       float64 `json:"replayed_ticks_per_second"`
+	ErrorMean      float64 `json:"error_mean_mm"` // Of the own body as it is shown, against the server's of that time.
+	ErrorMax       float64 `json:"error_max_mm"`
+
+	Shots     int `json:"shots"`     // At the server.
+	Doubled   int `json:"doubled"`   // Flashes that were heard, not cancelled, and of no shot of the server.
+	Lost      int `json:"lost"`      // Shots of the server without a flash.
+	Cancelled int `json:"cancelled"` // Flashes and jumps that were taken back.
+	Hits      int `json:"hits"`      // Of the shots, those that met somebody on the shooter's screen.
+	Agreed    int `json:"agreed"`    // Of the hits, those that the server found to hit the same body.
+	Muzzle    int `json:"muzzle"`    // The same, had the muzzle been rewound, too.
+	Present   int `json:"present"`   // The same, had nothing been rewound.
+
+	jumps, samples int
 }
 
-// result compares every shot with what the server found. Shots arrive once and in their order.
+// result compares every shot with what the server found, and what was shown with what was true.
 func (m *match) result() result {
-	r := result{Converged: m.converged(), Clamped: rewind.StatsOf(m.server).Clamped}
-	for i, p := range m.players {
-		rtt, _ := p.client.RTT()
-		judged := m.judged[p.client.ID()]
-		s := score{Client: p.client.ID(), Host: i == 0, RTT: float64(rtt.Microseconds()) / 1000, Shots: len(p.shots), Judged: len(judged)}
-		for n, seen := range p.shots[:min(len(p.shots), len(judged))] {
-			if !seen.IsZero() {
-				s.Hits++
-				s.Confirmed += count(judged[n].rewound == seen)
-				s.Muzzle += count(judged[n].muzzle == seen)
-				s.Present += count(judged[n].present == seen)
-			}
+	r := result{Converged: true, Clamped: rewind.StatsOf(m.server).Clamped}
+	r.Host = m.scoreOf(m.players[:1])
+	var of []*player
+	for i := range m.options.links() {
+		of = of[:0]
+		for n := 1 + i; n < len(m.players); n += len(m.options.links()) {
+			of = append(of, m.players[n])
+			r.Converged = r.Converged && m.converged(m.players[n])
 		}
-		r.Players = append(r.Players, s)
-		r.Shots, r.Hits, r.Judged = r.Shots+s.Shots, r.Hits+s.Hits, r.Judged+s.Judged
-		r.Confirmed, r.Muzzle, r.Present = r.Confirmed+s.Confirmed, r.Muzzle+s.Muzzle, r.Present+s.Present
+		r.Links = append(r.Links, m.scoreOf(of))
 	}
 	return r
+}
+
+// scoreOf adds players up.
+func (m *match) scoreOf(players []*player) score {
+	s := score{RTT: 2 * players[0].link.Delay.Seconds() * 1000, Loss: players[0].link.Loss, Bots: len(players)}
+	presses := 0
+	for _, p := range players {
+		stats := p.sim.Stats()
+		s.Mispredictions += float64(stats.Mispredictions)
+		s.Corrected += float64(stats.Corrected)
+		s.Replayed += float64(stats.Replayed)
+		s.Cancelled += int(stats.Cancelled)
+		presses += p.delays.presses
+		s.DelayTicks += float64(p.delays.ticks)
+		s.jumps += p.delays.jumps
+		s.DelayMS += p.delays.time.Seconds() * 1000
+		m.addErrors(&s, p)
+		m.addShots(&s, p)
+	}
+	seconds := float64(len(players) * m.options.seconds)
+	s.Mispredictions, s.Corrected, s.Replayed = 60*s.Mispredictions/seconds, 60*s.Corrected/seconds, s.Replayed/seconds
+	s.DelayTicks, s.DelayMS = s.DelayTicks/float64(max(presses, 1)), s.DelayMS/float64(max(s.jumps, 1))
+	s.ErrorMean /= float64(max(s.samples, 1))
+	return s
+}
+
+// addErrors compares the own body as it was shown with the server's.
+func (m *match) addErrors(s *score, p *player) {
+	truth := m.truth[p.client.ID()]
+	for _, shown := range p.samples {
+		from, known := truth[shown.before]
+		to, ends := truth[shown.before+1]
+		if !known || !ends {
+			continue
+		}
+		between := func(a, b, c float32) float64 { return float64(a) + float64(b-a)*shown.part - float64(c) }
+		x, y, z := between(from.X, to.X, shown.at.X), between(from.Y, to.Y, shown.at.Y), between(from.Z, to.Z, shown.at.Z)
+		e := 1000 * math.Sqrt(x*x+y*y+z*z)
+		s.samples, s.ErrorMean, s.ErrorMax = s.samples+1, s.ErrorMean+e, max(s.ErrorMax, e)
+	}
+}
+
+// addShots compares the shots on a player's screen with those of the server.
+func (m *match) addShots(s *score, p *player) {
+	truth := map[netcode.Tick]int{}
+	for _, v := range m.judged[p.client.ID()] {
+		truth[v.tick]++
+		s.Shots++
+		if shot := p.shots[v.tick]; shot != nil && shot.screen && !shot.hit.IsZero() {
+			s.Hits++
+			s.Agreed += count(v.rewound == shot.hit)
+			s.Muzzle += count(v.muzzle == shot.hit)
+			s.Present += count(v.present == shot.hit)
+		}
+	}
+	for t, shot := range p.shots {
+		s.Doubled += max(shot.plays-truth[t], 0)
+		truth[t] -= min(shot.plays, truth[t])
+	}
+	for _, missing := range truth {
+		s.Lost += missing
+	}
 }
 
 func count(is bool) int {
@@ -65,20 +131,26 @@ func count(is bool) int {
 
 // fine tells if all went as it should.
 func (r *result) fine() bool {
-	return r.Converged && r.Hits > 0 && r.Judged == r.Shots && float64(r.Confirmed) >= .9*float64(r.Hits)
+	fine := r.Converged
+	for _, s := range append([]score{r.Host}, r.Links...) {
+		fine = fine && s.DelayTicks == 0 && s.Mispredictions == 0 && s.Doubled == 0 && s.Lost == 0 && s.Hits > 0 && float64(s.Agreed) >= .9*float64(s.Hits)
+	}
+	return fine
 }
 
 // print is for people.
 func (r *result) print(w io.Writer) error {
-	fmt.Fprintln(w, "client        RTT   shots  arrived    hits  confirmed  muzzle not rewound  nothing rewound")
-	for _, s := range r.Players {
-		name := fmt.Sprintf("%d", s.Client)
-		if s.Host {
-			name += " host"
+	fmt.Fprintln(w, "             delay      mispredicted corrected replayed    error, mm          effects            hits  server  muzzle nothing")
+	fmt.Fprintln(w, "   rtt loss  ticks   ms         /min      /min  ticks/s   mean  max  doubled lost cancelled  on screen  agrees rewound rewound")
+	for i, s := range append([]score{r.Host}, r.Links...) {
+		name := fmt.Sprintf("%4.0fms %3.0f%%", s.RTT, 100*s.Loss)
+		if i == 0 {
+			name = "      host"
 		}
-		fmt.Fprintf(w, "%-8s %5.0f ms %7d %8d %7d %10d %19d %16d\n", name, s.RTT, s.Shots, s.Judged, s.Hits, s.Confirmed, s.Muzzle, s.Present)
+		share := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(max(s.Hits, 1))) }
+		fmt.Fprintf(w, "%s %6.2f %4.0f %12.1f %9.1f %8.1f %6.1f %4.0f %8d %4d %9d %10d %7s %7s %7s\n", name, s.DelayTicks, s.DelayMS, s.Mispredictions,
+			s.Corrected, s.Replayed, s.ErrorMean, s.ErrorMax, s.Doubled, s.Lost, s.Cancelled, s.Hits, share(s.Agreed), share(s.Muzzle), share(s.Present))
 	}
-	_, err := fmt.Fprintf(w, "%d shots, %d arrived; of %d that hit on the shooter's screen the server confirms %d, %d without rewinding the muzzle, %d without any; worlds converged: %v\n",
-		r.Shots, r.Judged, r.Hits, r.Confirmed, r.Muzzle, r.Present, r.Converged)
+	_, err := fmt.Fprintf(w, "worlds converged: %v\n", r.Converged)
 	return err
 }

@@ -7,7 +7,7 @@ func budgets() []mutation {
 			"link.go", "b.Limit(max(left, leastPacket))", "_ = left"),
 		change("budget", "a score begins anew when the entity is sent", "TestWeightsHoldOverTime",
 			"snapshot/priority.go", "p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)", "p.scores[index] = 0"),
-		change("budget", "what was quiet passes what weighs more", "TestWhatWasQuietDoesNotPassWhatWeighsMore",
+		change("budget", "what was quiet passes what weighs more", "TestQuietEntitiesDoNotPassHeavierOnes",
 			"snapshot/priority.go", "p.latest, p.most = v.store.tick, p.price; fits {", "p.latest, p.most = v.store.tick, mostScore; fits {"),
 		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",
 			"snapshot/priority.go", "if v.store.schema.Weighed {", "if false {"),
@@ -19,7 +19,7 @@ func budgets() []mutation {
 			"server_frame.go", "c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()", "c.stateFirst = borrowed && wrote && !wrote"),
 	}
 	for i := range list {
-		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestWhatWasQuietDoesNotPassWhatWeighsMore" {
+		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestQuietEntitiesDoNotPassHeavierOnes" {
 			list[i].in = "nettest"
 		}
 	}

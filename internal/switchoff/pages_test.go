@@ -3,7 +3,7 @@ package switchoff
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
-	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
+	const rows = "TestRule2EntityWithOtherRowsSinceItsListIsUnlisted"
 	const leaks = "TestNothingHiddenChangesAByte"
 	const parts = "TestPagesOfLargeRecordsAreCutBehindAnyRecord"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
@@ -43,7 +43,7 @@ func pages() []mutation {
 			"snapshot/ack_pages.go", "shape = v.overrides.shape[index] //", "_ = v.overrides.shape[index] //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
 			"snapshot/page_cache.go", "case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:", "case false:"),
-		change("pages", "what is lost in its own tick is copied in it", "TestRule1WhatIsLostOfAPageThatIsCutWaits",
+		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
 			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
 		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
 			"snapshot/page_cache.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),

@@ -3,7 +3,7 @@ package switchoff
 // groupsAndSight switches off that a group comes whole, and each of what keeps back every byte of a hidden entity.
 func groupsAndSight() []mutation {
 	const together, later = "TestAGroupArrivesTogetherOrNotAtAll", "TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket"
-	const silent, nobody = "TestHiddenFromBirthIsNeverShown", "TestAReferenceToWhatIsHiddenNamesNobody"
+	const silent, nobody = "TestHiddenFromBirthIsNeverShown", "TestReferenceToAHiddenEntityIsNil"
 	return []mutation{
 		change("groups", "each member goes by itself", together,
 			"snapshot/write.go", "m != nil && len(m.indexes) > 1 {", "m != nil && false {"),
@@ -24,9 +24,9 @@ func groupsAndSight() []mutation {
 		change("groups", "members have their turns by themselves", "TestMembersOfAGroupHaveTheirTurnsTogether",
 			"ecs/capture_rows.go", "p.store.Turn(id, every, p.before, p.now)", "(p.now+tick.Tick(id.Index))/every != (p.before+tick.Tick(id.Index))/every"),
 
-		change("groups", "hidden members make one too large", "TestAGroupIsWholeToWhomWhatItSeesFits",
+		change("groups", "hidden members make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
 			"snapshot/groups.go", "if !v.visible.has(index) {", "if false {"),
-		change("groups", "components that are not seen make one too large", "TestAGroupIsWholeToWhomWhatItSeesFits",
+		change("groups", "components that are not seen make one too large", "TestGroupIsWholeIfItsVisiblePartFits",
 			"snapshot/groups.go", "recordBits(s.schema, v.maskOf(index)", "recordBits(s.schema, s.rows.masks[index]"),
 
 		change("sight", "what is hidden is sent when it changes", silent,
@@ -37,11 +37,11 @@ func groupsAndSight() []mutation {
 			"snapshot/view.go", "if !v.hideNew {", "{"),
 		change("sight", "a reference names what is hidden", nobody,
 			"snapshot/references.go", "!v.Visible(id) || v.lifetimes[id.Index].life > t", "v.lifetimes[id.Index].life > t"),
-		change("sight", "a reference names what is shown from the next tick on", "TestAReferenceToWhatIsShownTooLateWaits",
+		change("sight", "a reference names what is shown from the next tick on", "TestReferenceToAnEntityShownTooLateWaits",
 			"snapshot/references.go", "!v.Visible(id) || v.lifetimes[id.Index].life > t", "!v.Visible(id)"),
 		change("sight", "who names what comes into sight is not told anew", nobody,
 			"snapshot/visibility.go", "v.enter(id, t)\n\tv.renamed(id.Index, t)", "v.enter(id, t)"),
-		change("sight", "who names one that is hidden after another is sent", "TestWhomARowNamesOfThoseThatAreHiddenIsNoChange",
+		change("sight", "who names one that is hidden after another is sent", "TestHiddenReferenceIsNoChange",
 			"snapshot/replace.go", "had && s.schema.Refs.Has(row) {\n\t\ts.refs.retarget", "false {\n\t\ts.refs.retarget"),
 		change("sight", "whom a row names that was not to be seen meanwhile is not told", "TestARowThatChangedOutOfSightIsTold",
 			"snapshot/references.go", "if v.readsAlike(c) {", "if v.readsAlike(c) || !v.rowsOf(c.index).Has(c.row) {"),
@@ -49,7 +49,7 @@ func groupsAndSight() []mutation {
 			"snapshot/ownership.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
 		change("sight", "what is asked of a view while a tick is open does not wait for its commit", "TestAnOpenTickIsNotObserved",
 			"snapshot/visibility.go", "if v.store.open {", "if false {"),
-		change("sight", "what waits for a commit takes back what was said after it of new ones", "TestTheLastOfWhatIsSaidOfNewOnesHolds",
+		change("sight", "what waits for a commit takes back what was said after it of new ones", "TestLastCallForANewEntityCounts",
 			"snapshot/visibility.go", "v.ShowNew(o.show)", "v.ShowNew(true)"),
 		change("sight", "an open tick counts as seen", "TestAnOpenTickIsNotObserved",
 			"snapshot/view.go", "if v.observed == v.store.tick || v.store.open {", "if v.observed == v.store.tick {"),
@@ -70,9 +70,9 @@ func groupsAndSight() []mutation {
 
 // hiddenComponents switches off what keeps back that a component which a client may not see has changed.
 func hiddenComponents() []mutation {
-	const silent = "TestWhatIsHiddenOfAnEntityIsSilent"
+	const silent = "TestHiddenRowsAreSilent"
 	return []mutation{
-		change("sight", "what was just shown is tied for what is hidden of it", "TestHidingARowOfWhatWasJustShownTiesNothing",
+		change("sight", "what was just shown is tied for what is hidden of it", "TestHidingARowOfANewEntityLinksNothing",
 			"snapshot/overrides.go", "if v.lifetimes[index].life >= t {", "if false {"),
 		change("sight", "a record is made for a hidden component", silent,
 			"snapshot/component_visibility.go", "changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])", "v.dropUnseen(w, changed&v.overrides.masked[w])"),
@@ -80,16 +80,16 @@ func hiddenComponents() []mutation {
 			"snapshot/component_visibility.go", "(s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0", "s.was[index]^s.rows.masks[index] != 0"),
 		change("sight", "a component that may be seen is not told of beside a hidden one", silent,
 			"snapshot/component_visibility.go", "if s.sinceOf(index, m.Lowest()) == s.tick {", "if s.sinceOf(index, m.Lowest()) > s.tick {"),
-		change("sight", "what is lost or acknowledged late counts hidden changes", "TestWhatIsHiddenIsSilentBesideALoss",
+		change("sight", "what is lost or acknowledged late counts hidden changes", "TestHiddenRowsAreSilentBesideALoss",
 			"snapshot/component_visibility.go", "\t\t\tv.ownWrites.skipOwn(v, index)\n", ""),
 		change("sight", "whom a hidden component names is not to be told, and is", "TestAHiddenReferenceIsSilent",
 			"snapshot/visibility.go", "if v.visible.has(index) && v.names(index, target) {", "if v.visible.has(index) {"),
-		change("sight", "an echo tells of a hidden component", "TestAnEchoDoesNotTellOfWhatIsHidden",
+		change("sight", "an echo tells of a hidden component", "TestEchoDoesNotShowHiddenRows",
 			"snapshot/overrides.go", "v.store.ChangedRows(id) & v.Rows(id)", "v.store.ChangedRows(id)"),
-		change("sight", "a member that leaves its group is tied for what is hidden of it", "TestAGroupDoesNotTellOfWhatIsHidden",
+		change("sight", "a member that leaves its group is tied for what is hidden of it", "TestGroupDoesNotShowHiddenRows",
 			"snapshot/view.go", "\t\tv.lacks()\n\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n",
 			"\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n\tif masked {\n\t\tv.lacks()\n\t}\n"),
-		change("sight", "a rule about what an entity lacks makes a record", "TestHidingWhatAnEntityLacksIsSilent",
+		change("sight", "a rule about what an entity lacks makes a record", "TestHidingAMissingRowIsSilent",
 			"snapshot/component_visibility.go", "if (was^rows)&v.store.rows.masks[id.Index] != 0 {", "{"),
 	}
 }

@@ -34,9 +34,9 @@ func rules1and2() []mutation {
 			"ecs/capture_rows.go", "f.moves != moves || ", ""),
 		change("rule 1", "a row is captured of an entity that the store has no more", "TestAFamiliarRowIsAskedForAnewWhereTheStoreChanged",
 			"ecs/capture_rows.go", "f.shapes != shapes || ", ""),
-		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2ARowThatWasHiddenAtTTravelsWhole",
+		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2RowHiddenAtTIsSentWhole",
 			"snapshot/record.go", "ack.base, v.shown(index, mask)", "ack.base, mask"),
-		change("rule 2", "a record is against what the client may have newer", "TestARecordSaysWhatItLeansOnWhereThatIsInDoubt",
+		change("rule 2", "a record is against what the client may have newer", "TestRecordNamesItsBaselineIfUnclear",
 			"snapshot/record.go", "r.known = p.inList || ack.newestUpTo(p.upTo)", "r.known = true"),
 		change("rule 2", "the server leans on the row of the tick before, not of T", "TestRule2ADeltaCountsFromTheRowAtT",
 			"snapshot/delta_cache.go", "rowAt(r.row, e.index, e.t)", "rowAt(r.row, e.index, s.tick-1)"),
@@ -49,11 +49,11 @@ func rules3and4() []mutation {
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("rule 3", "the server leans on T' however old that is", alike,
-			"snapshot/record.go", "if lean == 0 || s.tick-base+tick.Tick(lean) >= s.cfg.Window {", "if lean == 0 {"),
+			"snapshot/record.go", "if span == 0 || s.tick-base+tick.Tick(span) >= s.cfg.Window {", "if span == 0 {"),
 		change("rule 3", "the server counts the age of T' from T and not from S", alike,
-			"snapshot/record.go", "s.tick-base+tick.Tick(lean) >= s.cfg.Window", "tick.Tick(lean) >= s.cfg.Window"),
+			"snapshot/record.go", "s.tick-base+tick.Tick(span) >= s.cfg.Window", "tick.Tick(span) >= s.cfg.Window"),
 		change("rule 3", "the server leaves T' a tick too early", alike,
-			"snapshot/record.go", "s.tick-base+tick.Tick(lean) >= s.cfg.Window", "s.tick-base+tick.Tick(lean) >= s.cfg.Window-1"),
+			"snapshot/record.go", "s.tick-base+tick.Tick(span) >= s.cfg.Window", "s.tick-base+tick.Tick(span) >= s.cfg.Window-1"),
 		testedIn("snapshot", change("rule 3", "the client leaves T' a tick too late", alike,
 			"replica/decode.go", "s-v.base(base.tick) >= r.window", "s-v.base(base.tick) > r.window")),
 		change("rule 3", "the server leans on rows that the client may hold no more", "TestRule3LeansOnTWhileBothEndsHoldIt",
@@ -63,13 +63,13 @@ func rules3and4() []mutation {
 			"snapshot/record.go", "if !inWindow && (personal || shown != mask) {", "if !inWindow {"),
 		testedIn("snapshot", change("rule 4", "the client keeps no version older than its past", "TestRule4AnEntityThatSleptStillHasItsBaseline",
 			"replica/versions.go", "r.evict(t, v, b.lanes[v.first:])", "_ = v")),
-		testedIn("snapshot", change("rule 4", "the client leans on nothing of a record that was followed", "TestRule4WhatWasFollowedIsLeantOn",
+		testedIn("snapshot", change("rule 4", "the client leans on nothing of a record that was followed", "TestRule4SupersededVersionIsABaseline",
 			"replica/decode.go", "case next.tick != tick.None && ref.tick >= t:", "case false:")),
-		testedIn("snapshot", change("rule 4", "what remains says nothing of a record that was followed", "TestRule4WhatWasFollowedIsLeantOn",
+		testedIn("snapshot", change("rule 4", "what remains says nothing of a record that was followed", "TestRule4SupersededVersionIsABaseline",
 			"replica/versions.go", "since = e.tick + 1", "since = t")),
 		testedIn("snapshot", change("rule 4", "the first tick leaves no trace when it leaves", "TestRule4TheFirstTickLeavesTheWindow",
 			"replica/versions.go", "horizon: max(start-keep, tick.None)", "horizon: start")),
-		testedIn("snapshot", change("rule 4", "the client keeps one window and not two", "TestRule4WhatALatePacketLeansOnIsStillThere",
+		testedIn("snapshot", change("rule 4", "the client keeps one window and not two", "TestRule4BaselineOfALatePacketIsThere",
 			"replica/replica.go", "2*cfg.Window+graceTicks", "cfg.Window")),
 		testedIn("snapshot", change("rule 4", "a packet a window behind is read", "TestRule4OldPacketsAreDroppedUnread",
 			"replica/decode.go", "case s <= r.newest-r.window:", "case s <= r.newest-2*r.window:")),
@@ -80,7 +80,7 @@ func rules3and4() []mutation {
 
 func rules5and6() []mutation {
 	return []mutation{
-		testedIn("snapshot", change("rule 5", "what of a packet could be decoded takes effect", "TestRule5WhoLacksABaselineAsks",
+		testedIn("snapshot", change("rule 5", "what of a packet could be decoded takes effect", "TestRule5ClientWithoutABaselineAsks",
 			"replica/decode.go", "\tif err != nil {\n\t\tp.block", "\tif err != nil {\n\t\tr.commit(s)\n\t\tp.block")),
 		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
 			"quantize/columns.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
@@ -92,9 +92,9 @@ func rules5and6() []mutation {
 			"snapshot/acked.go", "return int16(epoch-v.epoch) <= 0", "return int16(epoch-v.epoch) < 0"),
 		change("rule 5", "a resync of nothing is not answered", "TestRule5AResyncIsAnsweredWhereNothingIsToBeSeen",
 			"snapshot/acked.go", "v.answer, v.answered = true, false", "v.answer, v.answered = false, false"),
-		testedIn("snapshot", change("rule 5", "a client that lacks a baseline does not ask for a resync", "TestRule5WhoLacksABaselineAsks",
+		testedIn("snapshot", change("rule 5", "a client that lacks a baseline does not ask for a resync", "TestRule5ClientWithoutABaselineAsks",
 			"replica/decode.go", "if int16(r.pending.epoch-r.wanted) >= 0 {", "if false {")),
-		testedIn("snapshot", change("rule 5", "what came of before the loss is leaned on", "TestRule5WhatIsOfBeforeTheLossIsNotLeantOn",
+		testedIn("snapshot", change("rule 5", "what came of before the loss is leaned on", "TestRule5VersionsBeforeTheLossAreNoBaselines",
 			"replica/decode.go", "if ref.tick <= upTo && ref.tick > r.lostAt {", "if ref.tick <= upTo {")),
 
 		testedIn("snapshot", change("rule 6", "a late record changes the world", "TestRule6LateIsNotUseless",
@@ -143,7 +143,7 @@ func rule7() []mutation {
 }
 
 func rule8() []mutation {
-	const newest = "TestRule8WhatIsLostIsSentInItsNewestState"
+	const newest = "TestRule8LostEntityIsSentInItsNewestState"
 	return []mutation{
 		change("rule 8", "what is lost is not sent again", newest,
 			"snapshot/acked.go", "v.wait(index)\n\t\t\t\tv.stats.Resent++", "v.stats.Resent++"),
@@ -175,7 +175,7 @@ func rule8() []mutation {
 			"peer/sent_packets.go", "return sequence > s.newest && s.now-r.at < awaitedFor", "return true"),
 		change("rule 8", "a full ring leaves no room for acknowledgements", "TestAFullRingHasRoomForSignsOfLife",
 			"peer/conn.go", "return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs/2)", "return false"),
-		change("rule 8", "what is on its way is forgotten where entries are short", "TestTheRingGrowsWithWhatIsOnItsWay",
+		change("rule 8", "what is on its way is forgotten where entries are short", "TestSentRingGrowsWithPacketsOnTheirWay",
 			"snapshot/sent.go", "if remembered || p.tick == t {", "if p.tick == t {"),
 	}
 }

@@ -2,16 +2,16 @@ package switchoff
 
 // ties switches off what keeps despawns and departures with what changed of the others of a group, and that a group finds room.
 func ties() []mutation {
-	const dies, starved = "TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither", "TestAGroupIsNotStarvedByDespawns"
-	const nothing = "TestWhatTiesNothing"
+	const dies, starved = "TestPickedItemIsNeverSeenTwiceOrNotAtAll", "TestAGroupIsNotStarvedByDespawns"
+	const nothing = "TestChangesThatLinkNothing"
 	return []mutation{
 		change("ties", "the end of a life goes by itself", "TestMembersThatDieTogetherAreGoneTogether",
 			"snapshot/visibility.go", "v.due(index, t)\n\tv.bind(index, t)\n", "v.due(index, t)\n"),
-		change("ties", "who leaves a group goes by itself", "TestWhoGoesFromGroupToGroupIsSeenToByBoth",
+		change("ties", "who leaves a group goes by itself", "TestMemberThatChangesGroupsIsLinkedToBoth",
 			"snapshot/view.go", "\tv.left()\n", ""),
-		change("ties", "who comes in the place of a dead member comes without the group", "TestWhoComesInTheirPlaceComesWithTheGroup",
+		change("ties", "who comes in the place of a dead member comes without the group", "TestReplacementComesWithTheGroup",
 			"snapshot/visibility.go", "v.despawnOwed.unset(id.Index)\n\tv.retained.unset(id.Index)", "v.despawnOwed.unset(id.Index)\n\tv.untie(id.Index)\n\tv.retained.unset(id.Index)"),
-		change("ties", "who was hidden before it joined holds the group up", "TestWhoWasHiddenBeforeItJoinedHoldsNothingUp",
+		change("ties", "who was hidden before it joined holds the group up", "TestEntityHiddenBeforeItJoinedDelaysNothing",
 			"snapshot/atomic.go", "if !v.despawnOwed.has(index) { // whose", "{ // whose"),
 		change("ties", "who is mirrored at once in the place of a dead member comes without the group", "TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies",
 			"snapshot/groups.go", " && v.lifetimes[index].generation == s.gens[index]:", ":"),
@@ -21,24 +21,24 @@ func ties() []mutation {
 			"snapshot/atomic.go", "if v.visible.has(index) && v.moved(index) > v.ack(index).base {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
 			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
-		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
+		{rule: "ties", off: "an acknowledged record stays tied", test: "TestMemberThatChangesGroupsIsLinkedToBoth", edits: []edit{
 			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
 			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
 		}},
-		change("ties", "what is acknowledged together stays tied", "TestWhatIsAcknowledgedTogetherIsTiedNoMore",
+		change("ties", "what is acknowledged together stays tied", "TestAcknowledgedUnitIsLinkedNoMore",
 			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
-		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
+		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutLinkedEntities",
 			"snapshot/list.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
 		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",
 			"snapshot/atomic.go", "t.slack += 7", "t.slack += 0"),
-		change("ties", "one that takes more than its third comes with each packet", "TestWhatIsTiedLeavesEverySecondPacketToOthers",
+		change("ties", "one that takes more than its third comes with each packet", "TestLinkedEntitiesLeaveEverySecondPacketToOthers",
 			"snapshot/atomic.go", "if fits && (alone || !t.waited || used+size <= third) {", "if fits && (alone || true || !t.waited || used+size <= third) {"),
-		change("ties", "the first has the room of others for ever", "TestWhatIsTiedTakesTurns",
+		change("ties", "the first has the room of others for ever", "TestLinkedEntitiesTakeTurns",
 			"snapshot/atomic.go", "t.cursor = index\n", "t.cursor = 0\n"),
-		change("ties", "what messages leave no room waits for ever", "TestWhatFindsNoRoomBesideMessagesIsTorn",
+		change("ties", "what messages leave no room waits for ever", "TestUnitWithoutRoomBesideMessagesIsSplit",
 			"snapshot/atomic.go", "p.s-t.stuck >= p.v.store.cfg.Window", "false"),
 
-		change("ties", "the first of a torn group goes each time", "TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies",
+		change("ties", "the first of a torn group goes each time", "TestUnitThatFitsNoPacketIsSplitBesideLinks",
 			"snapshot/atomic.go", "case v.ties.out && p.split:", "case false:"),
 
 		change("ties", "units are found anew for each packet", "TestUnitsAreFoundOnceInATick",

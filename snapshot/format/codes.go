@@ -18,7 +18,7 @@ type Codes struct {
 	Gap     *delta.Table             // how far it is to the next entity that is in no list
 }
 
-// SymbolRows is how many rows have their changes told by one symbol.
+// SymbolRows is the number of rows whose changes one symbol encodes.
 const SymbolRows = 4
 
 // The alphabet of Codes.Gap: 0 is the end, else 1 + 2 × class of the gap + 1

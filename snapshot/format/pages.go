@@ -1,15 +1,15 @@
 package format
 
-// PageEntities is how many entities one page has: those of one word of a bitset, neighbours by index.
+// PageEntities is the number of entities of a page, neighbours by index. They are one word of a bitset.
 const PageEntities = 64
 
-// MaxPages is how many pages there are.
+// MaxPages is the number of pages.
 const MaxPages = MaxEntities / PageEntities
 
-// MaxNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
+// MaxNear is the most ticks from N to R: the farther, the less N tells about the movement at R.
 const MaxNear = 15
 
-// NibbleSize is how many entities of a page have one symbol.
+// NibbleSize is the number of entities of a page that share one symbol.
 const NibbleSize = 4
 
 // The alphabet of Codes.Nibble: bit i is set when there is a record of the i-th.

@@ -31,7 +31,7 @@ type Schema struct {
 // NormalWeight is the weight of priority 1, and of relevance 1.
 const NormalWeight = 256
 
-// largeRow is how many bits of exact floats make a record large: six floats.
+// largeRow is the least number of bits of exact floats of a large record: six floats.
 const largeRow = 192
 
 // RowOptions say how seldom a component is captured, and how much its changes
@@ -43,8 +43,8 @@ type RowOptions struct {
 
 	Marked bool // only when game code says that it was written, instead of by comparing
 
-	// Importance is how much an entity counts of which this component has changed,
-	// NormalWeight being 1; 0 counts as that too. Of several the highest counts.
+	// Importance is the weight of an entity while this component of it has changed, in units of 1/[NormalWeight]; 0 is NormalWeight.
+	// Of several the highest counts.
 	Importance uint16
 }
 
