@@ -133,7 +133,8 @@ type ServerSection struct {
 	// Due tells, on a network tick, if a packet must be sent for the section. busy tells that one is sent in any case.
 	Due func(to *Session, busy bool) bool
 	// Write writes the section of a packet and returns its bytes, 0 for none. packet is the packet's number. With Config.Executor
-	// it is called for several sessions at a time: it changes nothing but the state of its session. So is Due.
+	// it is called for several sessions at a time: it changes nothing but the state of its session. So is Due. It is called for
+	// each packet of a frame: write the section into one of them, since a packet with a section is sent, and the next one follows.
 	Write func(to *Session, room []byte, packet uint64) int
 	Acked func(to *Session, packet uint64) // A packet was acknowledged, whether the section was in it or not.
 	Lost  func(to *Session, packet uint64) // A packet is presumed lost.

@@ -57,6 +57,9 @@ type usedInputs struct {
 	rows  []uint32 // By tick modulo reach, then of all types.
 	news  uint64   // Bit n: the client is not known to have the row at n.
 	sent  [usedSent]sentUsed
+
+	opened tick.Tick // The first tick that was simulated in the session.
+	told   bool      // A packet of this network tick has the section.
 }
 
 // sentUsed is the content of a packet.
@@ -98,7 +101,7 @@ func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errUsed },
 			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(c *netcode.Session, _ bool) bool { return of(c).news != 0 },
+			Due:   func(c *netcode.Session, _ bool) bool { return of(c).news != 0 && !of(c).told },
 			Write: func(c *netcode.Session, room []byte, packet uint64) int { return of(c).write(room, packet) },
 			Acked: func(c *netcode.Session, packet uint64) { of(c).acked(packet) },
 		},
@@ -107,10 +110,15 @@ func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
 
 // note keeps the inputs of the ticks that were simulated in this frame, where they are not those of the client.
 func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
+	u.told = false
+	if u.opened == tick.None {
+		u.opened = now
+	}
 	for at := now - tick.Tick(steps) + 1; at <= now; at++ {
 		n := at % reach
 		u.news &^= 1 << n
-		if at <= tick.None || q.window.Holds(at) && !q.lateEventsIn(at) || q.newest == tick.None {
+		silent := q.newest == tick.None && at-u.opened >= reach // Its player does nothing.
+		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
 			u.ticks[n] = tick.None
 			continue
 		}
@@ -137,9 +145,9 @@ func (q *queue) lateEventsIn(at tick.Tick) bool {
 	return false
 }
 
-// write writes as many ticks as fit, the newest first.
+// write writes as many ticks as fit into the first packet of a network tick, the newest first.
 func (u *usedInputs) write(room []byte, packet uint64) int {
-	if u.news == 0 || len(room) < 2 {
+	if u.news == 0 || u.told || len(room) < 2 {
 		return 0
 	}
 	s, count := sentUsed{packet: packet}, 0
@@ -157,7 +165,7 @@ func (u *usedInputs) write(room []byte, packet uint64) int {
 		return 0
 	}
 	room[0] = byte(count)
-	u.sent[packet%usedSent] = s
+	u.sent[packet%usedSent], u.told = s, true
 	return 1 + w.Finish()
 }
 

@@ -135,3 +135,18 @@ func TestAHostRunsTheSameSystems(t *testing.T) {
 	require.Zero(t, sim.Stats().Replayed)
 	require.Zero(t, client.sim.Stats().Mispredictions, client.wrong)
 }
+
+// The server tells of inputs and of resting entities in the packets that there are: one a network tick for each client.
+func TestPredictionSendsNoPacketsOfItsOwn(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Loss: .4}, 18, 2, predict.Config{})
+	for _, p := range g.players {
+		p.act = wander
+	}
+	g.run(5 * rate)
+	before, from := g.server.Stats().Packets.Sent, g.server.Tick()
+	g.run(20 * rate)
+	sent, ticks := g.server.Stats().Packets.Sent-before, uint64(g.server.Tick()-from)
+	corrected := g.players[0].sim.Stats().Corrected + g.players[1].sim.Stats().Corrected
+	require.NotZero(t, corrected)
+	require.Less(t, sent, 2*ticks+ticks/4)
+}

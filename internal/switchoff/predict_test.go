@@ -28,6 +28,8 @@ func predictions() []mutation {
 			"predict/history.go", "len(h.bad) > 0 || !c.plan.DequantiseRows(from, lanes, len(c.lanes), n)", "len(h.bad) > 0"),
 		change("predict", "a client is not told which input stood in", exact,
 			"input/used.go", "u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n", "u.ticks[n], u.types[n] = at, 0"),
+		change("predict", "inputs that were used are told in each packet of a frame", "TestPredictionSendsNoPacketsOfItsOwn",
+			"input/used.go", "u.sent[packet%usedSent], u.told = s, true", "u.sent[packet%usedSent] = s"),
 		change("predict", "a client is not told that an entity rests", "TestAWallThatOnlyTheServerKnowsStopsThePlayer",
 			"predict/rest.go", "if r.tick == now || len(r.ids) == 0", "if r.tick <= now || len(r.ids) == 0"),
 		change("predict", "a stall is caught up in one frame", "TestStallsAreBounded",
