@@ -28,7 +28,7 @@ func rightsAt(t *testing.T, most int) (*nettest.Net, *netcode.Client) {
 	return n, c
 }
 
-// sendRights tells a client the rights to so many entities from an index on, none of which exist.
+// sendRights tells a client the rights to entities that do not exist: count of them, from an index on.
 func sendRights(t *testing.T, n *nettest.Net, c *netcode.Client, from, count int, rows uint64) {
 	for i := range count {
 		id := wire.NetworkID{Index: uint32(from + i), Generation: 1}

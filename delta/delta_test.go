@@ -343,7 +343,7 @@ func TestExtrapolateByRefusesNames(t *testing.T) {
 	}
 }
 
-// What is expected of a field says nothing of how a row of exact floats is sent whole.
+// A row of exact floats is sent whole in the same way, whatever is expected of its fields.
 func TestFloatsAreExactWithAnyExtrapolation(t *testing.T) {
 	type exact struct {
 		X float32 `net:"extrapolate=none"`

@@ -246,7 +246,7 @@ func TestTheFirstRateIsObeyedAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot be sent is reported of exactly the entity that has it, and its other fields go.
+// A value that cannot be sent is reported for its entity alone. The other fields of the entity are sent.
 func TestFaultsOfMarkedRows(t *testing.T) {
 	p := markedPair(t)
 	p.capture.ByMarks(true)

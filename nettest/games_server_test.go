@@ -231,7 +231,7 @@ func (g *match) changeGroup(e *gameEntity) {
 			members++
 		}
 	}
-	if members < 4 && !e.paced { // a group of which one is sent more rarely does so as a whole
+	if members < 4 && !e.paced { // if one member is sent less often, the whole group is
 		e.group, stamp.V = group, g.stamps[group]
 		w.Add(e.Entity, w.id[partGroup])
 		gameAt[components.Group](w, e.Entity, w.id[partGroup]).ID = group

@@ -166,8 +166,7 @@ func (e *end) send(eliciting bool, at tick.Tick, now time.Duration) {
 	e.other.inbox = append(e.other.inbox, datagram{packet, seq, eliciting})
 }
 
-// used counts the packets since the oldest one of which an acknowledgement
-// may still come.
+// used counts the packets from the oldest one that may still be acknowledged to the newest.
 func (e *end) used() uint64 {
 	newest := uint64(0)
 	for seq := range e.sent {

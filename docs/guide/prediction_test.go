@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// What prediction.md shows is what stands between the marks.
+// The page prediction.md shows the text between the marks.
 
 // begin guide
 type Body struct {
