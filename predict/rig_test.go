@@ -184,6 +184,7 @@ type game struct {
 	address netip.AddrPort
 	bodies  map[netcode.ClientID]ecs.Entity
 	players []*player
+	entered func(w *ecs.World, e ecs.Entity) // Nil, or called with each new body.
 }
 
 type player struct {
@@ -218,15 +219,23 @@ func (g *game) config(n int) netcode.Config {
 }
 
 func newGame(t *testing.T, link transport.Link, seed uint64, players int, config predict.Config) *game {
-	g := &game{t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}}
 	p := newProtocol()
+	g := newGameOf(t, p, link, seed, config, nil)
+	for range players {
+		g.join(p, config)
+	}
+	return g
+}
+
+// newGameOf is a game without players. entered is called with each new body.
+func newGameOf(t *testing.T, p *netcode.Protocol, link transport.Link, seed uint64, config predict.Config, entered func(w *ecs.World, e ecs.Entity)) *game {
+	g := &game{
+		t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}, entered: entered,
+	}
 	socket := g.openServer(p)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	g.sim = predict.Simulate(g.group, config, g.rules)
 	g.loop = systems.NewRunner(g.world, g.group, rate)
-	for range players {
-		g.join(p, config)
-	}
 	return g
 }
 
@@ -242,6 +251,9 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
+		if g.entered != nil {
+			g.entered(&world, g.bodies[client])
+		}
 	})
 	g.server.OnError(func(err error) { g.t.Errorf("server: %v", err) })
 	return socket
