@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -131,7 +130,7 @@ func (g *leakGame) link() {
 	g.down, g.up = of(), of()
 }
 
-func (g *leakGame) address() netip.AddrPort {
+func (g *leakGame) address() transport.Addr {
 	stats, _ := g.net.Server.ClientStats(1)
 	return stats.Address
 }
