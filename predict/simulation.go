@@ -78,7 +78,7 @@ type Misprediction struct {
 
 // String implements fmt.Stringer.
 func (m Misprediction) String() string {
-	return fmt.Sprintf("tick %d, entity %v: %s.%s is %v, predicted %v", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
+	return fmt.Sprintf("tick %d, entity %v: %s.%s is %.6g, predicted %.6g", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
 }
 
 // Simulation runs the systems of a game, a step for each tick.
