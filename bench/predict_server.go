@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -93,7 +92,7 @@ func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 	}
 	s.server.OnError(func(err error) { s.fault = err })
 	network := memory.NewNetwork()
-	socket, err := network.Listen(netip.AddrPort{})
+	socket, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 		placePredicted[quantPosition, quantRotation, quantVelocity](&s.world, 1, id, true)
 	})
 	for range predictClients {
-		conn, err := network.Listen(netip.AddrPort{})
+		conn, err := network.Listen(transport.Addr{})
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func (s *playedServer) start(socket transport.Conn, predicted bool) {
 }
 
 // join adds a client, which predicts its own body or nothing.
-func (s *playedServer) join(p *netcode.Protocol, config netcode.Config, conn transport.Conn, address netip.AddrPort, predicted bool) error {
+func (s *playedServer) join(p *netcode.Protocol, config netcode.Config, conn transport.Conn, address transport.Addr, predicted bool) error {
 	client, err := netcode.NewClient(p, config)
 	if err != nil {
 		return err

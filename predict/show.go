@@ -135,8 +135,8 @@ type leaving struct {
 	component  int
 	began      tick.Time
 	begun      bool        // interpolate has shown the past.
-	rows       [2][]uint32 // What was shown of the prediction, and the first of the past.
-	raw, wrote []byte      // What interpolate wrote last, and what is shown in its place.
+	rows       [2][]uint32 // The prediction as it was shown, and the first of the past.
+	raw, wrote []byte      // The newest value of interpolate, and the one that is shown in its place.
 }
 
 // leave notes what is on the screen of an entity that is not predicted any more.
