@@ -51,7 +51,7 @@ func predictions() []mutation {
 		change("predict", "the end of a prediction is a jump", "TestTheEndOfAPredictionIsNoJump",
 			"predict/show.go", "c.leaving = append(c.leaving, leaving{", "_ = append(c.leaving, leaving{"),
 		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
-			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "false"),
+			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites && false"),
 	)
 	for i := range list {
 		list[i].in = "predict"
