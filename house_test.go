@@ -59,7 +59,7 @@ func houseKept() map[string][]string {
 			"predict", "nettest", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
-			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
+			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
 		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest", "authority", "inspect", "input", "interpolate", "rewind"},
 		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "systems"},

@@ -1,0 +1,21 @@
+module github.com/arche-netcode/netcode/examples/carball
+
+go 1.25
+
+require (
+	github.com/arche-netcode/netcode v0.0.0
+	github.com/mlange-42/arche v0.15.3
+)
+
+require (
+	github.com/jakecoffman/cp/v2 v2.4.0
+	github.com/stretchr/testify v1.11.1
+)
+
+require (
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)
+
+replace github.com/arche-netcode/netcode => ../..

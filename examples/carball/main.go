@@ -1,0 +1,171 @@
+// Command carball shows prediction of a world that several players push, without a window: cars and a ball, by the physics of
+// github.com/jakecoffman/cp. Every client predicts all of it. The inputs of others are relayed, or unknown: the table has a row for each,
+// with the same links and the same bots, on a virtual clock.
+//
+// A row tells the ticks from an input to its effect on the screen, how often the server's state was not the predicted one, how often an
+// input of another player was not as it was guessed, how many ticks were replayed, and how far what was shown was from the
+// server's truth of the same tick. At the end all stand still, and every client's world must come to equal the server's.
+//
+//	go run .                                  all links, with and without relayed inputs
+//	go run . -rtt 150ms -loss 5 -delay 0,2,4,8   input delays on one link
+//
+// The exit status is 0 if every world converged and every input had its effect in its tick, InputDelay later.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Exit statuses.
+const (
+	statusFine  = 0
+	statusWrong = 1
+	statusUsage = 2
+)
+
+func main() {
+	debug.SetGCPercent(400) // A space of cp is thousands of small objects.
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are those of the command line.
+type options struct {
+	players int
+	seconds int
+	seed    uint64
+	trips   []time.Duration
+	losses  []float64
+	delays  []int
+	jitter  time.Duration
+	json    bool
+}
+
+// settings returns the rows of the table.
+func (o *options) settings() (all []setting) {
+	for _, trip := range o.trips {
+		for _, loss := range o.losses {
+			for _, delay := range o.delays {
+				link := transport.Link{Delay: trip / 2, Jitter: min(o.jitter, trip/4), Loss: loss}
+				all = append(all, setting{link, delay, true}, setting{link, delay, false})
+			}
+		}
+	}
+	return all
+}
+
+func parseOptions(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("carball", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.IntVar(&o.players, "players", 3, "cars")
+	flags.IntVar(&o.seconds, "seconds", 20, "seconds of play in each row, of virtual time")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the bots' wits and of the network's moods")
+	o.trips = []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 300 * time.Millisecond}
+	flags.Func("rtt", "`round trips` (default 0ms,50ms,150ms,300ms)", list(&o.trips, trip))
+	flags.DurationVar(&o.jitter, "jitter", 10*time.Millisecond, "spread of the delay, at most a quarter of the round trip")
+	o.losses = []float64{0, .05, .2}
+	flags.Func("loss", "`percent` of the packets lost, each way (default 0,5,20)", list(&o.losses, percent))
+	o.delays = []int{0}
+	flags.Func("delay", "`ticks` of input delay (default 0)", list(&o.delays, delay))
+	flags.BoolVar(&o.json, "json", false, "print the result as one JSON array")
+	takes := usage.Takes{
+		"players": "a whole number from 1 to 16", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
+		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100, as 0,5", "delay": "ticks from 0 to 8, as 0,2",
+	}
+	if err = usage.Parse(flags, args, takes); err == nil {
+		switch {
+		case o.players < 1 || o.players > 16:
+			err = takes.Wrong("players", o.players)
+		case o.seconds < 1 || o.seconds > 3600:
+			err = takes.Wrong("seconds", o.seconds)
+		case o.jitter < 0 || o.jitter > time.Second:
+			err = takes.Wrong("jitter", o.jitter)
+		}
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stderr, "carball:", err)
+	}
+	return o, err
+}
+
+// list reads values with commas between them.
+func list[T any](to *[]T, read func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for _, one := range strings.Split(s, ",") {
+			v, err := read(one)
+			if err != nil {
+				return err
+			}
+			*to = append(*to, v)
+		}
+		return nil
+	}
+}
+
+// trip reads a round trip.
+func trip(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && (d < 0 || d > time.Second) {
+		err = errors.New("it is from 0s to 1s")
+	}
+	return d, err
+}
+
+// percent reads the loss of a link, 0 to 100, as a share.
+func percent(s string) (float64, error) {
+	loss, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+	if err == nil && !(loss >= 0 && loss <= 100) {
+		err = errors.New("it is in percent: from 0 to 100")
+	}
+	return loss / 100, err
+}
+
+// delay reads an input delay.
+func delay(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err == nil && (n < 0 || n > 8) {
+		err = errors.New("it is from 0 to 8")
+	}
+	return n, err
+}
+
+// run is the whole command.
+func run(args []string, stdout, stderr io.Writer) int {
+	o, err := parseOptions(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return statusFine
+	case err != nil:
+		return statusUsage
+	}
+	var rows []row
+	for _, s := range o.settings() {
+		m, err := newMatch(s, o.players, o.seed)
+		if err != nil {
+			fmt.Fprintln(stderr, "carball:", err)
+			return statusWrong
+		}
+		rows = append(rows, m.play(o.seconds))
+	}
+	if o.json {
+		err = json.NewEncoder(stdout).Encode(rows)
+	} else {
+		err = table(stdout, rows)
+	}
+	if err != nil || !fine(rows) {
+		return statusWrong
+	}
+	return statusFine
+}
