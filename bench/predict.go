@@ -144,7 +144,7 @@ func runPredict(o options) error {
 			r.report(o)
 		}
 	}
-	return nil
+	return runPredictServer(o)
 }
 
 func (r *predictRun) start() error {
