@@ -11,13 +11,14 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // delayed is a datagram on its way.
 type delayed struct {
 	at     time.Duration
-	from   netip.AddrPort
-	to     netip.AddrPort
+	from   transport.Addr
+	to     transport.Addr
 	packet []byte
 }
 
@@ -27,8 +28,8 @@ type siege struct {
 	p       *netcode.Protocol
 	now     time.Duration
 	server  *netcode.Server
-	home    netip.AddrPort
-	honest  map[netip.AddrPort]*netcode.Client
+	home    transport.Addr
+	honest  map[transport.Addr]*netcode.Client
 	since   map[*netcode.Client]time.Duration
 	took    map[*netcode.Client]time.Duration
 	hostile applicants
@@ -38,8 +39,8 @@ type siege struct {
 
 func newSiege(t *testing.T, config netcode.Config) *siege {
 	s := &siege{
-		t: t, p: protocol(), now: 5 * time.Second, home: netip.MustParseAddrPort("203.0.113.1:4000"), delay: 50 * time.Millisecond,
-		honest: map[netip.AddrPort]*netcode.Client{}, since: map[*netcode.Client]time.Duration{}, took: map[*netcode.Client]time.Duration{}, hostile: applicants{},
+		t: t, p: protocol(), now: 5 * time.Second, home: transport.MustParseAddr("203.0.113.1:4000"), delay: 50 * time.Millisecond,
+		honest: map[transport.Addr]*netcode.Client{}, since: map[*netcode.Client]time.Duration{}, took: map[*netcode.Client]time.Duration{}, hostile: applicants{},
 	}
 	config.Random = random(1)
 	var err error
@@ -50,7 +51,7 @@ func newSiege(t *testing.T, config netcode.Config) *siege {
 }
 
 // join lets an honest client connect from an address.
-func (s *siege) join(from netip.AddrPort, config netcode.Config) *netcode.Client {
+func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client {
 	config.Random = random(uint64(1000 + len(s.honest)))
 	c, err := netcode.NewClient(s.p, config)
 	require.NoError(s.t, err)
@@ -80,14 +81,14 @@ func (s *siege) frame(attack func()) {
 	}
 	s.flying = slices.DeleteFunc(s.flying, due)
 	s.server.Send()
-	s.hostile.hear(s.server, func(to netip.AddrPort, packet []byte) {
+	s.hostile.hear(s.server, func(to transport.Addr, packet []byte) {
 		if s.honest[to] != nil {
 			s.flying = append(s.flying, delayed{s.now + s.delay, s.home, to, slices.Clone(packet)})
 		}
 	})
 	for at, c := range s.honest {
 		c.Send()
-		c.Drain(func(to netip.AddrPort, packet []byte) {
+		c.Drain(func(to transport.Addr, packet []byte) {
 			s.flying = append(s.flying, delayed{s.now + s.delay, at, to, slices.Clone(packet)})
 		})
 		if s.took[c] == 0 && c.State() == netcode.Connected {
@@ -109,7 +110,7 @@ func (s *siege) flood(as []*applicant, from, hellos int) {
 }
 
 // attackers is applicants at such addresses.
-func (s *siege) attackers(count int, at func(i int) netip.AddrPort) (list []*applicant) {
+func (s *siege) attackers(count int, at func(i int) transport.Addr) (list []*applicant) {
 	for i := range count {
 		a := &applicant{at: at(i), nonce: uint64(len(s.hostile)) + 1}
 		s.hostile[a.at] = a
@@ -123,16 +124,16 @@ func (s *siege) attackers(count int, at func(i int) netip.AddrPort) (list []*app
 func TestHonestClientsJoinUnderAFlood(t *testing.T) {
 	s := newSiege(t, netcode.Config{Entities: 16, SentPackets: 64})
 	sources := [][]*applicant{
-		s.attackers(64, func(i int) netip.AddrPort {
-			return netip.AddrPortFrom(netip.MustParseAddr("198.51.100.9"), uint16(1024+i))
+		s.attackers(64, func(i int) transport.Addr {
+			return transport.AddrOf(netip.AddrPortFrom(netip.MustParseAddr("198.51.100.9"), uint16(1024+i)))
 		}),
-		s.attackers(4096, func(i int) netip.AddrPort {
-			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(1024+i>>8))
+		s.attackers(4096, func(i int) transport.Addr {
+			return transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(1024+i>>8)))
 		}),
-		s.attackers(4096, func(i int) netip.AddrPort {
+		s.attackers(4096, func(i int) transport.Addr {
 			ip := netip.MustParseAddr("2001:db8:1:2::").As16()
 			ip[14], ip[15] = byte(i>>8), byte(i)
-			return netip.AddrPortFrom(netip.AddrFrom16(ip), 4000)
+			return transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom16(ip), 4000))
 		}),
 	}
 	sent := 0
@@ -174,7 +175,7 @@ func joinFrom(t *testing.T, config netcode.Config, addresses []string) (*siege, 
 	s := newSiege(t, config)
 	var clients []*netcode.Client
 	for i, at := range addresses {
-		clients = append(clients, s.join(netip.AddrPortFrom(netip.MustParseAddr(at), uint16(4000+i)), netcode.Config{Entities: 16, SentPackets: 64}))
+		clients = append(clients, s.join(transport.AddrOf(netip.AddrPortFrom(netip.MustParseAddr(at), uint16(4000+i))), netcode.Config{Entities: 16, SentPackets: 64}))
 		for range 30 {
 			s.frame(func() {})
 		}
@@ -253,13 +254,13 @@ func TestPlacesOfAnAddressAndANetwork(t *testing.T) {
 // A client whose own address is flooded tries until its time is over, and its error says why.
 func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 	s := newSiege(t, netcode.Config{HandshakesPerAddress: 1})
-	flooder := s.attackers(1, func(int) netip.AddrPort { return netip.MustParseAddrPort("198.51.100.9:9") })
+	flooder := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:9") })
 	attack := func() {
 		flooder[0].cookie = peer.Cookie{}
 		s.server.Receive(flooder[0].at, flooder[0].hello(s.p))
 	}
 	s.frame(attack)
-	c := s.join(netip.MustParseAddrPort("198.51.100.9:4000"), netcode.Config{})
+	c := s.join(transport.MustParseAddr("198.51.100.9:4000"), netcode.Config{})
 	for range 4 * 60 {
 		s.frame(attack)
 	}
@@ -272,7 +273,7 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 	require.Positive(t, c.Stats().BusyAddress)
 	require.Positive(t, s.server.Stats().BusyAddress)
 
-	other := s.join(netip.MustParseAddrPort("198.51.100.10:4000"), netcode.Config{})
+	other := s.join(transport.MustParseAddr("198.51.100.10:4000"), netcode.Config{})
 	for range 3 * 60 {
 		s.frame(attack)
 	}
@@ -287,12 +288,12 @@ func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
 // Hellos that forge an address use up none of the budget of answers to those who have proved it.
 func TestForgedHellosDoNotStopAClientWithACookie(t *testing.T) {
 	s := newSiege(t, netcode.Config{})
-	victim := s.attackers(1, func(int) netip.AddrPort { return netip.MustParseAddrPort("198.51.100.9:4000") })[0]
+	victim := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:4000") })[0]
 	s.server.Receive(victim.at, victim.hello(s.p))
 	s.frame(func() {})
 	for range 5000 {
 		forged := &applicant{nonce: 5}
-		s.server.Receive(netip.MustParseAddrPort("198.51.100.9:9"), forged.hello(s.p))
+		s.server.Receive(transport.MustParseAddr("198.51.100.9:9"), forged.hello(s.p))
 	}
 	require.Positive(t, s.server.Stats().BusyAddress)
 	s.server.Receive(victim.at, victim.hello(s.p))
@@ -308,7 +309,7 @@ func TestHellosFromEverywhereGrowNothing(t *testing.T) {
 	wave := func(n int) {
 		for i := range n {
 			at := netip.AddrFrom16([16]byte{0x20, 1, byte(i >> 16), byte(i >> 8), byte(i), 1, 15: 1})
-			s.server.Receive(netip.AddrPortFrom(at, uint16(i)|1), hello)
+			s.server.Receive(transport.AddrOf(netip.AddrPortFrom(at, uint16(i)|1)), hello)
 			if i%4096 == 4095 {
 				s.server.Drain(nobody)
 			}

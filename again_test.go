@@ -1,13 +1,13 @@
 package netcode_test
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Where half of what the server sends is lost a client says several times in a tick what came, in one and the same packet: so
@@ -18,7 +18,7 @@ func TestAcknowledgementsAreSaidAgainInTheSamePacket(t *testing.T) {
 	id := r.spawn(1)
 	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(store.Tick())) }
 	sent, distinct, lose := 0, map[string]bool{}, random(9)
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == r.server.conn.LocalAddr() && lose.Uint64()%2 == 0 {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -149,7 +149,7 @@ func (c *Client) Dispatch(stage Stage) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.Drain(send) }
+func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
 
 // TickDue reports whether a network tick falls into this frame: then Send acknowledges packets, if nothing else does.
 func (c *Client) TickDue() bool {
@@ -242,7 +242,7 @@ const (
 
 // attempt is one attempt to connect.
 type attempt struct {
-	server netip.AddrPort
+	server transport.Addr
 	nonce  uint64
 	seed   peer.SkipSeed
 	cookie peer.Cookie
@@ -260,8 +260,8 @@ type attempt struct {
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
 // under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
 // nothing. The error says that the address names no server, or that Config.Random failed.
-func (c *Client) Connect(server netip.AddrPort) error {
-	if !server.IsValid() || server.Port() == 0 {
+func (c *Client) Connect(server transport.Addr) error {
+	if !server.IsValid() {
 		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
 	}
 	nonce, err := random64(c.config.Random)
@@ -273,7 +273,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 		return err
 	}
 	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
-	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
+	server.IP = transport.AddrOf(server.IP).IP
 	if c.state == Connected && server != c.attempt.server {
 		c.link.startClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}

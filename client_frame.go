@@ -3,18 +3,18 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
-func (c *Client) Receive(from netip.AddrPort, packet []byte) {
+func (c *Client) Receive(from transport.Addr, packet []byte) {
 	kind := peer.KindOf(packet)
 	for _, f := range c.hooks.received {
 		f(packet)

@@ -2,7 +2,6 @@ package netcode
 
 import (
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // heavyBody is 40 bytes of exact fields: 1000 of them that change at random fill 36 packets.
@@ -22,7 +22,7 @@ type packetsPair struct {
 	server   *Server
 	client   *Client
 	now      time.Duration
-	from, to netip.AddrPort
+	from, to transport.Addr
 	packets  [][]byte // to the client, of the newest tick
 	back     []byte   // to the server, one behind the other
 	sizes    []int    // of those
@@ -37,7 +37,7 @@ func newPacketsPair(t testing.TB) *packetsPair {
 	p := NewProtocol()
 	Replicate[heavyBody](p)
 	config := Config{TickRate: 60, SendBudget: -1, Entities: 1000, Random: rand.NewChaCha8([32]byte{1})}
-	k := &packetsPair{from: netip.MustParseAddrPort("10.0.0.1:1"), to: netip.MustParseAddrPort("10.0.0.2:2"),
+	k := &packetsPair{from: transport.MustParseAddr("10.0.0.1:1"), to: transport.MustParseAddr("10.0.0.2:2"),
 		random: rand.New(rand.NewPCG(1, 2)), lanes: make([]uint32, 10), now: time.Second}
 	var err error
 	k.server, err = NewServer(p, config)
@@ -77,7 +77,7 @@ func (k *packetsPair) serve() {
 	}
 	k.packets = k.packets[:0]
 	k.server.Send()
-	k.server.Drain(func(_ netip.AddrPort, packet []byte) { k.packets = append(k.packets, slices.Clone(packet)) })
+	k.server.Drain(func(_ transport.Addr, packet []byte) { k.packets = append(k.packets, slices.Clone(packet)) })
 }
 
 func (k *packetsPair) play(store *snapshot.Store) {
@@ -139,7 +139,7 @@ func (k *packetsPair) end() {
 		c.Replica().ClearChanged()
 	}
 	c.Send()
-	c.Drain(func(_ netip.AddrPort, packet []byte) {
+	c.Drain(func(_ transport.Addr, packet []byte) {
 		k.back = append(k.back, packet...)
 		k.sizes = append(k.sizes, len(packet))
 	})

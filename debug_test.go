@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"encoding/binary"
 	"math"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 type steps struct {
@@ -78,7 +78,7 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 		var text, blind strings.Builder
 		var all []byte
 		var c *clientEnd
-		r.tamper = func(_, _ netip.AddrPort, packet []byte) []byte {
+		r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
 			if c != nil {
 				text.Write(inspect.AppendClientDump(nil, c.Client, packet))
 			}
@@ -117,7 +117,7 @@ func TestDumpOfAnything(t *testing.T) {
 	p := debugged(false, nil)
 	r := newRig(t, p, netcode.Config{})
 	var packets [][]byte
-	r.tamper = func(_, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
 		packets = append(packets, append([]byte(nil), packet...))
 		return packet
 	}

@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -11,12 +10,13 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // loseState loses the next packets of the server that carry a snapshot.
-func loseState(k *talk, n int) func(from, to netip.AddrPort, packet []byte) []byte {
-	return func(from, to netip.AddrPort, packet []byte) []byte {
+func loseState(k *talk, n int) func(from, to transport.Addr, packet []byte) []byte {
+	return func(from, to transport.Addr, packet []byte) []byte {
 		if from != k.server.conn.LocalAddr() || n == 0 || peer.KindOf(packet) != peer.KindPacket {
 			return packet
 		}
@@ -35,9 +35,9 @@ func loseState(k *talk, n int) func(from, to netip.AddrPort, packet []byte) []by
 }
 
 // lossy loses and doubles packets.
-func lossy(seed uint64, percent int) func(_, _ netip.AddrPort, packet []byte) []byte {
+func lossy(seed uint64, percent int) func(_, _ transport.Addr, packet []byte) []byte {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	return func(_, _ netip.AddrPort, packet []byte) []byte {
+	return func(_, _ transport.Addr, packet []byte) []byte {
 		if rng.IntN(100) < percent {
 			return nil
 		}
@@ -114,7 +114,7 @@ func TestSequencedMessagesNeverGoBack(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	rng := rand.New(rand.NewPCG(3, 4))
 	var held [][]byte
-	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == k.clients[0].conn.LocalAddr() && rng.IntN(3) == 0 {
 			held = append(held, append([]byte(nil), packet...))
 			return nil
@@ -178,7 +178,7 @@ func TestSequenceNumbersAreSkippedAtRandom(t *testing.T) {
 	var last uint16
 	var at []int
 	count := 0
-	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == k.clients[0].conn.LocalAddr() {
 			h, _, err := wire.ParsePacketHeader(packet)
 			require.NoError(t, err)

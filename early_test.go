@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -42,7 +42,7 @@ func TestMessageAboutAnEntityNeverShownLeaksNothing(t *testing.T) {
 				k := newTalk(t, netcode.Config{SendBudget: budget}, 2)
 				var id wire.NetworkID
 				leaks := [2]int{}
-				k.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+				k.tamper = func(_, to transport.Addr, packet []byte) []byte {
 					for i, c := range k.clients {
 						dump := string(inspect.AppendClientDump(nil, c.Client, packet))
 						if to == c.conn.LocalAddr() && !id.IsZero() && (strings.Contains(dump, id.String()) || strings.Contains(dump, fmt.Sprint(secretNumber))) {
@@ -273,7 +273,7 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 		s.BeginFrame(k.now)
 		s.Hide(1, id)
 		s.Send()
-		s.Drain(func(netip.AddrPort, []byte) {})
+		s.Drain(func(transport.Addr, []byte) {})
 	}
 	for range 100 {
 		frame()

@@ -3,7 +3,8 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, given to OnDisconnect
@@ -87,7 +88,7 @@ func (e *UnhandledError) Error() string {
 // ProtocolError says that a server refused a client whose protocol, or version of netcode, is another. OnError is told once for each
 // difference, and of 16 at most; each refusal is counted in Stats().RefusedProtocol, and logged as a warning, once a second at most.
 type ProtocolError struct {
-	Address    netip.AddrPort // Of the first client that was refused for it.
+	Address    transport.Addr // Of the first client that was refused for it.
 	Difference string         // The first difference, as far as the server can tell.
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -20,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -41,8 +41,8 @@ func newExampleGame(protocol *netcode.Protocol) *exampleGame {
 	g := &exampleGame{serverWorld: ecs.NewWorld(), clientWorld: ecs.NewWorld()}
 	clock := func() time.Duration { return g.now }
 	network := memory.NewNetwork()
-	here, _ := network.Listen(netip.MustParseAddrPort("127.0.0.1:9000"))
-	there, _ := network.Listen(netip.AddrPort{})
+	here, _ := network.Listen(transport.MustParseAddr("127.0.0.1:9000"))
+	there, _ := network.Listen(transport.Addr{})
 	server, _ := netcode.NewServer(protocol, netcode.Config{})
 	client, _ := netcode.NewClient(protocol, netcode.Config{})
 	g.server, g.client = systems.NewServer(server, here, clock), systems.NewClient(client, there, clock)
@@ -74,7 +74,7 @@ func ExampleServer() {
 	server.OnError(func(err error) { fmt.Println(err) })
 
 	world := ecs.NewWorld()
-	socket, err := memory.NewNetwork().Listen(netip.MustParseAddrPort("127.0.0.1:9000")) // udp.Listen(":9000", udp.Config{}) in a game
+	socket, err := memory.NewNetwork().Listen(transport.MustParseAddr("127.0.0.1:9000")) // udp.Listen(":9000", udp.Config{}) in a game
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -99,7 +99,7 @@ func TestCase47VisibilityFlaps(t *testing.T) {
 				f := newFlapping(t, seed, leaving)
 				c := f.join(f.server.Protocol(), netcode.Config{})
 				loss := 30
-				f.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+				f.tamper = func(_, to transport.Addr, packet []byte) []byte {
 					if to == c.conn.LocalAddr() {
 						require.False(t, holdsMarker(packet))
 					}

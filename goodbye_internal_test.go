@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,12 +20,12 @@ func TestClosingWithAFullRing(t *testing.T) {
 	for i := range ends {
 		l := &link{out: &outbox.Buffer{}, stats: &Stats{}, frame: &frame{}, config: &cfg}
 		conn := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1, SentPackets: 64})
-		l.start(netip.AddrPort{}, conn, 1, peer.NewPool(1200), peer.SkipSeed{byte(i)})
+		l.start(transport.Addr{}, conn, 1, peer.NewPool(1200), peer.SkipSeed{byte(i)})
 		ends[i] = l
 	}
 	a, b := ends[0], ends[1]
 	carry := func(from, to *link, got func(peer.Incoming)) {
-		from.out.Drain(func(_ netip.AddrPort, p []byte) {
+		from.out.Drain(func(_ transport.Addr, p []byte) {
 			if in, err := to.conn.Read(p, to.frame.now, outcomes{to}); err == nil {
 				to.conn.Accept(in, to.frame.now)
 				got(in)
@@ -51,7 +51,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 				packet.Add(wire.MessageKeepAlive, 0, 0)
 				a.finish(&packet)
 			}
-			a.out.Drain(func(netip.AddrPort, []byte) {})
+			a.out.Drain(func(transport.Addr, []byte) {})
 			if n == 100 {
 				require.False(t, a.conn.CanSend(), "the ring is not full: the test shows nothing")
 				require.NoError(t, a.outgoing.Push(&peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(wire.Reliable, 0)}, []byte("bye")))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 // bring back, and each answer is no longer than its question until the address is proved.
 
 // receiveHello answers a Hello: with a Challenge, or if it has a valid cookie, with an Accept.
-func (s *Server) receiveHello(from netip.AddrPort, packet []byte) {
+func (s *Server) receiveHello(from transport.Addr, packet []byte) {
 	hello, err := peer.ParseHello(packet)
 	if err != nil {
 		s.stats.BadHandshakes++
@@ -39,7 +40,7 @@ func (s *Server) receiveHello(from netip.AddrPort, packet []byte) {
 
 // receiveJoin makes the session of a client that proves by its Join that it has received Accept. For a session that there is
 // already it changes nothing: Welcome is sent with each tick until a packet of the client comes.
-func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
+func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 	join, err := peer.ParseJoin(packet)
 	if err != nil {
 		s.stats.BadHandshakes++
@@ -108,7 +109,7 @@ func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 }
 
 // admissible returns the reason to refuse a client, nil if there is none.
-func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
+func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 	if hello.Version != peer.Version {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
@@ -122,7 +123,7 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 
 // fits returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
 // be replaced, so its place counts.
-func (s *Server) fits(from netip.AddrPort) *peer.Error {
+func (s *Server) fits(from transport.Addr) *peer.Error {
 	if s.closing {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
@@ -133,11 +134,11 @@ func (s *Server) fits(from netip.AddrPort) *peer.Error {
 		s.stats.RefusedFull++
 		return s.full()
 	}
-	return s.crowded(from.Addr())
+	return s.crowded(from.IP.Addr())
 }
 
 // logRefused logs a client that was refused for another version or protocol, once a second: an old client may ask for ever.
-func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
+func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
 	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
@@ -153,7 +154,7 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 const refusalsTold = 16
 
 // tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
-func (s *Server) tellRefused(from netip.AddrPort, hello peer.Hello) {
+func (s *Server) tellRefused(from transport.Addr, hello peer.Hello) {
 	if len(s.refused) == refusalsTold {
 		return
 	}
@@ -186,7 +187,7 @@ func (s *Server) replace(c *Session) {
 }
 
 // challenge sends the cookie that a Hello must bring back.
-func (s *Server) challenge(to netip.AddrPort, nonce uint64) {
+func (s *Server) challenge(to transport.Addr, nonce uint64) {
 	if !s.mayWork(to, nonce, peer.WorkUnproven) {
 		return
 	}
@@ -198,7 +199,7 @@ func (s *Server) challenge(to netip.AddrPort, nonce uint64) {
 }
 
 // accept tells a client the epoch with which it may join; the same Hello again gets the same answer.
-func (s *Server) accept(to netip.AddrPort, nonce uint64, epoch uint32) {
+func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 	s.reply(to, challengeRoom, func(b []byte) []byte {
 		return peer.AppendAccept(b, peer.Accept{
 			Nonce: nonce, Epoch: epoch,
@@ -216,7 +217,7 @@ func (s *Server) welcome(c *Session) {
 }
 
 // refuse tells a client the reason of its refusal.
-func (s *Server) refuse(to netip.AddrPort, nonce uint64, reason *peer.Error) {
+func (s *Server) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
 	s.reply(to, peer.HelloSize, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
 	})
@@ -226,7 +227,7 @@ func (s *Server) refuse(to netip.AddrPort, nonce uint64, reason *peer.Error) {
 const challengeRoom = 32
 
 // reply queues a handshake datagram of at most size bytes for Drain.
-func (s *Server) reply(to netip.AddrPort, size int, write func(b []byte) []byte) {
+func (s *Server) reply(to transport.Addr, size int, write func(b []byte) []byte) {
 	room := s.out.Room(size)
 	if room == nil {
 		s.stats.OutputFull++
@@ -253,8 +254,8 @@ func isLocalNetwork(addr netip.Addr) bool {
 
 // mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
 // tells the client, which may try again: that costs one table lookup.
-func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool {
-	ip, now := from.Addr(), s.frame.now
+func (s *Server) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
+	ip, now := from.IP.Addr(), s.frame.now
 	switch {
 	case isExempt(ip):
 		return true

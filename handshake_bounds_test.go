@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +29,7 @@ type candidate struct {
 func newCandidate(t *testing.T) *candidate {
 	ca := &candidate{rig: &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}, p: protocol()}
 	var err error
-	ca.socket, err = ca.network.Listen(netip.AddrPort{})
+	ca.socket, err = ca.network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	ca.server = &serverEnd{conn: ca.socket}
 	ca.client = ca.join(ca.p, netcode.Config{})
@@ -326,7 +326,7 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 			applicants{a.at: a}.hear(s, nobody)
 			s.Receive(a.at, c.give(a))
 			answer, why := peer.KindUnknown, peer.ReasonNone
-			s.Drain(func(_ netip.AddrPort, packet []byte) {
+			s.Drain(func(_ transport.Addr, packet []byte) {
 				answer = peer.KindOf(packet)
 				if r, err := peer.ParseRefuse(packet); err == nil {
 					why = r.Reason

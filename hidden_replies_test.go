@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -68,7 +68,7 @@ func pry(t *testing.T, whom int) (got prying) {
 	r.run(time.Second)
 	id := ids[whom]
 	began := r.now
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to == th.address {
 			got.packets = append(got.packets, fmt.Sprintf("%v %x", r.now-began, packet))
 			got.out += len(packet)

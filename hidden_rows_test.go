@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -77,7 +77,7 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 	}
 	blind := r.joined(p, netcode.Config{}) // It is client 1.
 	seeing := r.join(p, netcode.Config{})
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to != blind.conn.LocalAddr() {
 			return packet
 		}

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"math/rand/v2"
-	"net/netip"
 	"regexp"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -201,7 +201,7 @@ func TestCase46HiddenWorld(t *testing.T) {
 				blind, seeing := h.join(h.server.Protocol(), netcode.Config{}), h.join(h.server.Protocol(), netcode.Config{})
 				drops := rand.New(rand.NewPCG(1, 1))
 				packets, leaks := 0, 0
-				h.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+				h.tamper = func(_, to transport.Addr, packet []byte) []byte {
 					switch to {
 					case blind.conn.LocalAddr():
 						packets++
@@ -247,7 +247,7 @@ func TestCase46HiddenWorldChangesNoByte(t *testing.T) {
 		h = newHidden(t, false, interest.Despawn, secrets)
 		h.aims = true
 		c := h.join(h.server.Protocol(), netcode.Config{})
-		h.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+		h.tamper = func(_, to transport.Addr, packet []byte) []byte {
 			if to == c.conn.LocalAddr() {
 				hash := fnv.New64a()
 				_, _ = hash.Write(packet)

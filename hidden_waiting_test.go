@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -28,7 +28,7 @@ func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 			k.run(2 * time.Second)
 			s, c := k.server.Server, k.clients[0]
 			hidden, after := false, 0
-			k.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+			k.tamper = func(_, to transport.Addr, packet []byte) []byte {
 				if hidden && to == c.conn.LocalAddr() {
 					after += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), fmt.Sprint(secretNumber))
 				}
@@ -81,7 +81,7 @@ func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
 	r.run(2 * time.Second)
 	s := r.server.Server
 	cut := true
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if cut && to == c.conn.LocalAddr() {
 			return nil
 		}
@@ -162,7 +162,7 @@ func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
 		s.Send()
 	}
 	waiting := 0
-	r.server.Drain(func(_ netip.AddrPort, p []byte) { waiting += len(p) })
+	r.server.Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
 	require.LessOrEqual(t, waiting, 16<<20)
 	require.Positive(t, r.server.Stats().OutputFull)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -20,14 +21,14 @@ import (
 // thief joins a server with its own packet layer, so that it can send what no client sends.
 type thief struct {
 	*rig
-	address netip.AddrPort
+	address transport.Addr
 	conn    *peer.Conn
 	socket  *memory.Conn
 	check   wire.Checksum
 }
 
 func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
-	th := &thief{rig: r, address: netip.MustParseAddrPort("127.0.0.1:6666")}
+	th := &thief{rig: r, address: transport.MustParseAddr("127.0.0.1:6666")}
 	conn, err := r.network.Listen(th.address)
 	require.NoError(t, err)
 	const nonce = 0x7411EF // The same each time: the epoch follows from it.
@@ -149,9 +150,9 @@ func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
-	stranger := netip.MustParseAddrPort("10.0.0.1:1")
+	stranger := transport.MustParseAddr("10.0.0.1:1")
 	var packet []byte
-	r.tamper = func(from, _ netip.AddrPort, b []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, b []byte) []byte {
 		if from == c.conn.LocalAddr() {
 			packet = append([]byte(nil), b...)
 		}
@@ -159,7 +160,7 @@ func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
 		return b
 	}
 	r.until(func() bool { return packet != nil })
-	r.tamper = func(_, to netip.AddrPort, b []byte) []byte {
+	r.tamper = func(_, to transport.Addr, b []byte) []byte {
 		require.NotEqual(t, stranger, to, "nothing goes to a stranger")
 		return b
 	}
@@ -180,10 +181,10 @@ func TestAnswerToAnUnknownAddressIsSmallerThanTheQuestion(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	hello := peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: 1, Protocol: p.Hash(), Cookie: peer.Cookie{1}})
 	for i := range 1000 {
-		r.server.Receive(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 7), hello)
+		r.server.Receive(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 7)), hello)
 	}
 	answers := 0
-	r.server.Drain(func(_ netip.AddrPort, packet []byte) {
+	r.server.Drain(func(_ transport.Addr, packet []byte) {
 		answers++
 		require.Less(t, len(packet), len(hello)/10)
 	})
@@ -217,7 +218,7 @@ func TestDamagedAndRandomDatagramsDoNothing(t *testing.T) {
 		}
 		return b
 	}
-	r.tamper = func(_, _ netip.AddrPort, b []byte) []byte {
+	r.tamper = func(_, _ transport.Addr, b []byte) []byte {
 		if rng.IntN(3) == 0 {
 			return damage(b)
 		}
@@ -238,7 +239,7 @@ func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
 	var kept [][]byte
-	r.tamper = func(from, _ netip.AddrPort, b []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, b []byte) []byte {
 		if from == c.conn.LocalAddr() {
 			kept = append(kept, append([]byte(nil), b...))
 		}

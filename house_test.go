@@ -81,7 +81,7 @@ func houseArrows() map[string][]string {
 		"components":  {"wire"},
 		"transport":   {},
 		"message":     {"quantize", "wire", "tick"},
-		"peer":        {"wire", "tick", "message"},
+		"peer":        {"wire", "tick", "message", "transport"},
 		houseFormat:   {"delta", "quantize", "wire", "tick"},
 		"snapshot":    {houseFormat, "delta", "quantize", "wire", "tick"},
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
@@ -108,7 +108,7 @@ func houseArrows() map[string][]string {
 		"internal/canon":     {"peer"},
 		"internal/parallel":  {},
 		"internal/report":    {},
-		"internal/outbox":    {},
+		"internal/outbox":    {"transport"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

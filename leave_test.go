@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"fmt"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // leaver is a server with one client whose messages are noted, as is when each end is told that the other is gone.
@@ -231,7 +231,7 @@ func TestCloseIsAcknowledgedWhileTheRestIsHandled(t *testing.T) {
 	l.c.Close()
 	cut := true
 	server := l.server.conn.LocalAddr()
-	l.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	l.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == server && cut {
 			return nil
 		}

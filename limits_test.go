@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"fmt"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -258,7 +258,7 @@ func TestASlowClientAmongManyIsClosed(t *testing.T) {
 	r := newRig(t, p, netcode.Config{ReliableBytes: 8 << 10, SendBudget: -1})
 	r.joined(p, netcode.Config{})
 	slow := r.joined(p, netcode.Config{})
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == slow.conn.LocalAddr() {
 			return nil
 		}
@@ -297,7 +297,7 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 	id := r.spawn(1)
 	r.sees(c, id, 1)
 	var spent []int
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == r.server.conn.LocalAddr() {
 			spent[len(spent)-1] += len(packet)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -27,7 +27,7 @@ const (
 // link is the part of a connection that both ends have: the packet layer, the queues of messages to send and received, and the close.
 type link struct {
 	conn     *peer.Conn
-	address  netip.AddrPort
+	address  transport.Addr
 	remote   wire.ClientID // The id of the other end.
 	near     *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
@@ -66,7 +66,7 @@ type link struct {
 }
 
 // start sets the fields of a fresh connection.
-func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
+func (l *link) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing, l.held = peer.NewOutgoing(l.config.outgoing(), pool), nil

@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"math"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -33,9 +33,9 @@ func TestPacketSizeOfOneClient(t *testing.T) {
 	netcode.Handle[note](p, nil)
 	list := collections.NewList[[100]uint8](p, "list")
 	r := newRig(t, p, netcode.Config{})
-	narrow, dropped := netip.AddrPort{}, 0
-	longest := map[netip.AddrPort]int{}
-	r.tamper = func(from, to netip.AddrPort, packet []byte) []byte {
+	narrow, dropped := transport.Addr{}, 0
+	longest := map[transport.Addr]int{}
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
 		end := to
 		if to == r.server.conn.LocalAddr() {
 			end = from

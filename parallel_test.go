@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/fnv"
 	"math/rand/v2"
-	"net/netip"
 	"sync"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -73,7 +73,7 @@ func parallelGame(t *testing.T, seed uint64, budget int, executor netcode.Execut
 	netcode.Handle(p, func(*message.Context, *chat) {})
 	r := newRig(t, p, netcode.Config{SendBudget: budget, Executor: executor})
 	random := rand.New(rand.NewPCG(seed, 1))
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == r.server.conn.LocalAddr() {
 			sent = append(sent, packet...)
 			datagrams++

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -504,6 +505,8 @@ type (
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine.
 	NetworkID = wire.NetworkID
+	// Addr is the address of a peer, as its transport names it.
+	Addr = transport.Addr
 	// Tick numbers a network step, from 1.
 	Tick = tick.Tick
 	// Stage is a point in the frame.

@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -75,7 +75,7 @@ func (g *goldenRig) watch(name string) {
 func (g *goldenRig) write(format string, values ...any) { fmt.Fprintf(&g.text, format, values...) }
 
 // carry is the network: it writes each datagram down.
-func (g *goldenRig) carry(from, to netip.AddrPort, datagram []byte) []byte {
+func (g *goldenRig) carry(from, to transport.Addr, datagram []byte) []byte {
 	fromServer := from == g.server.conn.LocalAddr()
 	who := slices.IndexFunc(g.clients, func(c *clientEnd) bool { return c.conn.LocalAddr() == from || c.conn.LocalAddr() == to })
 	w := g.watched[who]

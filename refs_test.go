@@ -2,7 +2,6 @@ package netcode_test
 
 import (
 	"context"
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -108,7 +108,7 @@ func TestNamesOfUnseenEntitiesDoNotTravel(t *testing.T) {
 	r.server.Hide(c.ID(), secret)
 	r.run(frameTime * 60)
 	sizes := map[int]bool{}
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to == c.conn.LocalAddr() {
 			sizes[len(packet)] = true
 			require.NotContains(t, string(inspect.AppendClientDump(nil, c.Client, packet)), secret.String())

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -52,13 +52,13 @@ type rig struct {
 	buf     [2048]byte
 
 	// tamper may change or drop (nil) what the network carries.
-	tamper func(from, to netip.AddrPort, packet []byte) []byte
+	tamper func(from, to transport.Addr, packet []byte) []byte
 }
 
 type serverEnd struct {
 	*netcode.Server
 	conn   *memory.Conn
-	send   func(netip.AddrPort, []byte)
+	send   func(transport.Addr, []byte)
 	log    []string
 	errors []error
 	game   func(store *snapshot.Store)
@@ -68,7 +68,7 @@ type serverEnd struct {
 type clientEnd struct {
 	*netcode.Client
 	conn *memory.Conn
-	send func(netip.AddrPort, []byte)
+	send func(transport.Addr, []byte)
 	log  []string
 }
 
@@ -87,7 +87,7 @@ func newRig(t testing.TB, p *netcode.Protocol, config netcode.Config) *rig {
 	s, err := netcode.NewServer(p, config)
 	require.NoError(t, err)
 	end := &serverEnd{Server: s}
-	end.conn, err = r.network.Listen(netip.AddrPort{})
+	end.conn, err = r.network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	end.send = r.sender(end.conn)
 	s.OnConnect(func(id wire.ClientID) { end.log = append(end.log, fmt.Sprintf("connect %d", id)) })
@@ -100,8 +100,8 @@ func newRig(t testing.TB, p *netcode.Protocol, config netcode.Config) *rig {
 }
 
 // sender hands packets to the network through tamper.
-func (r *rig) sender(conn *memory.Conn) func(netip.AddrPort, []byte) {
-	return func(to netip.AddrPort, packet []byte) {
+func (r *rig) sender(conn *memory.Conn) func(transport.Addr, []byte) {
+	return func(to transport.Addr, packet []byte) {
 		if r.tamper != nil {
 			packet = r.tamper(conn.LocalAddr(), to, packet)
 		}
@@ -119,7 +119,7 @@ func (r *rig) join(p *netcode.Protocol, config netcode.Config) *clientEnd {
 	c, err := netcode.NewClient(p, config)
 	require.NoError(r.t, err)
 	end := &clientEnd{Client: c}
-	end.conn, err = r.network.Listen(netip.AddrPort{})
+	end.conn, err = r.network.Listen(transport.Addr{})
 	require.NoError(r.t, err)
 	end.send = r.sender(end.conn)
 	c.OnConnect(func(id wire.ClientID) { end.log = append(end.log, fmt.Sprintf("connect %d", id)) })
@@ -204,7 +204,7 @@ func (r *rig) clientFrame(c *clientEnd) {
 	c.Drain(c.send)
 }
 
-func (r *rig) receive(conn *memory.Conn, take func(netip.AddrPort, []byte)) {
+func (r *rig) receive(conn *memory.Conn, take func(transport.Addr, []byte)) {
 	for {
 		n, from, err := conn.Receive(r.buf[:])
 		require.NoError(r.t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -62,7 +63,7 @@ type Server struct {
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
 
-	byAddress map[netip.AddrPort]*Session
+	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
 	near      [numNear]*Session // Connected ones among them, at their id's remainder.
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
@@ -109,7 +110,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
 		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
-		byAddress: map[netip.AddrPort]*Session{},
+		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
 		report:    report.New(config.Logger),
 	}
@@ -144,11 +145,11 @@ func (s *Server) Dispatch(stage Stage) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.Drain(send) }
+func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
 
 // DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
 // bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
-func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
+func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
 	s.out.DrainAll(send)
 }
 
@@ -237,7 +238,7 @@ func (s *Server) Closed() bool {
 
 // ClientStats is the state of one client's connection at a server.
 type ClientStats struct {
-	Address netip.AddrPort // Where its packets come from.
+	Address transport.Addr // Where its packets come from.
 	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
 	Jitter  time.Duration  // Smoothed mean deviation of RTT.
 	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.

@@ -3,7 +3,6 @@ package netcode
 import (
 	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -11,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // resyncEvery is the shortest time between two resyncs of one client: each sends the whole world.
@@ -18,7 +18,7 @@ const resyncEvery = 2 * time.Second
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
-func (s *Server) Receive(from netip.AddrPort, packet []byte) {
+func (s *Server) Receive(from transport.Addr, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
 	case kind == peer.KindHello:

@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -75,7 +76,7 @@ func TestHelloThatWasHeldBackReplacesNothing(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
 	var hellos [][]byte
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindHello {
 			hellos = append(hellos, append([]byte(nil), packet...))
 		}
@@ -102,7 +103,7 @@ func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
 	lost := 0
-	r.tamper = func(_, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
 		if peer.KindOf(packet) == peer.KindAccept && lost < 3 {
 			lost++
 			return nil
@@ -120,7 +121,7 @@ func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
 	c := r.joined(p, netcode.Config{})
 	r.run(15 * time.Second)
 	require.Equal(t, netcode.Connected, c.State(), "keep-alives keep an idle connection")
-	r.tamper = func(_, _ netip.AddrPort, _ []byte) []byte { return nil }
+	r.tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
 	r.run(9 * time.Second)
 	require.Equal(t, netcode.Connected, c.State())
 	r.run(2 * time.Second)
@@ -194,7 +195,7 @@ func TestCloseArrivesOverALossyLink(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
 	dropped := 0
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == c.conn.LocalAddr() && dropped < 2 {
 			dropped++
 			return nil
@@ -209,7 +210,7 @@ func TestCloseArrivesOverALossyLink(t *testing.T) {
 func TestHandshakeTimeout(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
-	r.tamper = func(_, _ netip.AddrPort, _ []byte) []byte { return nil }
+	r.tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
 	c := r.join(p, netcode.Config{})
 	require.Equal(t, netcode.Connecting, c.State())
 	r.run(6 * time.Second)
@@ -305,7 +306,7 @@ func TestServerMayBeNamedByAMappedAddress(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	c := r.join(p, netcode.Config{})
 	at := r.server.conn.LocalAddr()
-	require.NoError(t, c.Connect(netip.AddrPortFrom(netip.AddrFrom16(at.Addr().As16()), at.Port())))
+	require.NoError(t, c.Connect(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom16(at.IP.Addr().As16()), at.IP.Port()))))
 	r.until(func() bool { return c.State() == netcode.Connected })
 }
 
@@ -331,7 +332,7 @@ func TestConnectingElsewhereTellsTheServer(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
-	require.NoError(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:9")))
+	require.NoError(t, c.Connect(transport.MustParseAddr("127.0.0.1:9")))
 	r.until(func() bool { return len(r.server.log) == 2 })
 	require.Equal(t, "disconnect 1: closed", r.server.log[1])
 }
@@ -342,7 +343,7 @@ func TestGoodbyesAreBounded(t *testing.T) {
 	for range 300 {
 		r.joined(p, netcode.Config{SentPackets: 64, Entities: 1})
 	}
-	r.tamper = func(netip.AddrPort, netip.AddrPort, []byte) []byte { return nil }
+	r.tamper = func(transport.Addr, transport.Addr, []byte) []byte { return nil }
 	r.server.Close(peer.ReasonNone)
 	require.EqualValues(t, 300-256, r.server.Stats().LingeringFull)
 	r.until(r.server.Closed)
@@ -352,8 +353,8 @@ func TestGoodbyesAreBounded(t *testing.T) {
 func TestConnectRefusesBadAddresses(t *testing.T) {
 	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
-	require.Error(t, c.Connect(netip.AddrPort{}))
-	require.Error(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:0")))
+	require.Error(t, c.Connect(transport.Addr{}))
+	require.Error(t, c.Connect(transport.MustParseAddr("127.0.0.1:0")))
 	require.Equal(t, netcode.Disconnected, c.State())
 }
 
@@ -361,7 +362,7 @@ func TestConnectRefusesBadAddresses(t *testing.T) {
 func TestConnectingTakesItsTimeFromTheFirstFrame(t *testing.T) {
 	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
-	require.NoError(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:9")))
+	require.NoError(t, c.Connect(transport.MustParseAddr("127.0.0.1:9")))
 	for _, now := range []time.Duration{time.Hour, time.Hour + 4*time.Second} {
 		c.BeginFrame(now)
 		c.Send()

@@ -3,13 +3,13 @@ package netcode
 import (
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -147,7 +147,7 @@ func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32) {
+func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32) {
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		s.Report(err)
@@ -164,7 +164,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	s.take(address.Addr(), 1)
+	s.take(address.IP.Addr(), 1)
 	if s.protocol.upstream {
 		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
@@ -218,7 +218,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if s.report.Enabled(slog.LevelInfo) {
 		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.take(c.address.Addr(), -1)
+	s.take(c.address.IP.Addr(), -1)
 	if c.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.now)
 	}

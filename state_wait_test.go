@@ -3,7 +3,6 @@ package netcode_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -104,7 +104,7 @@ func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
 	k.server.SetInterest(interest.New(hidden, interest.Despawn))
 	k.run(time.Second)
 	var dump []byte
-	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == k.server.conn.LocalAddr() {
 			dump = inspect.AppendClientDump(dump, k.clients[0].Client, packet)
 		}

@@ -1,7 +1,6 @@
 package netcode_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,7 +29,7 @@ type imposter struct {
 func newImposter(t *testing.T, p *netcode.Protocol, config netcode.Config) *imposter {
 	im := &imposter{rig: &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}}
 	var err error
-	im.socket, err = im.network.Listen(netip.AddrPort{})
+	im.socket, err = im.network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	im.server = &serverEnd{conn: im.socket}
 	im.client = im.join(p, config)
@@ -151,7 +151,7 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 		build := buildMessage(t, p, kind)
 		r := newRig(t, p, netcode.Config{})
-		stranger := netip.MustParseAddrPort("127.0.0.1:6667")
+		stranger := transport.MustParseAddr("127.0.0.1:6667")
 
 		// Connecting: no packet has a right checksum before there is an epoch.
 		forged := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, p.Hash())})
@@ -228,7 +228,7 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 
 		// Connecting.
 		waiting := &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}
-		nobody, err := waiting.network.Listen(netip.AddrPort{})
+		nobody, err := waiting.network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		waiting.server = &serverEnd{conn: nobody}
 		early := waiting.join(p, netcode.Config{})
@@ -291,7 +291,7 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ })
 	r := newRig(t, p, netcode.Config{})
 	var hellos, accepts [][]byte
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		switch peer.KindOf(packet) {
 		case peer.KindHello:
 			hellos = append(hellos, append([]byte(nil), packet...))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"log/slog"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -108,7 +108,7 @@ func TestUnknownMessageTypesAreIgnoredByClients(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	var check wire.Checksum
 	changed := 0
-	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from != r.server.conn.LocalAddr() {
 			return packet
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/generic"
@@ -86,9 +85,9 @@ func newBudgetRun(entities, budget int, loss float64) (*budgetRun, error) {
 	}
 	r.server.OnError(func(err error) { r.fault = err })
 	r.client.OnError(func(err error) { r.fault = err })
-	var address netip.AddrPort
+	var address transport.Addr
 	for i := range r.body {
-		end, err := network.Listen(netip.AddrPort{})
+		end, err := network.Listen(transport.Addr{})
 		if err != nil {
 			return nil, err
 		}

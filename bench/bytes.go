@@ -112,7 +112,7 @@ func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d d
 
 	network := memory.NewNetwork()
 	listen := func(port uint16, seed uint64) (*transport.Conditioner, error) {
-		end, err := network.Listen(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port))
+		end, err := network.Listen(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)))
 		if err != nil {
 			return nil, err
 		}

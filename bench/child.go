@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // childCommand, as first argument, makes this program the far end of a measurement: a process of its own, so that what
@@ -34,11 +35,11 @@ type child struct {
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
-	drains  []netip.AddrPort
+	drains  []transport.Addr
 }
 
 // startChild starts the far end with clients floor sockets and, with a server address, as many netcode clients, on a network.
-func startChild(clients int, server netip.AddrPort, exact bool, n realNetwork) (*child, error) {
+func startChild(clients int, server transport.Addr, exact bool, n realNetwork) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func startChild(clients int, server netip.AddrPort, exact bool, n realNetwork) (
 		return nil, fmt.Errorf("child did not start: %w", err)
 	}
 	for _, text := range strings.Fields(ports) {
-		address, err := netip.ParseAddrPort(text)
+		address, err := transport.ParseAddr(text)
 		if err != nil {
 			return nil, err
 		}

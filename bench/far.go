@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/netip"
 	"runtime"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -56,7 +56,7 @@ type farClient struct {
 }
 
 func newFarClients(count int, server string, exact bool, network realNetwork) (*farClients, error) {
-	to, err := netip.ParseAddrPort(server)
+	to, err := transport.ParseAddr(server)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // maxFloorBodies is the range of the 16-bit index of the floor's rows.
@@ -20,7 +21,7 @@ func runFloor(o options) error {
 	if entities > maxFloorBodies {
 		return errManyBodies
 	}
-	far, err := startChild(clients, netip.AddrPort{}, false, realNetwork{})
+	far, err := startChild(clients, transport.Addr{}, false, realNetwork{})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"net"
-	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 const (
@@ -20,13 +21,13 @@ const (
 type floorSender struct {
 	scene    *scene
 	socket   *net.UDPConn
-	clients  []netip.AddrPort
+	clients  []transport.Addr
 	buffer   []byte
 	segments []byte // control message that makes the kernel cut a write into packets; nil where it cannot
 	sequence uint64
 }
 
-func newFloorSender(s *scene, clients []netip.AddrPort) (*floorSender, error) {
+func newFloorSender(s *scene, clients []transport.Addr) (*floorSender, error) {
 	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (f *floorSender) send(data []byte) error {
 			if len(part) > packetBytes {
 				control = f.segments
 			}
-			if _, _, err := f.socket.WriteMsgUDPAddrPort(part, control, to); err != nil {
+			if _, _, err := f.socket.WriteMsgUDPAddrPort(part, control, to.IP); err != nil {
 				return err
 			}
 			rest = rest[len(part):]

@@ -90,7 +90,7 @@ func playPacked(frames [][]quantised, moves *changes, p lossPoint) (*packed, err
 	network := memory.NewNetwork()
 	var ends [2]*transport.Conditioner // of the sender, of the receiver
 	for i := range ends {
-		end, err := network.Listen(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(9000+i)))
+		end, err := network.Listen(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(9000+i))))
 		if err != nil {
 			return nil, err
 		}

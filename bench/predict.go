@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"runtime"
 	"time"
 
@@ -179,9 +178,9 @@ func startPredict[P position | quantPosition, R rotation | quantRotation, V velo
 	r.client.OnError(fail)
 	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }
 	var sockets [2]*transport.Conditioner
-	var address netip.AddrPort
+	var address transport.Addr
 	for i := range sockets {
-		conn, err := network.Listen(netip.AddrPort{})
+		conn, err := network.Listen(transport.Addr{})
 		if err != nil {
 			return err
 		}

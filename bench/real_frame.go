@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -15,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -67,11 +67,11 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	network := memory.NewNetwork()
 	config := tickConfig(1, n)
 	config.HistoryBytes = 1 << 16 // no baseline is held, so every record is full
-	far, err := network.Listen(netip.AddrPort{})
+	far, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}
-	near, err := network.Listen(netip.AddrPort{})
+	near, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"math/rand/v2"
-	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // lateSocket is a client's socket on a network that loses datagrams and delays them. It loses and delays nothing until begin.
 type lateSocket struct {
 	*heldSocket
-	server  netip.AddrPort
+	server  transport.Addr
 	network realNetwork
 	began   bool
 	trip    int
@@ -70,7 +71,7 @@ func (l *lateSocket) keep(datagram []byte) []byte {
 }
 
 // Send delays what the client sends.
-func (l *lateSocket) Send(to netip.AddrPort, datagram []byte) error {
+func (l *lateSocket) Send(to transport.Addr, datagram []byte) error {
 	if l.server = to; !l.began {
 		return l.heldSocket.Send(to, datagram)
 	}
@@ -85,7 +86,7 @@ func (l *lateSocket) Send(to netip.AddrPort, datagram []byte) error {
 }
 
 // Receive gives what arrives in this frame.
-func (l *lateSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (l *lateSocket) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if !l.began {
 		return l.heldSocket.Receive(buf)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -206,12 +206,12 @@ func TestWalkersStayOnThePlane(t *testing.T) {
 // scriptedSocket gives what a test puts into it, and keeps what is sent.
 type scriptedSocket struct{ in, out [][]byte }
 
-func (s *scriptedSocket) Send(_ netip.AddrPort, datagram []byte) error {
+func (s *scriptedSocket) Send(_ transport.Addr, datagram []byte) error {
 	s.out = append(s.out, slices.Clone(datagram))
 	return nil
 }
 
-func (s *scriptedSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (s *scriptedSocket) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if len(s.in) == 0 {
 		return 0, from, nil
 	}
@@ -238,7 +238,7 @@ func TestLateSocket(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "down", string(buf[:n]))
 			arrives = now
-			require.NoError(t, l.Send(netip.AddrPort{}, []byte("up")))
+			require.NoError(t, l.Send(transport.Addr{}, []byte("up")))
 		}
 		if len(network.out) > 0 && leaves < 0 {
 			leaves = now
@@ -255,7 +255,7 @@ func TestLateSocket(t *testing.T) {
 		n, _, err := l.Receive(buf)
 		require.NoError(t, err)
 		require.Zero(t, n)
-		require.NoError(t, l.Send(netip.AddrPort{}, []byte("up")))
+		require.NoError(t, l.Send(transport.Addr{}, []byte("up")))
 	}
 	require.Empty(t, network.out)
 }

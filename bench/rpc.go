@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 const (
@@ -81,7 +82,7 @@ type rpcRun struct {
 	serial   uint64
 
 	in, sent rpcTally // what came to the server, and what the clients sent it
-	put      func(to netip.AddrPort, datagram []byte)
+	put      func(to transport.Addr, datagram []byte)
 	queues   rpcQueues
 	fault    error
 
@@ -93,8 +94,8 @@ type rpcRun struct {
 // rpcClient is one client.
 type rpcClient struct {
 	client    *netcode.Client
-	address   netip.AddrPort
-	post      func(to netip.AddrPort, datagram []byte)
+	address   transport.Addr
+	post      func(to transport.Addr, datagram []byte)
 	got, sent rpcTally // what came, and what the server sent
 }
 
@@ -106,12 +107,12 @@ type mail struct {
 
 // letter is a datagram; at is the address of the client, whichever direction.
 type letter struct {
-	at         netip.AddrPort
+	at         transport.Addr
 	start, end int
 }
 
 // put adds a datagram.
-func (m *mail) put(at netip.AddrPort, datagram []byte) {
+func (m *mail) put(at transport.Addr, datagram []byte) {
 	start := len(m.bytes)
 	m.bytes = append(m.bytes, datagram...)
 	m.letters = append(m.letters, letter{at, start, len(m.bytes)})
@@ -124,8 +125,8 @@ func rpcConfig(clients int) netcode.Config {
 }
 
 // rpcAddress returns the address of a client; index -1 is the server.
-func rpcAddress(index int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20000+index))
+func rpcAddress(index int) transport.Addr {
+	return transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20000+index)))
 }
 
 func newRPCRun(messages, clients int) (*rpcRun, error) {
@@ -146,7 +147,7 @@ func newRPCRun(messages, clients int) (*rpcRun, error) {
 	r.server.OnError(fault)
 	for i := range clients {
 		c := &rpcClient{address: rpcAddress(i)}
-		c.post = func(_ netip.AddrPort, datagram []byte) { r.toServer.put(c.address, datagram) }
+		c.post = func(_ transport.Addr, datagram []byte) { r.toServer.put(c.address, datagram) }
 		atClient := netcode.NewProtocol()
 		netcode.Handle(atClient, func(ctx *netcode.Context, m *rpcOrder) {
 			if uint32(ctx.Local) != m.Client {
@@ -239,7 +240,7 @@ func (r *rpcRun) deliver() {
 		c.client.BeginFrame(r.now)
 	}
 	for _, l := range r.toClient.letters {
-		c := r.clients[int(l.at.Port())-20000]
+		c := r.clients[int(l.at.IP.Port())-20000]
 		c.client.Receive(rpcAddress(-1), r.toClient.bytes[l.start:l.end:l.end])
 	}
 }

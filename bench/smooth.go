@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -135,10 +134,10 @@ func (r *smoothRun) start() error {
 	r.serverWorld, r.clientWorld, r.frameOf = ecs.NewWorld(), ecs.NewWorld(), map[tick.Tick]int{}
 	r.naiveErrors = make([][]float64, len(smoothOffsets()))
 	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }
-	listen := func(seed uint64) (*transport.Conditioner, netip.AddrPort, error) {
-		conn, err := network.Listen(netip.AddrPort{})
+	listen := func(seed uint64) (*transport.Conditioner, transport.Addr, error) {
+		conn, err := network.Listen(transport.Addr{})
 		if err != nil {
-			return nil, netip.AddrPort{}, err
+			return nil, transport.Addr{}, err
 		}
 		return transport.Condition(conn, r.link, seed, clock), conn.LocalAddr(), nil
 	}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"net/netip"
-
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // socket is a connection as the systems need it.
 type socket interface {
-	Send(to netip.AddrPort, datagram []byte) error
-	Receive(buf []byte) (n int, from netip.AddrPort, err error)
+	Send(to transport.Addr, datagram []byte) error
+	Receive(buf []byte) (n int, from transport.Addr, err error)
 }
 
 // countedSocket counts what is sent.
@@ -23,7 +21,7 @@ type countedSocket struct {
 	headerBytes int64 // all that is not a message's payload
 }
 
-func (c *countedSocket) Send(to netip.AddrPort, datagram []byte) error {
+func (c *countedSocket) Send(to transport.Addr, datagram []byte) error {
 	c.sent++
 	c.calls++
 	c.sentBytes += int64(len(datagram))
@@ -34,7 +32,7 @@ func (c *countedSocket) Send(to netip.AddrPort, datagram []byte) error {
 }
 
 // SendRun counts the datagrams of a run each.
-func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
+func (c *countedSocket) SendRun(to transport.Addr, datagrams []byte, size int) error {
 	c.calls++
 	for rest := datagrams; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 		datagram := rest[:min(size, len(rest))]
@@ -56,7 +54,7 @@ func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) e
 }
 
 // SendAll counts each run as a call: what they share is not the network's.
-func (c *countedSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
+func (c *countedSocket) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	all, ok := c.socket.(transport.BatchSender)
 	if !ok || c.headers {
 		for i := range runs {
@@ -84,7 +82,7 @@ type heldSocket struct {
 }
 
 type heldDatagram struct {
-	from netip.AddrPort
+	from transport.Addr
 	data []byte
 }
 
@@ -113,10 +111,10 @@ func (h *heldSocket) pump() {
 	}
 }
 
-func (h *heldSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (h *heldSocket) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if h.first == len(h.held) {
 		h.held, h.first, err, h.fault = h.held[:0], 0, h.fault, nil
-		return 0, netip.AddrPort{}, err
+		return 0, transport.Addr{}, err
 	}
 	next := h.held[h.first]
 	h.first++

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"runtime"
 	"time"
@@ -106,7 +105,7 @@ type headerSocket struct {
 }
 
 // Send implements the socket of the systems.
-func (h *headerSocket) Send(to netip.AddrPort, datagram []byte) error {
+func (h *headerSocket) Send(to transport.Addr, datagram []byte) error {
 	if h.on {
 		if _, n, err := wire.ParsePacketHeader(datagram); err == nil {
 			h.packets++
@@ -121,10 +120,10 @@ func (h *headerSocket) Send(to netip.AddrPort, datagram []byte) error {
 func (r *steadyRun) now() time.Duration { return time.Duration(r.frame) * time.Second / tickHz }
 
 // listen makes an end of the network, behind a link of half the round trip.
-func (r *steadyRun) listen(seed uint64) (*headerSocket, netip.AddrPort, error) {
-	end, err := r.network.Listen(netip.AddrPort{})
+func (r *steadyRun) listen(seed uint64) (*headerSocket, transport.Addr, error) {
+	end, err := r.network.Listen(transport.Addr{})
 	if err != nil {
-		return nil, netip.AddrPort{}, err
+		return nil, transport.Addr{}, err
 	}
 	link := transport.Condition(end, transport.Link{Delay: steadyRoundTrip / 2, Loss: steadyLoss}, seed, r.now)
 	end.Reserve(steadyFlight)
@@ -157,7 +156,7 @@ func newSteadyRun(entities, clients int, moving float64) (*steadyRun, error) {
 	if r.server, err = netcode.NewServer(protocol, config); err != nil {
 		return nil, err
 	}
-	var address netip.AddrPort
+	var address transport.Addr
 	if r.socket, address, err = r.listen(1); err != nil {
 		return nil, err
 	}
@@ -181,7 +180,7 @@ func newSteadyRun(entities, clients int, moving float64) (*steadyRun, error) {
 func (r *steadyRun) fail(err error) { r.fault = err }
 
 // addClient makes a client and has it connect.
-func (r *steadyRun) addClient(seed uint64, config netcode.Config, server netip.AddrPort) error {
+func (r *steadyRun) addClient(seed uint64, config netcode.Config, server transport.Addr) error {
 	c := &steadyClient{body: newBodyWorld(0, false)}
 	protocol := steadyProtocol(
 		func(ctx *netcode.Context, m *rpcOrder) {

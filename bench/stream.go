@@ -50,7 +50,7 @@ func playStream(perFrame []int, moves changes, p lossPoint) (*histogram, error) 
 	network := memory.NewNetwork()
 	ends := make([]*transport.Conditioner, 2)
 	for i := range ends {
-		end, err := network.Listen(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(9000+i)))
+		end, err := network.Listen(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(9000+i))))
 		if err != nil {
 			return nil, err
 		}

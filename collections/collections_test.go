@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -264,7 +264,7 @@ func TestCollectionsOfHiddenEntities(t *testing.T) {
 	g.change(func(store *snapshot.Store) { far = store.Spawn() })
 	g.server.Hide(blind.ID(), far)
 	toldBlind, toldSeeing := 0, 0
-	g.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	g.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if holdsMarker(packet) {
 			if to == blind.conn.LocalAddr() {
 				toldBlind++

@@ -2,7 +2,6 @@ package collections_test
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -41,7 +41,7 @@ func queuedOperations(t *testing.T, lost, small bool) {
 	require.NoError(t, other.Of(r.server.Server, public).Clear())
 	r.until(func() bool { return list.Of(c.Client, secret).Arrived() && other.Of(c.Client, public).Arrived() })
 	before, hidden, told := 0, false, 0
-	r.tamper = func(from, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
 		if to != c.conn.LocalAddr() {
 			return packet
 		}
@@ -104,7 +104,7 @@ func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	r.run(time.Second)
 	hidden, names := false, 0 // names in elements; its despawn tells of it, too
 	name := fmt.Sprintf("Of=%dv%d", named.Index, named.Generation)
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
 		if to == c.conn.LocalAddr() && hidden {
 			names += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), name)
 		}

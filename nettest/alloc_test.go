@@ -2,7 +2,6 @@ package nettest_test
 
 import (
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -27,7 +27,7 @@ type stand struct {
 }
 
 func newStand(t *testing.T, p *netcode.Protocol, clients int, game func(w *ecs.World, frame int)) *stand {
-	s, network, address := &stand{}, memory.NewNetwork(), netip.MustParseAddrPort("127.0.0.1:1")
+	s, network, address := &stand{}, memory.NewNetwork(), transport.MustParseAddr("127.0.0.1:1")
 	config := func(i int) netcode.Config {
 		var seed [32]byte
 		seed[0] = byte(i)
@@ -49,7 +49,7 @@ func newStand(t *testing.T, p *netcode.Protocol, clients int, game func(w *ecs.W
 		}
 		end, err := netcode.NewClient(p, config(i))
 		require.NoError(t, err)
-		socket, err := network.Listen(netip.AddrPort{})
+		socket, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		client := systems.NewClient(end, socket, clock)
 		s.clients = append(s.clients, client)

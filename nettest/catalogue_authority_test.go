@@ -1,7 +1,6 @@
 package nettest_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -95,10 +94,10 @@ func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
 	clock := func() time.Duration { return now }
 	link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1}
 	p := protocol()
-	addresses := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")}
+	addresses := []transport.Addr{transport.MustParseAddr("127.0.0.1:1"), transport.MustParseAddr("127.0.0.1:2")}
 	peers := []*meshPeer{{world: ecs.NewWorld()}, {world: ecs.NewWorld()}}
 	var links []*transport.Conditioner
-	socket := func(at netip.AddrPort) *transport.Conditioner {
+	socket := func(at transport.Addr) *transport.Conditioner {
 		conn, err := network.Listen(at)
 		require.NoError(t, err)
 		c := transport.Condition(conn, link, uint64(len(links)), clock)
@@ -114,7 +113,7 @@ func TestMeshOfTwoPeersThatEachOwnAPart(t *testing.T) {
 		server.OnError(func(err error) { problems = append(problems, err) })
 		client.OnError(func(err error) { problems = append(problems, err) })
 		peer.server = systems.NewServer(server, socket(addresses[i]), clock)
-		peer.client = systems.NewClient(client, socket(netip.AddrPort{}), clock)
+		peer.client = systems.NewClient(client, socket(transport.Addr{}), clock)
 		require.NoError(t, client.Connect(addresses[1-i]))
 		bodies := generic.NewMap2[components.Replicated, position](&peer.world)
 		peer.mine = bodies.NewWith(&components.Replicated{}, &position{})

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 var (
@@ -171,7 +171,7 @@ func (g *match) setUp(s *systems.ServerSystems, w *ecs.World) {
 }
 
 // account adds up where the bytes of a datagram to a client went.
-func (g *match) account(from, to netip.AddrPort, datagram []byte) {
+func (g *match) account(from, to transport.Addr, datagram []byte) {
 	if from != g.net.Address() {
 		return
 	}

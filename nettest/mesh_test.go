@@ -1,7 +1,6 @@
 package nettest_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -37,14 +36,14 @@ func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
 	clock := func() time.Duration { return m.now }
 	network := memory.NewNetwork()
 	seed := uint64(0)
-	listen := func() (transport.Conn, netip.AddrPort) {
-		socket, err := network.Listen(netip.AddrPort{})
+	listen := func() (transport.Conn, transport.Addr) {
+		socket, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		seed++
 		link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond}
 		return transport.Condition(socket, link, seed, clock), socket.LocalAddr()
 	}
-	var addresses []netip.AddrPort
+	var addresses []transport.Addr
 	for range size {
 		p := &meshMember{world: ecs.NewWorld()}
 		server, err := netcode.NewServer(protocol(), netcode.Config{})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -50,7 +49,7 @@ type Net struct {
 	t       testing.TB
 	config  Config
 	network *memory.Network
-	address netip.AddrPort
+	address transport.Addr
 	socket  *tap // the server's
 	starts  uint64
 	link    transport.Link
@@ -58,7 +57,7 @@ type Net struct {
 	frame   int
 	joined  int // clients, the removed ones included
 	hash    uint64
-	onSend  func(from, to netip.AddrPort, datagram []byte)
+	onSend  func(from, to transport.Addr, datagram []byte)
 	ghosts  ghostCheck
 	broken  [numInvariants]bool
 	failed  bool
@@ -84,7 +83,7 @@ func New(t testing.TB, config Config) *Net {
 // listen opens an end of the network behind its own seeded link.
 func (n *Net) listen(stream uint64) *tap {
 	n.t.Helper()
-	conn, err := n.network.Listen(netip.AddrPort{})
+	conn, err := n.network.Listen(transport.Addr{})
 	if err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}
@@ -203,7 +202,7 @@ func (n *Net) Remove(c *Client) {
 }
 
 // Address is the address of the server.
-func (n *Net) Address() netip.AddrPort { return n.address }
+func (n *Net) Address() transport.Addr { return n.address }
 
 // Now is the virtual time since the start.
 func (n *Net) Now() time.Duration { return n.now }
@@ -279,7 +278,7 @@ func (n *Net) TraceHash() uint64 { return n.hash }
 // OnSend sets a function that is shown every datagram as it is sent, before
 // the link decides what becomes of it. The bytes are good until it returns. Nil
 // takes it away.
-func (n *Net) OnSend(f func(from, to netip.AddrPort, datagram []byte)) { n.onSend = f }
+func (n *Net) OnSend(f func(from, to transport.Addr, datagram []byte)) { n.onSend = f }
 
 // game calls a function once a frame.
 type game struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -124,7 +123,7 @@ func (g *leakGame) link() {
 	g.down, g.up = of(), of()
 }
 
-func (g *leakGame) address() netip.AddrPort {
+func (g *leakGame) address() transport.Addr {
 	stats, _ := g.net.Server.ClientStats(1)
 	return stats.Address
 }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 var (
@@ -99,7 +99,7 @@ func playLeak(t *testing.T, seed, which uint64, show int, met leakMet) *leakTold
 	g := newLeakGame(t, seed, which, met)
 	told := &leakTold{}
 	n := g.net
-	n.OnSend(func(_, to netip.AddrPort, datagram []byte) {
+	n.OnSend(func(_, to transport.Addr, datagram []byte) {
 		if to == g.address() {
 			told.tell(show, fmt.Sprintf("at %v: %x", n.Now(), datagram), func() string { return string(inspect.AppendClientDump(nil, n.Clients[0].Client, datagram)) })
 		}

@@ -2,7 +2,6 @@ package nettest
 
 import (
 	"encoding/binary"
-	"net/netip"
 
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -20,11 +19,11 @@ type tap struct {
 }
 
 // Send implements systems.Socket.
-func (s *tap) Send(to netip.AddrPort, datagram []byte) error {
+func (s *tap) Send(to transport.Addr, datagram []byte) error {
 	var head [12]byte
 	binary.LittleEndian.PutUint64(head[:], uint64(s.net.now))
-	binary.LittleEndian.PutUint16(head[8:], s.LocalAddr().Port())
-	binary.LittleEndian.PutUint16(head[10:], to.Port())
+	binary.LittleEndian.PutUint16(head[8:], s.LocalAddr().IP.Port())
+	binary.LittleEndian.PutUint16(head[10:], to.IP.Port())
 	s.net.mix(head[:])
 	s.net.mix(datagram)
 	if s.net.onSend != nil {

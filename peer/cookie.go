@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"net/netip"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // CookieBucket is the length of one time bucket of cookies. A cookie is good
@@ -62,7 +63,7 @@ func (c *Cookies) Rotate(secret [32]byte) {
 
 // Make returns the cookie for a client's address and nonce at a time. epoch is
 // that of the session which the address has at present, 0 if it has none.
-func (c *Cookies) Make(addr netip.AddrPort, nonce uint64, epoch uint32, now time.Duration) Cookie {
+func (c *Cookies) Make(addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) Cookie {
 	cookie, _ := c.compute(c.newest, addr, nonce, epoch, bucket(now))
 	return cookie
 }
@@ -70,7 +71,7 @@ func (c *Cookies) Make(addr netip.AddrPort, nonce uint64, epoch uint32, now time
 // Check reports whether a cookie was made here for the same address, nonce and
 // epoch, in this time bucket or the one before, and which epochs follow from it.
 // The zero cookie never passes.
-func (c *Cookies) Check(cookie Cookie, addr netip.AddrPort, nonce uint64, epoch uint32, now time.Duration) (Epochs, bool) {
+func (c *Cookies) Check(cookie Cookie, addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) (Epochs, bool) {
 	made, generation := bucket(now), c.newest
 	if uint64(cookie[0])&bucketBit != made&bucketBit {
 		made--
@@ -104,15 +105,18 @@ func bucket(now time.Duration) uint64 {
 	return uint64(now / CookieBucket)
 }
 
-func (c *Cookies) compute(generation uint64, addr netip.AddrPort, nonce uint64, epoch uint32, bucket uint64) (cookie Cookie, epochs Epochs) {
-	ip := addr.Addr().Unmap().As16()
+func (c *Cookies) compute(generation uint64, addr transport.Addr, nonce uint64, epoch uint32, bucket uint64) (cookie Cookie, epochs Epochs) {
+	ip := addr.IP.Addr().Unmap().As16()
 	b := c.message[:0]
 	b = binary.LittleEndian.AppendUint64(b, bucket)
 	b = binary.LittleEndian.AppendUint64(b, nonce)
 	b = binary.LittleEndian.AppendUint32(b, epoch)
-	b = binary.LittleEndian.AppendUint16(b, addr.Port())
+	b = binary.LittleEndian.AppendUint16(b, addr.IP.Port())
 	b = append(b, ip[:]...)
-	b = append(b, addr.Addr().Zone()...) // last, because it is the only part without a fixed size
+	b = append(b, addr.IP.Addr().Zone()...) // the only part without a fixed size; no zone has a zero byte
+	if addr.Key != 0 || addr.Via != 0 {
+		b = binary.LittleEndian.AppendUint64(append(b, 0, addr.Via), addr.Key)
+	}
 	c.message = b
 	mac := c.macs[generation%2]
 	mac.Reset()

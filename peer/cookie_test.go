@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 func testCookies(fill byte) *Cookies {
@@ -20,23 +21,23 @@ func testCookies(fill byte) *Cookies {
 }
 
 // passes reports whether a cookie is good.
-func passes(c *Cookies, cookie Cookie, addr netip.AddrPort, nonce uint64, epoch uint32, now time.Duration) bool {
+func passes(c *Cookies, cookie Cookie, addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) bool {
 	_, ok := c.Check(cookie, addr, nonce, epoch, now)
 	return ok
 }
 
 func TestCookieIsBoundToEverything(t *testing.T) {
 	c := testCookies(1)
-	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	addr := transport.MustParseAddr("192.0.2.7:4000")
 	const now, nonce, epoch = 12 * time.Second, 77, 5
 	cookie := c.Make(addr, nonce, epoch, now)
 	require.False(t, cookie.IsZero())
 	require.True(t, passes(c, cookie, addr, nonce, epoch, now))
-	require.True(t, passes(c, cookie, netip.MustParseAddrPort("[::ffff:192.0.2.7]:4000"), nonce, epoch, now),
+	require.True(t, passes(c, cookie, transport.MustParseAddr("[::ffff:192.0.2.7]:4000"), nonce, epoch, now),
 		"the same address in its other spelling")
 
-	require.False(t, passes(c, cookie, netip.MustParseAddrPort("192.0.2.7:4001"), nonce, epoch, now))
-	require.False(t, passes(c, cookie, netip.MustParseAddrPort("192.0.2.8:4000"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("192.0.2.7:4001"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("192.0.2.8:4000"), nonce, epoch, now))
 	require.False(t, passes(c, cookie, addr, nonce+1, epoch, now))
 	require.False(t, passes(c, cookie, addr, nonce, epoch+1, now))
 	require.False(t, passes(c, cookie, addr, nonce, 0, now), "made for a session that is gone")
@@ -48,16 +49,28 @@ func TestCookieIsBoundToEverything(t *testing.T) {
 		require.False(t, passes(c, forged, addr, nonce, epoch, now), "bit %d", bit)
 	}
 
-	zone := netip.MustParseAddrPort("[fe80::1%eth0]:9")
+	zone := transport.MustParseAddr("[fe80::1%eth0]:9")
 	cookie = c.Make(zone, nonce, epoch, now)
 	require.True(t, passes(c, cookie, zone, nonce, epoch, now))
-	require.False(t, passes(c, cookie, netip.MustParseAddrPort("[fe80::1%eth1]:9"), nonce, epoch, now))
-	require.False(t, passes(c, cookie, netip.MustParseAddrPort("[fe80::1]:9"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("[fe80::1%eth1]:9"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("[fe80::1]:9"), nonce, epoch, now))
+}
+
+func TestCookieIsBoundToAnAddressWithoutIP(t *testing.T) {
+	c := testCookies(1)
+	ip := transport.MustParseAddr("192.0.2.7:4000").IP
+	addrs := []transport.Addr{{IP: ip}, {IP: ip, Key: 1}, {IP: ip, Key: 2}, {IP: ip, Via: 1}, {IP: ip, Key: 1, Via: 1}, {Key: 1}, {Key: 1 << 56}, {Key: 1, Via: 1}}
+	for i, made := range addrs {
+		cookie := c.Make(made, 1, 0, 0)
+		for k, used := range addrs {
+			require.Equal(t, i == k, passes(c, cookie, used, 1, 0, 0), "made for %v, used by %v", made, used)
+		}
+	}
 }
 
 func TestCookieExpires(t *testing.T) {
 	c := testCookies(1)
-	addr := netip.MustParseAddrPort("[2001:db8::1]:4000")
+	addr := transport.MustParseAddr("[2001:db8::1]:4000")
 	for _, made := range []time.Duration{-7 * time.Second, -CookieBucket, -1, 0, 1, 4999 * time.Millisecond, time.Hour} {
 		cookie := c.Make(addr, 1, 0, made)
 		for _, age := range []time.Duration{0, time.Second, CookieBucket} {
@@ -70,7 +83,7 @@ func TestCookieExpires(t *testing.T) {
 
 func TestCookieRotation(t *testing.T) {
 	c := testCookies(1)
-	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	addr := transport.MustParseAddr("192.0.2.7:4000")
 	first := c.Make(addr, 1, 0, 0)
 	c.Rotate([32]byte{2})
 	second := c.Make(addr, 1, 0, 0)
@@ -85,7 +98,7 @@ func TestCookieRotation(t *testing.T) {
 func TestCookiesDoNotAllocate(t *testing.T) {
 	c := testCookies(1)
 	c.Rotate([32]byte{2})
-	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	addr := transport.MustParseAddr("192.0.2.7:4000")
 	cookie := c.Make(addr, 1, 0, 0)
 	alloctest.Zero(t, 100, func() {
 		cookie = c.Make(addr, 1, 0, 0)
@@ -96,7 +109,7 @@ func TestCookiesDoNotAllocate(t *testing.T) {
 // The epochs of a cookie are the same each time, and none can be read from it or from another cookie.
 func TestEpochsFollowFromTheCookieAndAreSecret(t *testing.T) {
 	c := testCookies(1)
-	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	addr := transport.MustParseAddr("192.0.2.7:4000")
 	cookie := c.Make(addr, 77, 5, 0)
 	first, ok := c.Check(cookie, addr, 77, 5, 0)
 	require.True(t, ok)

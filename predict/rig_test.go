@@ -2,7 +2,6 @@ package predict_test
 
 import (
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -181,7 +180,7 @@ type game struct {
 	rules   *mover
 	world   *ecs.World
 	loop    *systems.Runner
-	address netip.AddrPort
+	address transport.Addr
 	bodies  map[netcode.ClientID]ecs.Entity
 	players []*player
 }
@@ -204,7 +203,7 @@ type player struct {
 func (g *game) clock() time.Duration { return g.now }
 
 func (g *game) socket() *transport.Conditioner {
-	conn, err := g.network.Listen(netip.AddrPort{})
+	conn, err := g.network.Listen(transport.Addr{})
 	require.NoError(g.t, err)
 	c := transport.Condition(conn, g.link, g.seed^uint64(len(g.links))<<32, g.clock)
 	g.links = append(g.links, c)

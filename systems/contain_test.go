@@ -2,7 +2,6 @@ package systems_test
 
 import (
 	"errors"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // A function of OnSpawn, OnSpawnKind or OnDespawn of a client's systems that panics ends the connection; OnError is told, and the loop goes on.
@@ -78,14 +78,14 @@ func TestAClientInTheWorldOfItsServer(t *testing.T) {
 	group := systems.NewServer(server, e.listen(t, serverAddress), e.clock)
 	w := e.world()
 	e.run(w, group)
-	elsewhere := netip.MustParseAddrPort("127.0.0.1:2")
+	elsewhere := transport.MustParseAddr("127.0.0.1:2")
 	other, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	e.run(e.world(), systems.NewServer(other, e.listen(t, elsewhere), e.clock))
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
 	client.OnError(e.report)
-	e.run(w, systems.NewClient(client, e.listen(t, netip.AddrPort{}), e.clock))
+	e.run(w, systems.NewClient(client, e.listen(t, transport.Addr{}), e.clock))
 	build := generic.NewMap2[components.Replicated, position](w)
 	build.NewWith(&components.Replicated{}, &position{})
 	w.Reset() // as at a change of level

@@ -2,7 +2,6 @@ package systems_test
 
 import (
 	"context"
-	"net/netip"
 	"sync/atomic"
 	"testing"
 
@@ -11,13 +10,14 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 // Other goroutines reach the loop's world by Do: each function runs in the loop, between frames, in the order of its
 // goroutine, and none is lost or waits for ever when the loop ends. The program has no world of its own.
 func TestDo(t *testing.T) {
-	socket, err := memory.NewNetwork().Listen(netip.AddrPort{})
+	socket, err := memory.NewNetwork().Listen(transport.Addr{})
 	require.NoError(t, err)
 	server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)

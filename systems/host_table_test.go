@@ -3,7 +3,6 @@ package systems_test
 import (
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // level is a message with a field that is rounded and has a range.
@@ -73,7 +73,7 @@ func newTable(t *testing.T, remote bool) *table {
 	if remote {
 		g.remote = newClient()
 		require.NoError(t, g.remote.Connect(serverAddress))
-		g.run(g.world(), systems.NewClient(g.remote, g.listen(t, netip.AddrPort{}), g.clock))
+		g.run(g.world(), systems.NewClient(g.remote, g.listen(t, transport.Addr{}), g.clock))
 	}
 	g.until(t, func() bool {
 		stats, ok := server.ClientStats(2)
@@ -228,10 +228,10 @@ func TestHostThatCannotJoin(t *testing.T) {
 	player, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
 	require.NoError(t, player.Connect(serverAddress))
-	_, err = systems.NewHost(server, player, e.listen(t, netip.AddrPort{}), e.clock)
+	_, err = systems.NewHost(server, player, e.listen(t, transport.Addr{}), e.clock)
 	require.ErrorIs(t, err, netcode.ErrHost, "it connects elsewhere")
 	player.Close()
-	group, err := systems.NewHost(server, player, e.listen(t, netip.AddrPort{}), e.clock)
+	group, err := systems.NewHost(server, player, e.listen(t, transport.Addr{}), e.clock)
 	require.NoError(t, err)
 	server.OnError(e.report)
 	player.OnError(e.report)

@@ -3,7 +3,6 @@ package systems_test
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -17,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 type push struct {
@@ -83,7 +83,7 @@ func newParty(t *testing.T) *party {
 			}
 		}
 	}))
-	g.guest = systems.NewClient(g.players[1], g.listen(t, netip.AddrPort{}), g.clock)
+	g.guest = systems.NewClient(g.players[1], g.listen(t, transport.Addr{}), g.clock)
 	require.NoError(t, g.players[1].Connect(serverAddress))
 	g.run(worlds[0], g.host)
 	g.run(worlds[1], g.guest)

@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // A host whose player has a world of its own is a server and a client in one process, over memory as over any network: two
@@ -50,7 +50,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 		c, err := netcode.NewClient(p, netcode.Config{})
 		require.NoError(t, err)
 		c.OnError(e.report)
-		players = append(players, systems.NewClient(c, e.listen(t, netip.AddrPort{}), e.clock))
+		players = append(players, systems.NewClient(c, e.listen(t, transport.Addr{}), e.clock))
 		e.run(e.world(), players[len(players)-1])
 		require.NoError(t, c.Connect(serverAddress))
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	mathrand "math/rand"
 	"math/rand/v2"
-	"net/netip"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -15,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -143,7 +143,7 @@ type listener struct {
 	sent   []string
 }
 
-func (l *listener) Send(to netip.AddrPort, datagram []byte) error {
+func (l *listener) Send(to transport.Addr, datagram []byte) error {
 	if l.sent = append(l.sent, fmt.Sprintf("%v %x", to, datagram)); l.random.IntN(10) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func twinPlay(t *testing.T, seed uint64, marks bool) []string {
 		client, err := netcode.NewClient(p, netcode.Config{Random: mathrand.New(mathrand.NewSource(int64(2 + k)))})
 		require.NoError(t, err)
 		require.NoError(t, client.Connect(serverAddress))
-		e.run(e.world(), systems.NewClient(client, e.listen(t, netip.AddrPort{}), e.clock))
+		e.run(e.world(), systems.NewClient(client, e.listen(t, transport.Addr{}), e.clock))
 	}
 	for range 200 {
 		e.step()

@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -56,7 +56,7 @@ func TestRunnerRefusesARateOfNoFrames(t *testing.T) {
 func TestTwoGroupsForOneEndAreRefused(t *testing.T) {
 	network := memory.NewNetwork()
 	listen := func() *memory.Conn {
-		socket, err := network.Listen(netip.AddrPort{})
+		socket, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		return socket
 	}

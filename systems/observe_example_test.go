@@ -2,7 +2,6 @@ package systems_test
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -11,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -20,8 +20,8 @@ func ExampleChanged() {
 	now := time.Duration(0)
 	clock := func() time.Duration { return now } // systems.WallClock() in a game
 	network := memory.NewNetwork()
-	here, _ := network.Listen(netip.MustParseAddrPort("127.0.0.1:1"))
-	there, _ := network.Listen(netip.AddrPort{})
+	here, _ := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
+	there, _ := network.Listen(transport.Addr{})
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Health](protocol)
 	server, _ := netcode.NewServer(protocol, netcode.Config{})

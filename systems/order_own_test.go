@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 type aim struct{ N uint32 }
@@ -46,7 +46,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	g.server = systems.NewServer(server, g.listen(t, serverAddress), g.clock)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	g.client = systems.NewClient(client, g.listen(t, netip.AddrPort{}), g.clock)
+	g.client = systems.NewClient(client, g.listen(t, transport.Addr{}), g.clock)
 	require.NoError(t, client.Connect(serverAddress))
 	server.OnError(g.report)
 	client.OnError(g.report)

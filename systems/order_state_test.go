@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 type hitPoints struct{ N uint32 }
@@ -49,7 +49,7 @@ func newHitGame(t *testing.T, frames, movers, budget int, how func(id netcode.Ne
 	g.server = systems.NewServer(server, g.listen(t, serverAddress), g.clock)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	g.client = systems.NewClient(client, g.listen(t, netip.AddrPort{}), g.clock)
+	g.client = systems.NewClient(client, g.listen(t, transport.Addr{}), g.clock)
 	require.NoError(t, client.Connect(serverAddress))
 	server.OnError(g.report)
 	client.OnError(g.report)

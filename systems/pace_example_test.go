@@ -2,13 +2,13 @@ package systems_test
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -20,7 +20,7 @@ func ExampleClientSystems_Pace() {
 	now := time.Duration(0)
 	clock := func() time.Duration { return now } // time.Since(start) in a game
 	network := memory.NewNetwork()
-	at, to := netip.MustParseAddrPort("127.0.0.1:1"), netip.AddrPort{}
+	at, to := transport.MustParseAddr("127.0.0.1:1"), transport.Addr{}
 	here, _ := network.Listen(at)
 	there, _ := network.Listen(to)
 	protocol := netcode.NewProtocol()

@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -9,17 +8,18 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // endless is a socket in which a datagram of a stranger always waits.
 type endless struct{ taken int }
 
-func (s *endless) Receive(buf []byte) (int, netip.AddrPort, error) {
+func (s *endless) Receive(buf []byte) (int, transport.Addr, error) {
 	s.taken++
-	return copy(buf, "\xFFnothing"), netip.MustParseAddrPort("198.51.100.9:9"), nil
+	return copy(buf, "\xFFnothing"), transport.MustParseAddr("198.51.100.9:9"), nil
 }
 
-func (s *endless) Send(netip.AddrPort, []byte) error { return nil }
+func (s *endless) Send(transport.Addr, []byte) error { return nil }
 
 // A flood cannot hold up a frame for ever: so many datagrams are taken in one, and the rest in those that follow.
 func TestAFrameTakesSoManyDatagrams(t *testing.T) {

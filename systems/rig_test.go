@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -32,7 +32,7 @@ type ends struct {
 func newEnds() ends { return ends{network: memory.NewNetwork()} }
 
 // serverAddress is the address of a server of ends.
-var serverAddress = netip.MustParseAddrPort("127.0.0.1:1")
+var serverAddress = transport.MustParseAddr("127.0.0.1:1")
 
 // world adds a world.
 func (e *ends) world() *ecs.World {
@@ -47,7 +47,7 @@ func (e *ends) run(w *ecs.World, group systems.Group) {
 }
 
 // listen opens a socket: anywhere where the address is none.
-func (e *ends) listen(t *testing.T, address netip.AddrPort) *memory.Conn {
+func (e *ends) listen(t *testing.T, address transport.Addr) *memory.Conn {
 	socket, err := e.network.Listen(address)
 	require.NoError(t, err)
 	return socket
@@ -101,7 +101,7 @@ func newRig(t *testing.T) *rig {
 	r.server = systems.NewServer(server, r.listen(t, serverAddress), r.clock)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	r.client = systems.NewClient(client, r.listen(t, netip.AddrPort{}), r.clock)
+	r.client = systems.NewClient(client, r.listen(t, transport.Addr{}), r.clock)
 	require.NoError(t, client.Connect(serverAddress))
 	server.OnError(r.report)
 	client.OnError(r.report)

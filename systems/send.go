@@ -2,9 +2,10 @@ package systems
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
 )
 
 // Send builds the packets of the frame and gives them to the socket. It runs last, after everything of stage
@@ -13,8 +14,8 @@ type Send struct {
 	End    End    // Builds the packets.
 	Socket Socket // Takes them.
 
-	send    func(to netip.AddrPort, packet []byte) // The methods, bound once: fresh ones each frame would be allocations.
-	sendAll func(to []netip.AddrPort, runs [][]byte, sizes []int)
+	send    func(to netcode.Addr, packet []byte) // The methods, bound once: fresh ones each frame would be allocations.
+	sendAll func(to []netcode.Addr, runs [][]byte, sizes []int)
 	end     allDrainer // Nil where the end or the socket takes one packet at a time.
 	socket  allSocket
 	fault   error // The first of the frame.
@@ -24,12 +25,12 @@ type Send struct {
 
 // allSocket is a socket that takes packets to several addresses at once: transport.BatchSender.
 type allSocket interface {
-	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
+	SendAll(to []netcode.Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
 
 // allDrainer is an end that may have packets for several addresses.
 type allDrainer interface {
-	DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int))
+	DrainAll(send func(to []netcode.Addr, runs [][]byte, sizes []int))
 }
 
 // Initialize implements System.
@@ -63,14 +64,14 @@ func (s *Send) Update(*ecs.World) {
 func (s *Send) Finalize(*ecs.World) {}
 
 // toSocket sends one datagram. One that cannot be sent counts as lost; a frame reports the first.
-func (s *Send) toSocket(to netip.AddrPort, packet []byte) {
+func (s *Send) toSocket(to netcode.Addr, packet []byte) {
 	if err := s.Socket.Send(to, packet); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to, err)
 	}
 }
 
 // allToSocket sends the datagrams for several addresses.
-func (s *Send) allToSocket(to []netip.AddrPort, runs [][]byte, sizes []int) {
+func (s *Send) allToSocket(to []netcode.Addr, runs [][]byte, sizes []int) {
 	if i, err := s.socket.SendAll(to, runs, sizes); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to[i], err)
 	}

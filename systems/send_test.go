@@ -3,12 +3,12 @@ package systems_test
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // fullEnd has three packets for one address.
@@ -19,9 +19,9 @@ type fullEnd struct {
 
 func (*fullEnd) Send()                   {}
 func (e *fullEnd) Report(err error)      { e.reported = append(e.reported, err) }
-func (*fullEnd) address() netip.AddrPort { return netip.MustParseAddrPort("1.2.3.4:5") }
+func (*fullEnd) address() transport.Addr { return transport.MustParseAddr("1.2.3.4:5") }
 
-func (e *fullEnd) Drain(send func(netip.AddrPort, []byte)) {
+func (e *fullEnd) Drain(send func(transport.Addr, []byte)) {
 	for _, packet := range []string{"one", "two", "3"} {
 		send(e.address(), []byte(packet))
 	}
@@ -34,7 +34,7 @@ type plainSocket struct {
 	err  error
 }
 
-func (s *plainSocket) Send(_ netip.AddrPort, packet []byte) error {
+func (s *plainSocket) Send(_ transport.Addr, packet []byte) error {
 	s.sent = append(s.sent, string(packet))
 	return s.err
 }
@@ -42,14 +42,14 @@ func (s *plainSocket) Send(_ netip.AddrPort, packet []byte) error {
 // allEnd can give out the packets for several addresses at once too.
 type allEnd struct{ fullEnd }
 
-func (e *allEnd) DrainAll(send func([]netip.AddrPort, [][]byte, []int)) {
-	send([]netip.AddrPort{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
+func (e *allEnd) DrainAll(send func([]transport.Addr, [][]byte, []int)) {
+	send([]transport.Addr{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
 }
 
 // allSocket takes all at once.
 type allSocket struct{ plainSocket }
 
-func (s *allSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (int, error) {
+func (s *allSocket) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (int, error) {
 	s.sent = append(s.sent, fmt.Sprintf("%d: %q of %v", len(to), runs, sizes))
 	return 1, s.err
 }

@@ -3,7 +3,6 @@ package systems
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"reflect"
 	"time"
 
@@ -49,9 +48,9 @@ func (f Func) Finalize(*ecs.World) {}
 // error when nothing waits.
 type Socket interface {
 	// Send sends one datagram. It does not keep the slice.
-	Send(to netip.AddrPort, datagram []byte) error
+	Send(to netcode.Addr, datagram []byte) error
 	// Receive fills buf with the next datagram that waits. It returns its length and sender.
-	Receive(buf []byte) (n int, from netip.AddrPort, err error)
+	Receive(buf []byte) (n int, from netcode.Addr, err error)
 }
 
 // End is a netcode.Server or a netcode.Client: what they have in common.
@@ -59,13 +58,13 @@ type End interface {
 	// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
 	BeginFrame(now time.Duration)
 	// Receive takes one datagram. It does not keep the slice.
-	Receive(from netip.AddrPort, packet []byte)
+	Receive(from netcode.Addr, packet []byte)
 	// Dispatch gives the messages that wait for a stage to their handlers.
 	Dispatch(stage tick.Stage)
 	// Send ends the frame: it builds the packets, which wait for Drain.
 	Send()
 	// Drain gives out the datagrams that wait to be sent, in order. Each is valid until the function returns.
-	Drain(send func(to netip.AddrPort, packet []byte))
+	Drain(send func(to netcode.Addr, packet []byte))
 	// Report passes an error that has no caller to OnError and to the log.
 	Report(err error)
 }

@@ -3,7 +3,6 @@ package systems_test
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -58,7 +58,7 @@ func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 	r.client.Close()
 	r.until(t, r.client.Closed)
 	require.True(t, r.worlds[1].Alive(first), "the last picture stays")
-	require.NoError(t, r.client.Client.Connect(netip.MustParseAddrPort("127.0.0.1:1")))
+	require.NoError(t, r.client.Client.Connect(transport.MustParseAddr("127.0.0.1:1")))
 	r.until(t, func() bool { _, again := r.seen(e); return again != first && !again.IsZero() })
 	query := r.worlds[1].Query(generic.NewFilter1[components.Replicated]().Filter(r.worlds[1]))
 	require.Equal(t, 1, query.Count())
@@ -195,17 +195,17 @@ func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 // broken is a socket that always fails.
 type broken struct{}
 
-func (broken) Send(netip.AddrPort, []byte) error { return errors.New("no route") }
+func (broken) Send(transport.Addr, []byte) error { return errors.New("no route") }
 
-func (broken) Receive([]byte) (int, netip.AddrPort, error) {
-	return 0, netip.AddrPort{}, errors.New("unplugged")
+func (broken) Receive([]byte) (int, transport.Addr, error) {
+	return 0, transport.Addr{}, errors.New("unplugged")
 }
 
 func TestSocketFaultsAreReportedOnce(t *testing.T) {
 	p := netcode.NewProtocol()
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	require.NoError(t, client.Connect(netip.MustParseAddrPort("127.0.0.1:1")))
+	require.NoError(t, client.Connect(transport.MustParseAddr("127.0.0.1:1")))
 	var got []string
 	client.OnError(func(err error) { got = append(got, err.Error()) })
 	w := ecs.NewWorld()
@@ -230,7 +230,7 @@ func TestProblemsOfTheWorldReachOnError(t *testing.T) {
 
 func TestRunnerClosesWhenItsContextIsDone(t *testing.T) {
 	network := memory.NewNetwork()
-	address := netip.MustParseAddrPort("127.0.0.1:1")
+	address := transport.MustParseAddr("127.0.0.1:1")
 	p := netcode.NewProtocol()
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
@@ -238,7 +238,7 @@ func TestRunnerClosesWhenItsContextIsDone(t *testing.T) {
 	require.NoError(t, err)
 	serverSocket, err := network.Listen(address)
 	require.NoError(t, err)
-	clientSocket, err := network.Listen(netip.AddrPort{})
+	clientSocket, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 
 	clientWorld, serverWorld := ecs.NewWorld(), ecs.NewWorld()

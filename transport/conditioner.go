@@ -2,7 +2,6 @@ package transport
 
 import (
 	"math/bits"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -40,7 +39,7 @@ type Conditioner struct {
 	link    Link
 	seed    uint64
 	now     func() time.Duration
-	sources map[netip.AddrPort]*source
+	sources map[Addr]*source
 	serial  uint64 // of the sender that appeared last
 	others  source // senders beyond maxSources
 	flight  inFlight
@@ -55,7 +54,7 @@ func Condition(inner Conn, link Link, seed uint64, now func() time.Duration) *Co
 		link:    link.normalised(),
 		seed:    seed,
 		now:     now,
-		sources: map[netip.AddrPort]*source{},
+		sources: map[Addr]*source{},
 		others:  source{seed: mix(seed)},
 		scratch: make([]byte, MaxDatagram),
 	}
@@ -73,7 +72,7 @@ func (c *Conditioner) SetLink(link Link) {
 }
 
 // SetLinkFrom changes the link for one sender alone, until the next SetLink. Beyond 4096 senders it has no effect.
-func (c *Conditioner) SetLinkFrom(from netip.AddrPort, link Link) {
+func (c *Conditioner) SetLinkFrom(from Addr, link Link) {
 	s := c.source(from)
 	if s == &c.others {
 		return
@@ -84,7 +83,7 @@ func (c *Conditioner) SetLinkFrom(from netip.AddrPort, link Link) {
 }
 
 // Forget drops what is remembered of one sender, which sends no more. If it does so all the same, it is a new one.
-func (c *Conditioner) Forget(from netip.AddrPort) { delete(c.sources, from) }
+func (c *Conditioner) Forget(from Addr) { delete(c.sources, from) }
 
 // Stats returns the counters since the beginning.
 func (c *Conditioner) Stats() LinkStats { return c.stats }
@@ -97,29 +96,29 @@ func (c *Conditioner) InFlight() int { return len(c.flight.heap) }
 func (c *Conditioner) Reserve(datagrams int) { c.flight.reserve(min(datagrams, MaxInFlight)) }
 
 // Send sends through the connection inside, unchanged.
-func (c *Conditioner) Send(to netip.AddrPort, datagram []byte) error {
+func (c *Conditioner) Send(to Addr, datagram []byte) error {
 	return c.inner.Send(to, datagram)
 }
 
 // LocalAddr returns the address of the connection inside.
-func (c *Conditioner) LocalAddr() netip.AddrPort { return c.inner.LocalAddr() }
+func (c *Conditioner) LocalAddr() Addr { return c.inner.LocalAddr() }
 
 // Close closes the connection inside.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 
 // Receive takes in all that waits inside and returns the next datagram that has crossed the link by now.
-func (c *Conditioner) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (c *Conditioner) Receive(buf []byte) (n int, from Addr, err error) {
 	now := c.now()
 	if err := c.pull(now); err != nil {
-		return 0, netip.AddrPort{}, err
+		return 0, Addr{}, err
 	}
 	if !c.flight.ready(now) {
-		return 0, netip.AddrPort{}, nil
+		return 0, Addr{}, nil
 	}
 	n, from = c.flight.pop(buf)
 	if n > len(buf) {
 		c.stats.TooLarge++
-		return 0, netip.AddrPort{}, ErrTooLarge
+		return 0, Addr{}, ErrTooLarge
 	}
 	c.stats.Delivered++
 	return n, from, nil
@@ -145,7 +144,7 @@ func (c *Conditioner) pull(now time.Duration) error {
 }
 
 // enter decides about one datagram.
-func (c *Conditioner) enter(from netip.AddrPort, datagram []byte, now time.Duration) {
+func (c *Conditioner) enter(from Addr, datagram []byte, now time.Duration) {
 	s := c.source(from)
 	s.serial++
 	link := &c.link
@@ -184,7 +183,7 @@ func (c *Conditioner) enter(from netip.AddrPort, datagram []byte, now time.Durat
 	}
 }
 
-func (c *Conditioner) fly(due time.Duration, from netip.AddrPort, datagram []byte) {
+func (c *Conditioner) fly(due time.Duration, from Addr, datagram []byte) {
 	if len(c.flight.heap) >= MaxInFlight {
 		c.stats.Overflowed++
 		return
@@ -192,7 +191,7 @@ func (c *Conditioner) fly(due time.Duration, from netip.AddrPort, datagram []byt
 	c.flight.push(due, from, datagram)
 }
 
-func (c *Conditioner) source(from netip.AddrPort) *source {
+func (c *Conditioner) source(from Addr) *source {
 	if s := c.sources[from]; s != nil {
 		return s
 	}
@@ -269,7 +268,7 @@ const bufferSize = 1536
 type flying struct {
 	due    time.Duration
 	serial uint64 // order of entry: datagrams due at the same time keep it
-	from   netip.AddrPort
+	from   Addr
 	data   []byte
 }
 
@@ -286,7 +285,7 @@ type inFlight struct {
 }
 
 // push copies the datagram in.
-func (f *inFlight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
+func (f *inFlight) push(due time.Duration, from Addr, datagram []byte) {
 	var buffer []byte
 	if last := len(f.free) - 1; last >= 0 {
 		buffer, f.free = f.free[last], f.free[:last]
@@ -319,7 +318,7 @@ func (f *inFlight) ready(now time.Duration) bool {
 }
 
 // pop takes the next datagram out, copies it into buf and returns its whole length: more than len(buf) if it did not fit.
-func (f *inFlight) pop(buf []byte) (int, netip.AddrPort) {
+func (f *inFlight) pop(buf []byte) (int, Addr) {
 	next := f.heap[0]
 	last := len(f.heap) - 1
 	f.heap[0] = f.heap[last]

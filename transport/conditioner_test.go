@@ -3,7 +3,6 @@ package transport_test
 import (
 	"errors"
 	"math"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -256,16 +255,16 @@ type faulty struct {
 
 var errFault = errors.New("fault")
 
-func (f *faulty) Receive(buf []byte) (int, netip.AddrPort, error) {
+func (f *faulty) Receive(buf []byte) (int, transport.Addr, error) {
 	if f.healthy = !f.healthy; !f.healthy {
 		return f.Conn.Receive(buf)
 	}
-	return 0, netip.AddrPort{}, errFault
+	return 0, transport.Addr{}, errFault
 }
 
 func TestFaultsInsideAreTold(t *testing.T) {
 	network := memory.NewNetwork()
-	a, err := network.Listen(netip.AddrPort{})
+	a, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	b := transport.Condition(&faulty{Conn: a}, transport.Link{}, 1, func() time.Duration { return 0 })
 	require.NoError(t, b.Send(b.LocalAddr(), []byte{1}))

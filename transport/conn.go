@@ -2,7 +2,6 @@ package transport
 
 import (
 	"errors"
-	"net/netip"
 )
 
 // MaxDatagram is the largest datagram that any connection takes, in bytes: what is left of an IPv4 datagram of 65,535
@@ -29,15 +28,15 @@ type Conn interface {
 	// Send hands one datagram to the network, or drops it when there is no room at that moment; the drop is counted and
 	// is no error. The datagram is not kept. ErrClosed is final, any other error concerns this datagram only.
 	// An empty datagram is not sent.
-	Send(to netip.AddrPort, datagram []byte) error
+	Send(to Addr, datagram []byte) error
 
 	// Receive copies the next datagram into buf and tells how long it is and who sent it. With nothing waiting, n is zero
 	// and err is nil; empty datagrams are skipped inside. ErrClosed is final; after any other error the caller goes on.
 	// IPv4 senders have IPv4 addresses, never IPv6 addresses that stand for them.
-	Receive(buf []byte) (n int, from netip.AddrPort, err error)
+	Receive(buf []byte) (n int, from Addr, err error)
 
 	// LocalAddr returns the address that this end is bound to.
-	LocalAddr() netip.AddrPort
+	LocalAddr() Addr
 
 	// Close ends the connection and whatever works for it. A second call does nothing.
 	Close() error
@@ -48,7 +47,7 @@ type RunSender interface {
 	// SendRun sends datagrams that lie one after the other in memory, each of size bytes but for the last, which may be
 	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. A type that wraps a
 	// connection and has a Send of its own needs a SendRun of its own too, or none.
-	SendRun(to netip.AddrPort, datagrams []byte, size int) error
+	SendRun(to Addr, datagrams []byte, size int) error
 }
 
 // BatchSender is implemented by a Conn that sends to several addresses with less work than to one after the other.
@@ -56,5 +55,5 @@ type BatchSender interface {
 	// SendAll is SendRun of each of runs, in order: to[i] gets runs[i], of datagrams of sizes[i] bytes. The error is the first
 	// one, and failed the run that it is about. A type that wraps a connection and has a Send of its own needs a SendAll of its own too,
 	// or none.
-	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
+	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }

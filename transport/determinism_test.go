@@ -2,7 +2,6 @@ package transport_test
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -69,7 +68,7 @@ func TestSendersAreIndependent(t *testing.T) {
 		r.collect(nil) // the first sender to appear in both runs
 		var noise []*memory.Conn
 		for range others {
-			c, err := r.network.Listen(netip.AddrPort{})
+			c, err := r.network.Listen(transport.Addr{})
 			require.NoError(t, err)
 			noise = append(noise, c)
 			if cut {
@@ -104,12 +103,12 @@ func TestSendersAreIndependent(t *testing.T) {
 // A flood from invented addresses is remembered only up to a bound.
 func TestManySenders(t *testing.T) {
 	network := memory.NewNetwork()
-	inner, err := network.Listen(netip.AddrPort{})
+	inner, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	receiver := transport.Condition(inner, transport.Link{}, 1, func() time.Duration { return 0 })
-	var last netip.AddrPort
+	var last transport.Addr
 	for range 5000 {
-		c, err := network.Listen(netip.AddrPort{})
+		c, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		last = c.LocalAddr()
 		require.NoError(t, c.Send(inner.LocalAddr(), []byte{1}))

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func TestFlightAgainstModel(t *testing.T) {
 					due:  time.Duration(rapid.IntRange(0, 10).Draw(t, "due")),
 					data: rapid.SliceOfN(rapid.Byte(), 1, 16).Draw(t, "data"),
 				}
-				f.push(e.due, netip.AddrPort{}, e.data)
+				f.push(e.due, Addr{}, e.data)
 				model = append(model, e)
 				most = max(most, len(model))
 			},
@@ -54,11 +53,11 @@ func TestFlightAgainstModel(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	var f inFlight
-	f.push(1, netip.AddrPort{}, []byte{1})
+	f.push(1, Addr{}, []byte{1})
 	f.reserve(8)
 	alloctest.Zero(t, 10, func() {
 		for range 7 {
-			f.push(2, netip.AddrPort{}, []byte{2})
+			f.push(2, Addr{}, []byte{2})
 		}
 		for range 7 {
 			f.pop(nil)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -29,9 +28,9 @@ func newRig(t testing.TB, link transport.Link, seed uint64) *rig {
 	t.Helper()
 	r := &rig{t: t, network: memory.NewNetwork(), buf: make([]byte, 2048)}
 	var err error
-	r.sender, err = r.network.Listen(netip.AddrPort{})
+	r.sender, err = r.network.Listen(transport.Addr{})
 	require.NoError(t, err)
-	inner, err := r.network.Listen(netip.AddrPort{})
+	inner, err := r.network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	r.receiver = transport.Condition(inner, link, seed, func() time.Duration { return r.now })
 	return r

@@ -3,8 +3,6 @@ package guide_test
 import (
 	"errors"
 	"log"
-	"net"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -17,18 +15,15 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/udp"
 )
 
 // What client.md shows is what stands between the marks, in recipes_test.go and in state_test.go.
 
 // begin guide
-func addressOf(server string) (netip.AddrPort, error) { // "game.example:9000" too
-	found, err := net.ResolveUDPAddr("udp", server)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	at := found.AddrPort()
-	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), nil
+func addressOf(server string) (transport.Addr, error) { // "game.example:9000" too
+	return udp.Resolve(server) // it may wait for the answer about a name
 }
 
 // end guide
@@ -121,7 +116,7 @@ func TestGuideClient(t *testing.T) {
 func TestGuideAddresses(t *testing.T) {
 	at, err := addressOf("127.0.0.1:9000")
 	require.NoError(t, err)
-	require.Equal(t, netip.MustParseAddrPort("127.0.0.1:9000"), at)
+	require.Equal(t, transport.MustParseAddr("127.0.0.1:9000"), at)
 	_, err = addressOf("nowhere")
 	require.Error(t, err)
 }
@@ -147,5 +142,5 @@ func TestGuideHost(t *testing.T) {
 // silence is a socket on which nobody calls.
 type silence struct{}
 
-func (silence) Send(netip.AddrPort, []byte) error           { return nil }
-func (silence) Receive([]byte) (int, netip.AddrPort, error) { return 0, netip.AddrPort{}, nil }
+func (silence) Send(transport.Addr, []byte) error           { return nil }
+func (silence) Receive([]byte) (int, transport.Addr, error) { return 0, transport.Addr{}, nil }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -48,7 +48,7 @@ func newHosted(t *testing.T, p *netcode.Protocol, config netcode.Config, setup f
 	require.NoError(t, err)
 	player, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	socket, err := memory.NewNetwork().Listen(netip.MustParseAddrPort("127.0.0.1:1"))
+	socket, err := memory.NewNetwork().Listen(transport.MustParseAddr("127.0.0.1:1"))
 	require.NoError(t, err)
 	var now time.Duration
 	group, err := systems.NewHost(server, player, socket, func() time.Duration { return now })

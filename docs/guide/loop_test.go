@@ -1,7 +1,6 @@
 package guide_test
 
 import (
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -73,9 +73,9 @@ func TestGuideFixedSteps(t *testing.T) {
 		var now time.Duration
 		clock := func() time.Duration { return now }
 		network, worlds := memory.NewNetwork(), []ecs.World{ecs.NewWorld(), ecs.NewWorld()}
-		here, err := network.Listen(netip.MustParseAddrPort("127.0.0.1:1"))
+		here, err := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
 		require.NoError(t, err)
-		there, err := network.Listen(netip.AddrPort{})
+		there, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 		s, err := netcode.NewServer(p, netcode.Config{})
 		require.NoError(t, err)

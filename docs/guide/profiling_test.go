@@ -1,7 +1,6 @@
 package guide_test
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
@@ -71,11 +70,11 @@ func walkers(w *ecs.World, frame int) {
 func badLink(now func() time.Duration) (server, client transport.Conn, err error) {
 	network := memory.NewNetwork()
 	link := transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
-	a, err := network.Listen(netip.AddrPort{}) // some address: server.LocalAddr() is what a client connects to
+	a, err := network.Listen(transport.Addr{}) // some address: server.LocalAddr() is what a client connects to
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := network.Listen(netip.AddrPort{})
+	b, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, nil, err
 	}

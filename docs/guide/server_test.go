@@ -2,7 +2,6 @@ package guide_test
 
 import (
 	"log"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -96,7 +95,7 @@ func TestGuideOwnLoop(t *testing.T) {
 	p := netcode.NewProtocol()
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	socket, err := memory.NewNetwork().Listen(netip.MustParseAddrPort("127.0.0.1:1"))
+	socket, err := memory.NewNetwork().Listen(transport.MustParseAddr("127.0.0.1:1"))
 	require.NoError(t, err)
 	world, game := ecs.NewWorld(), &Movement{}
 	run(s, socket, &world, systems.Func(func(w *ecs.World) {

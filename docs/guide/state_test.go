@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -120,7 +120,7 @@ type metered struct { // the server's socket, in a test that has the client too
 	account *inspect.Attribution // inspect.New(protocol)
 }
 
-func (m *metered) Send(to netip.AddrPort, datagram []byte) error {
+func (m *metered) Send(to transport.Addr, datagram []byte) error {
 	m.account.Add(m.client, datagram)
 	return m.Socket.Send(to, datagram)
 }
@@ -147,9 +147,9 @@ func newStateGame(t *testing.T) *stateGame {
 	var now time.Duration
 	clock := func() time.Duration { return now }
 	network := memory.NewNetwork()
-	here, err := network.Listen(netip.MustParseAddrPort("127.0.0.1:1"))
+	here, err := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
 	require.NoError(t, err)
-	there, err := network.Listen(netip.AddrPort{})
+	there, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // ledger is the server's socket with an account of every datagram that leaves for the first client, also of those that
@@ -19,7 +19,7 @@ type ledger struct {
 }
 
 // Send implements systems.Socket.
-func (l *ledger) Send(to netip.AddrPort, datagram []byte) error {
+func (l *ledger) Send(to transport.Addr, datagram []byte) error {
 	if l.client != nil && to == l.client.socket.LocalAddr() {
 		l.account.Add(l.client.net, datagram)
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -50,12 +48,10 @@ type arenaClient struct {
 }
 
 func newArenaClient(o *options, table *Table, number int, server string, now func() time.Duration) (*arenaClient, error) {
-	resolved, err := net.ResolveUDPAddr("udp", server)
+	address, err := udp.Resolve(server)
 	if err != nil {
 		return nil, err
 	}
-	address := resolved.AddrPort()
-	address = netip.AddrPortFrom(address.Addr().Unmap(), address.Port())
 	c := &arenaClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
 	silence, keepAlive := o.timeouts()
 	c.net, err = netcode.NewClient(newProtocol(o.trained, c.onSettled, nil), netcode.Config{
@@ -65,7 +61,7 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 		return nil, err
 	}
 	local := ":0"
-	if address.Addr().Is4() && address.Addr().IsLoopback() {
+	if address.IP.Addr().Is4() && address.IP.Addr().IsLoopback() {
 		local = "127.0.0.1:0"
 	}
 	if c.socket, err = udp.Listen(local, udp.Config{}); err != nil {

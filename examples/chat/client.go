@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/udp"
 )
 
 // talker is the client.
@@ -21,7 +21,7 @@ type talker struct {
 
 // talk runs the client until ctx is done, its input ends, or the server is gone.
 func talk(ctx context.Context, socket systems.Socket, address string, config netcode.Config, hello *Line, in io.Reader, out io.Writer) error {
-	server, err := net.ResolveUDPAddr("udp", address)
+	server, err := udp.Resolve(address)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func talk(ctx context.Context, socket systems.Socket, address string, config net
 			leave(nil) // what was sent is delivered before the goodbye
 		}()
 	})
-	if err = t.client.Connect(server.AddrPort()); err != nil {
+	if err = t.client.Connect(server); err != nil {
 		return err
 	}
 	err = loop.Run(ctx)

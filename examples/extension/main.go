@@ -3,7 +3,6 @@ package main
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/examples/extension/voice"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -28,7 +28,7 @@ func play() error {
 	voice.Register(protocol)
 	now, network := time.Duration(0), memory.NewNetwork()
 	clock := func() time.Duration { return now }
-	here, err := network.Listen(netip.AddrPort{})
+	here, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func play() error {
 	world := ecs.NewWorld()
 	loops := []*systems.Runner{systems.NewRunner(&world, systems.NewServer(server, here, clock), 30)}
 	for range 2 {
-		there, err := network.Listen(netip.AddrPort{})
+		there, err := network.Listen(transport.Addr{})
 		if err != nil {
 			return err
 		}

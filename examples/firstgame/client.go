@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
@@ -20,7 +19,7 @@ type Sprite struct{ Frame int }
 
 // play runs a client until ctx is done or the connection ends.
 func play(ctx context.Context, server string) error {
-	address, err := net.ResolveUDPAddr("udp", server) // a name will do, as in localhost:9000
+	address, err := udp.Resolve(server) // a name will do, as in localhost:9000
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func play(ctx context.Context, server string) error {
 	}))
 
 	loop.Add(netcode.StagePostLateUpdate, draw())
-	if err := client.Connect(address.AddrPort()); err != nil {
+	if err := client.Connect(address); err != nil {
 		return err
 	}
 	if err := systems.NewRunner(&world, loop, 60).Run(ctx); err != nil {

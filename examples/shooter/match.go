@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-	"net/netip"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -49,7 +48,7 @@ func (m *match) clock() time.Duration { return m.now }
 
 // socket is an end of the network. Datagrams to it pass a link.
 func (m *match) socket(link transport.Link) (*transport.Conditioner, error) {
-	conn, err := m.network.Listen(netip.AddrPort{})
+	conn, err := m.network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}

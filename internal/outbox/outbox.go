@@ -1,8 +1,9 @@
 package outbox
 
 import (
-	"net/netip"
 	"slices"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Max bounds the bytes that wait for Drain, so that the memory of a game that never drains does not grow for ever.
@@ -14,14 +15,14 @@ type Buffer struct {
 	datagrams []datagram
 	taken     int // Bytes of Max that others have.
 	all       struct {
-		to    []netip.AddrPort
+		to    []transport.Addr
 		runs  [][]byte
 		sizes []int
 	}
 }
 
 type datagram struct {
-	to         netip.AddrPort
+	to         transport.Addr
 	start, end int
 }
 
@@ -41,7 +42,7 @@ func (o *Buffer) Room(n int) []byte {
 }
 
 // Commit makes the first n bytes of the last Room a datagram.
-func (o *Buffer) Commit(to netip.AddrPort, n int) {
+func (o *Buffer) Commit(to transport.Addr, n int) {
 	start := len(o.bytes)
 	o.bytes = o.bytes[:start+n]
 	if len(o.datagrams) == cap(o.datagrams) {
@@ -70,7 +71,7 @@ func (o *Buffer) Append(from *Buffer) {
 }
 
 // Drain hands out everything in the order it was committed, and forgets it.
-func (o *Buffer) Drain(send func(to netip.AddrPort, packet []byte)) {
+func (o *Buffer) Drain(send func(to transport.Addr, packet []byte)) {
 	for _, d := range o.datagrams {
 		send(d.to, o.bytes[d.start:d.end:d.end])
 	}
@@ -102,7 +103,7 @@ func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 
 // DrainAll is Drain for all runs at once: datagrams to one address that lie one after the other, each as long as the first but for the last,
 // which may be shorter.
-func (o *Buffer) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
+func (o *Buffer) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
 	a := &o.all
 	for i := 0; i < len(o.datagrams); {
 		next, d, end := o.run(i)

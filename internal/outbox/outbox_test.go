@@ -7,20 +7,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // TestRunsAreTheDatagrams: what is drained in runs is, cut, what is drained one by one.
 func TestRunsAreTheDatagrams(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	type sent struct {
-		to   netip.AddrPort
+		to   transport.Addr
 		data string
 	}
 	several := 0
 	for range 300 {
 		var one, together Buffer
 		for range r.IntN(100) {
-			to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(r.IntN(2))}), 9)
+			to := transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(r.IntN(2))}), 9))
 			size := 1 + r.IntN(3)
 			if r.IntN(4) == 0 {
 				size = 1200
@@ -32,9 +34,9 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 			}
 		}
 		var want, got []sent
-		one.Drain(func(to netip.AddrPort, packet []byte) { want = append(want, sent{to, string(packet)}) })
+		one.Drain(func(to transport.Addr, packet []byte) { want = append(want, sent{to, string(packet)}) })
 		calls := 0
-		together.DrainAll(func(to []netip.AddrPort, runs [][]byte, sizes []int) {
+		together.DrainAll(func(to []transport.Addr, runs [][]byte, sizes []int) {
 			calls++
 			for i, packets := range runs {
 				require.LessOrEqual(t, len(packets), longestRun)
@@ -49,16 +51,16 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 		})
 		require.Equal(t, want, got)
 		require.Equal(t, min(len(want), 1), calls)
-		together.DrainAll(func([]netip.AddrPort, [][]byte, []int) { t.Fatal("nothing waits any more") })
+		together.DrainAll(func([]transport.Addr, [][]byte, []int) { t.Fatal("nothing waits any more") })
 	}
 	require.NotZero(t, several)
 	var full Buffer
-	to := netip.MustParseAddrPort("1.2.3.4:5")
+	to := transport.MustParseAddr("1.2.3.4:5")
 	for range 200 {
 		full.Room(1200)
 		full.Commit(to, 1200)
 	}
-	full.DrainAll(func(_ []netip.AddrPort, runs [][]byte, _ []int) {
+	full.DrainAll(func(_ []transport.Addr, runs [][]byte, _ []int) {
 		require.Len(t, runs, 4)
 		for _, packets := range runs {
 			require.LessOrEqual(t, len(packets), longestRun)
@@ -68,7 +70,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 
 func TestBufferKeepsOrderAndContent(t *testing.T) {
 	var o Buffer
-	to := netip.MustParseAddrPort("1.2.3.4:5")
+	to := transport.MustParseAddr("1.2.3.4:5")
 	for round := range 3 {
 		for i := range 100 {
 			room := o.Room(1200)
@@ -78,7 +80,7 @@ func TestBufferKeepsOrderAndContent(t *testing.T) {
 			o.Room(1200) // Never committed: no datagram.
 		}
 		n := 0
-		o.Drain(func(_ netip.AddrPort, packet []byte) {
+		o.Drain(func(_ transport.Addr, packet []byte) {
 			require.Len(t, packet, 1+n)
 			require.Equal(t, byte(n+round), packet[0])
 			n++
@@ -90,7 +92,7 @@ func TestBufferKeepsOrderAndContent(t *testing.T) {
 func TestBufferIsBounded(t *testing.T) {
 	var o Buffer
 	for o.Room(1400) != nil {
-		o.Commit(netip.AddrPort{}, 1400)
+		o.Commit(transport.Addr{}, 1400)
 	}
 	require.LessOrEqual(t, len(o.bytes), Max)
 }

@@ -69,7 +69,7 @@ func newGame(t *testing.T, link transport.Link) *game {
 	netcode.Replicate[health](g.protocol)
 	clock := func() time.Duration { return g.now }
 	listen := func(port uint16) transport.Conn {
-		conn, err := g.network.Listen(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port))
+		conn, err := g.network.Listen(transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)))
 		require.NoError(t, err)
 		return transport.Condition(conn, link, uint64(port), clock)
 	}

@@ -22,25 +22,24 @@ var ErrAddressInUse = errors.New("memory: address in use")
 
 // Network is a set of ends that reach each other by address.
 type Network struct {
-	ends map[netip.AddrPort]*Conn
+	ends map[transport.Addr]*Conn
 	next int // ports assigned so far
 }
 
 // NewNetwork returns an empty network.
 func NewNetwork() *Network {
-	return &Network{ends: map[netip.AddrPort]*Conn{}}
+	return &Network{ends: map[transport.Addr]*Conn{}}
 }
 
-// Listen adds an end at this address. Port 0 assigns one, the zero address stands for 127.0.0.1.
-func (n *Network) Listen(addr netip.AddrPort) (*Conn, error) {
-	ip := addr.Addr().Unmap()
-	if !ip.IsValid() {
-		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+// Listen adds an end at this address. Port 0 assigns one, the zero address stands for 127.0.0.1. An address that is a key
+// alone needs neither.
+func (n *Network) Listen(addr transport.Addr) (*Conn, error) {
+	if addr.IP = transport.AddrOf(addr.IP).IP; !addr.IP.Addr().IsValid() && addr.Key == 0 {
+		addr.IP = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.IP.Port())
 	}
-	addr = netip.AddrPortFrom(ip, addr.Port())
-	if addr.Port() == 0 {
+	if !addr.IsValid() {
 		for range numPorts {
-			addr = netip.AddrPortFrom(ip, uint16(firstPort+n.next%numPorts))
+			addr.IP = netip.AddrPortFrom(addr.IP.Addr(), uint16(firstPort+n.next%numPorts))
 			n.next++
 			if n.ends[addr] == nil {
 				break
@@ -67,7 +66,7 @@ type Stats struct {
 // Conn is one end of a Network. It implements transport.Conn.
 type Conn struct {
 	network *Network
-	addr    netip.AddrPort
+	addr    transport.Addr
 	slots   []slot // a ring: its length is a power of two, its buffers stay
 	head    uint64 // datagrams ever queued
 	tail    uint64 // datagrams ever taken
@@ -76,26 +75,27 @@ type Conn struct {
 }
 
 type slot struct {
-	from netip.AddrPort
+	from transport.Addr
 	data []byte
 }
 
 var _ transport.Conn = (*Conn)(nil)
 
 // Send puts the datagram into the queue of the end at that address. Where nobody listens it vanishes, as in a network.
-func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
+func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	switch {
 	case c.closed:
 		return transport.ErrClosed
 	case len(datagram) > transport.MaxDatagram:
 		return transport.ErrTooLarge
-	case !to.IsValid() || to.Port() == 0:
+	case !to.IsValid():
 		return transport.ErrAddress
 	case len(datagram) == 0:
 		return nil
 	}
 	c.stats.Sent++
-	end := c.network.ends[netip.AddrPortFrom(to.Addr().Unmap(), to.Port())]
+	to.IP = transport.AddrOf(to.IP).IP
+	end := c.network.ends[to]
 	if end == nil {
 		c.stats.Unreachable++
 		return nil
@@ -105,25 +105,25 @@ func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
 }
 
 // Receive returns the oldest datagram that waits.
-func (c *Conn) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed {
-		return 0, netip.AddrPort{}, transport.ErrClosed
+		return 0, transport.Addr{}, transport.ErrClosed
 	}
 	if c.head == c.tail {
-		return 0, netip.AddrPort{}, nil
+		return 0, transport.Addr{}, nil
 	}
 	s := &c.slots[c.tail&uint64(len(c.slots)-1)]
 	c.tail++
 	if len(s.data) > len(buf) {
 		c.stats.TooLarge++
-		return 0, netip.AddrPort{}, transport.ErrTooLarge
+		return 0, transport.Addr{}, transport.ErrTooLarge
 	}
 	c.stats.Received++
 	return copy(buf, s.data), s.from, nil
 }
 
 // LocalAddr returns the address of this end.
-func (c *Conn) LocalAddr() netip.AddrPort { return c.addr }
+func (c *Conn) LocalAddr() transport.Addr { return c.addr }
 
 // Stats returns the counters since the beginning.
 func (c *Conn) Stats() Stats { return c.stats }
@@ -138,7 +138,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-func (c *Conn) put(from netip.AddrPort, datagram []byte) {
+func (c *Conn) put(from transport.Addr, datagram []byte) {
 	waiting := c.head - c.tail
 	if waiting == uint64(len(c.slots)) {
 		if waiting >= QueueSize {

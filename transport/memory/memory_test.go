@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -13,23 +12,23 @@ import (
 func pair(t testing.TB) (*Conn, *Conn) {
 	t.Helper()
 	network := NewNetwork()
-	a, err := network.Listen(netip.AddrPort{})
+	a, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
-	b, err := network.Listen(netip.AddrPort{})
+	b, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	return a, b
 }
 
 func TestListenAssignsAndRefuses(t *testing.T) {
 	network := NewNetwork()
-	a, err := network.Listen(netip.AddrPort{})
+	a, err := network.Listen(transport.Addr{})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:49152", a.LocalAddr().String())
 	_, err = network.Listen(a.LocalAddr())
 	require.ErrorIs(t, err, ErrAddressInUse)
-	_, err = network.Listen(netip.MustParseAddrPort("[::ffff:127.0.0.1]:49152"))
+	_, err = network.Listen(transport.MustParseAddr("[::ffff:127.0.0.1]:49152"))
 	require.ErrorIs(t, err, ErrAddressInUse, "the same address in other words")
-	b, err := network.Listen(netip.MustParseAddrPort("[2001:db8::1]:0"))
+	b, err := network.Listen(transport.MustParseAddr("[2001:db8::1]:0"))
 	require.NoError(t, err)
 	require.Equal(t, "[2001:db8::1]:49153", b.LocalAddr().String())
 
@@ -47,19 +46,19 @@ func TestListenAssignsAndRefuses(t *testing.T) {
 func TestListenWhenEveryPortIsTaken(t *testing.T) {
 	network := NewNetwork()
 	for range numPorts {
-		_, err := network.Listen(netip.AddrPort{})
+		_, err := network.Listen(transport.Addr{})
 		require.NoError(t, err)
 	}
-	_, err := network.Listen(netip.AddrPort{})
+	_, err := network.Listen(transport.Addr{})
 	require.ErrorIs(t, err, ErrAddressInUse)
 }
 
 func TestEdges(t *testing.T) {
 	a, b := pair(t)
 	require.ErrorIs(t, a.Send(b.LocalAddr(), make([]byte, transport.MaxDatagram+1)), transport.ErrTooLarge)
-	require.ErrorIs(t, a.Send(netip.AddrPort{}, []byte{1}), transport.ErrAddress)
+	require.ErrorIs(t, a.Send(transport.Addr{}, []byte{1}), transport.ErrAddress)
 	require.NoError(t, a.Send(b.LocalAddr(), nil), "an empty datagram is not sent")
-	require.NoError(t, a.Send(netip.MustParseAddrPort("10.0.0.1:1"), []byte{1}), "nobody there")
+	require.NoError(t, a.Send(transport.MustParseAddr("10.0.0.1:1"), []byte{1}), "nobody there")
 	require.Equal(t, Stats{Sent: 1, Unreachable: 1}, a.Stats())
 
 	large := make([]byte, transport.MaxDatagram)
@@ -101,8 +100,8 @@ func TestQueueIsBounded(t *testing.T) {
 func TestQueueAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		network := NewNetwork()
-		a, _ := network.Listen(netip.AddrPort{})
-		b, _ := network.Listen(netip.AddrPort{})
+		a, _ := network.Listen(transport.Addr{})
+		b, _ := network.Listen(transport.Addr{})
 		var model [][]byte
 		buf := make([]byte, 64)
 		t.Repeat(map[string]func(*rapid.T){
@@ -157,9 +156,9 @@ func BenchmarkSendReceive(b *testing.B) {
 
 func TestReserve(t *testing.T) {
 	n := NewNetwork()
-	a, err := n.Listen(netip.AddrPort{})
+	a, err := n.Listen(transport.Addr{})
 	require.NoError(t, err)
-	b, err := n.Listen(netip.AddrPort{})
+	b, err := n.Listen(transport.Addr{})
 	require.NoError(t, err)
 	require.NoError(t, a.Send(b.LocalAddr(), []byte{7}))
 	b.Reserve(100)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"net"
-	"net/netip"
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/transport"
@@ -50,7 +49,7 @@ func (c Config) withDefaults() Config {
 // called from any.
 type Conn struct {
 	socket  *net.UDPConn
-	local   netip.AddrPort
+	local   transport.Addr
 	largest int
 	sender  sender
 	queue   queue
@@ -68,6 +67,16 @@ var (
 	_ transport.RunSender   = (*Conn)(nil)
 	_ transport.BatchSender = (*Conn)(nil)
 )
+
+// Resolve returns the address of a server from text like "192.0.2.7:9000", "[::1]:9000" or "game.example:9000". It looks up a
+// name, and waits for the answer.
+func Resolve(server string) (transport.Addr, error) {
+	found, err := net.ResolveUDPAddr("udp", server)
+	if err != nil {
+		return transport.Addr{}, fmt.Errorf("udp: %w", err)
+	}
+	return transport.AddrOf(found.AddrPort()), nil
+}
 
 // Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
 // Without an IP the socket takes IPv6 and IPv4 where the system can do both.
@@ -88,7 +97,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 	local := socket.LocalAddr().(*net.UDPAddr).AddrPort()
 	c := &Conn{
 		socket:  socket,
-		local:   netip.AddrPortFrom(local.Addr().Unmap(), local.Port()),
+		local:   transport.AddrOf(local),
 		largest: config.MaxDatagram,
 		queue:   newQueue(config.Queue, config.MaxDatagram),
 		closing: make(chan struct{}),
@@ -105,20 +114,20 @@ func Listen(addr string, config Config) (*Conn, error) {
 
 // Send hands the datagram to the kernel, or drops and counts it when the kernel has no room. Other faults are returned,
 // counted, and concern this datagram alone.
-func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
+func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	switch {
 	case c.closed.Load():
 		return transport.ErrClosed
 	case len(datagram) > c.largest:
 		c.stats.sendErrors.Add(1)
 		return transport.ErrTooLarge
-	case !to.IsValid() || to.Port() == 0:
+	case !reachable(to):
 		c.stats.sendErrors.Add(1)
 		return transport.ErrAddress
 	case len(datagram) == 0:
 		return nil
 	}
-	full, err := c.sender.send(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), datagram)
+	full, err := c.sender.send(transport.AddrOf(to.IP).IP, datagram)
 	switch {
 	case full:
 		c.stats.sendDropped.Add(1)
@@ -134,11 +143,14 @@ func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
 	return err
 }
 
+// reachable reports whether an address is one of UDP: an IP address and a port, and nothing else.
+func reachable(to transport.Addr) bool { return to.IsValid() && to.Key == 0 && to.Via == 0 }
+
 // SendRun implements transport.RunSender: on Linux the kernel is asked to cut the datagrams itself, in one call.
-func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
-	if size > 0 && size < len(datagrams) && size <= c.largest && to.IsValid() && to.Port() != 0 && !c.closed.Load() {
+func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
+	if size > 0 && size < len(datagrams) && size <= c.largest && reachable(to) && !c.closed.Load() {
 		n := uint64((len(datagrams) + size - 1) / size)
-		full, ok, err := c.sender.sendRun(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), datagrams, size)
+		full, ok, err := c.sender.sendRun(transport.AddrOf(to.IP).IP, datagrams, size)
 		switch {
 		case !ok:
 		case full:
@@ -166,7 +178,7 @@ func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
 }
 
 // SendAll implements transport.BatchSender: on Linux up to 64 runs go in one call.
-func (c *Conn) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
+func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	if len(runs) == 1 { // as from a server with one client
 		if n := len(runs[0]); n > 0 && n <= sizes[0] {
 			return 0, c.Send(to[0], runs[0])
@@ -190,15 +202,15 @@ func (c *Conn) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed 
 }
 
 // Receive returns the oldest datagram in the queue. When it is empty it tells a fault of the socket, each at most once.
-func (c *Conn) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed.Load() {
-		return 0, netip.AddrPort{}, transport.ErrClosed
+		return 0, transport.Addr{}, transport.ErrClosed
 	}
-	n, from = c.queue.take(buf)
+	n, from.IP = c.queue.take(buf)
 	switch {
 	case n > len(buf):
 		c.stats.tooLarge.Add(1)
-		return 0, netip.AddrPort{}, transport.ErrTooLarge
+		return 0, transport.Addr{}, transport.ErrTooLarge
 	case n > 0:
 		return n, from, nil
 	case c.fault.Load() != nil:
@@ -206,11 +218,11 @@ func (c *Conn) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
 			err = *fault
 		}
 	}
-	return 0, netip.AddrPort{}, err
+	return 0, transport.Addr{}, err
 }
 
 // LocalAddr returns the address that the socket is bound to.
-func (c *Conn) LocalAddr() netip.AddrPort { return c.local }
+func (c *Conn) LocalAddr() transport.Addr { return c.local }
 
 // Stats returns the counters since the beginning. Each is exact, their moment is not the same.
 func (c *Conn) Stats() Stats { return c.stats.load() }

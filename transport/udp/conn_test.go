@@ -37,10 +37,10 @@ func eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-func receive(t testing.TB, c *Conn, buf []byte) (int, netip.AddrPort) {
+func receive(t testing.TB, c *Conn, buf []byte) (int, transport.Addr) {
 	t.Helper()
 	var n int
-	var from netip.AddrPort
+	var from transport.Addr
 	eventually(t, "datagram", func() bool {
 		var err error
 		n, from, err = c.Receive(buf)
@@ -97,12 +97,12 @@ func TestFamilies(t *testing.T) {
 			}
 			server, client := listen(t, test.server, Config{}), listen(t, test.client, Config{})
 			buf := make([]byte, 64)
-			to := netip.AddrPortFrom(netip.MustParseAddr(test.target), server.LocalAddr().Port())
+			to := transport.AddrOf(netip.AddrPortFrom(netip.MustParseAddr(test.target), server.LocalAddr().IP.Port()))
 			require.NoError(t, client.Send(to, []byte("ping")))
 			n, from := receive(t, server, buf)
 			require.Equal(t, "ping", string(buf[:n]))
-			require.Equal(t, netip.MustParseAddr(test.from), from.Addr())
-			require.Equal(t, client.LocalAddr().Port(), from.Port())
+			require.Equal(t, netip.MustParseAddr(test.from), from.IP.Addr())
+			require.Equal(t, client.LocalAddr().IP.Port(), from.IP.Port())
 
 			require.NoError(t, server.Send(from, []byte("pong")))
 			n, _ = receive(t, client, buf)
@@ -115,10 +115,10 @@ func TestSendRefuses(t *testing.T) {
 	c := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
 	self := c.LocalAddr()
 	require.ErrorIs(t, c.Send(self, make([]byte, 101)), transport.ErrTooLarge)
-	require.ErrorIs(t, c.Send(netip.AddrPort{}, []byte{1}), transport.ErrAddress)
-	require.ErrorIs(t, c.Send(netip.AddrPortFrom(self.Addr(), 0), []byte{1}), transport.ErrAddress)
+	require.ErrorIs(t, c.Send(transport.Addr{}, []byte{1}), transport.ErrAddress)
+	require.ErrorIs(t, c.Send(transport.AddrOf(netip.AddrPortFrom(self.IP.Addr(), 0)), []byte{1}), transport.ErrAddress)
 	require.Equal(t, uint64(3), c.Stats().SendErrors)
-	require.Error(t, c.Send(netip.AddrPortFrom(netip.IPv6Loopback(), 9), []byte{1}), "IPv6 from an IPv4 socket")
+	require.Error(t, c.Send(transport.AddrOf(netip.AddrPortFrom(netip.IPv6Loopback(), 9)), []byte{1}), "IPv6 from an IPv4 socket")
 	require.NoError(t, c.Send(self, nil), "an empty datagram is not sent")
 	require.Zero(t, c.Stats().Sent)
 	n, _, err := c.Receive(make([]byte, 100))
@@ -243,8 +243,8 @@ func TestNoAllocations(t *testing.T) {
 			}
 			defer c.Close()
 			to := c.LocalAddr()
-			if to.Addr().IsUnspecified() {
-				to = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), to.Port())
+			if to.IP.Addr().IsUnspecified() {
+				to = transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), to.IP.Port()))
 			}
 			datagram, buf := make([]byte, 1200), make([]byte, 1500)
 			alloctest.Zero(t, 20, func() {
@@ -359,8 +359,8 @@ func TestRunThatCannotBeSent(t *testing.T) {
 	a := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
 	data := runOf(3, 200, 200)
 	require.ErrorIs(t, a.SendRun(a.LocalAddr(), data, 200), transport.ErrTooLarge)
-	require.ErrorIs(t, a.SendRun(netip.AddrPort{}, data, 50), transport.ErrAddress)
-	require.ErrorIs(t, a.SendRun(netip.MustParseAddrPort("[::1]:9"), data, 50), transport.ErrAddress)
+	require.ErrorIs(t, a.SendRun(transport.Addr{}, data, 50), transport.ErrAddress)
+	require.ErrorIs(t, a.SendRun(transport.MustParseAddr("[::1]:9"), data, 50), transport.ErrAddress)
 	require.NoError(t, a.SendRun(a.LocalAddr(), nil, 50))
 	require.NoError(t, a.SendRun(a.LocalAddr(), data[:90], 0), "without a size it is one datagram")
 	require.NoError(t, a.Close())

@@ -4,8 +4,9 @@ package udp
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"syscall"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // mostInVolley is the number of runs in one call of the kernel.
@@ -98,13 +99,13 @@ func (w *mmsgBatch) writeOnce(descriptor uintptr) {
 }
 
 // load puts as many of the first runs into the volley as go in one call and have nothing wrong with them.
-func (w *mmsgBatch) load(c *Conn, to []netip.AddrPort, runs [][]byte, sizes []int) {
+func (w *mmsgBatch) load(c *Conn, to []transport.Addr, runs [][]byte, sizes []int) {
 	s := &c.sender
 	for w.n = 0; w.n < min(len(runs), mostInVolley); {
 		i := w.n
 		to, length, size := to[i], len(runs[i]), sizes[i]
-		if size <= 0 || length == 0 || min(length, size) > c.largest || size < length && !s.segments || !to.IsValid() || to.Port() == 0 ||
-			s.address(netip.AddrPortFrom(to.Addr().Unmap(), to.Port())) != nil {
+		if size <= 0 || length == 0 || min(length, size) > c.largest || size < length && !s.segments || !reachable(to) ||
+			s.address(transport.AddrOf(to.IP).IP) != nil {
 			return
 		}
 		if size >= length {
@@ -116,7 +117,7 @@ func (w *mmsgBatch) load(c *Conn, to []netip.AddrPort, runs [][]byte, sizes []in
 
 // sendVolley sends as many of the first runs as go in one call, and returns how many these are; 0 where that is not
 // to be done. Of some of them each datagram has to be sent by itself, to learn what is wrong with it.
-func (c *Conn) sendVolley(to []netip.AddrPort, runs [][]byte, sizes []int) (n int, alone uint64) {
+func (c *Conn) sendVolley(to []transport.Addr, runs [][]byte, sizes []int) (n int, alone uint64) {
 	s := &c.sender
 	w := &s.volley
 	s.mu.Lock()

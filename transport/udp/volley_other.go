@@ -2,10 +2,10 @@
 
 package udp
 
-import "net/netip"
+import "github.com/arche-netcode/netcode/transport"
 
 // mmsgBatch is of no use where several runs cannot go in one call.
 type mmsgBatch struct{}
 
 // sendVolley tells that nothing went.
-func (c *Conn) sendVolley([]netip.AddrPort, [][]byte, []int) (n int, alone uint64) { return 0, 0 }
+func (c *Conn) sendVolley([]transport.Addr, [][]byte, []int) (n int, alone uint64) { return 0, 0 }

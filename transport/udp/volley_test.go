@@ -2,7 +2,6 @@ package udp
 
 import (
 	"bytes"
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +16,7 @@ type runTo struct{ socket, n, size, last int }
 // sendAll sends runs and tells what each socket is to get.
 func sendAll(t *testing.T, a *Conn, sockets []*Conn, runs []runTo) (want [][][]byte) {
 	t.Helper()
-	var to []netip.AddrPort
+	var to []transport.Addr
 	var data [][]byte
 	var sizes []int
 	want = make([][][]byte, len(sockets))
@@ -76,7 +75,7 @@ func TestVolleyArrivesAsItsDatagrams(t *testing.T) {
 func TestVolleyWithOnesThatCannotGo(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{MaxDatagram: 1000}), listen(t, "127.0.0.1:0", Config{})
 	good := b.LocalAddr()
-	to := []netip.AddrPort{good, good, {}, good, netip.MustParseAddrPort("[::1]:9"), good, good, good, good}
+	to := []transport.Addr{good, good, {}, good, transport.MustParseAddr("[::1]:9"), good, good, good, good}
 	runs := [][]byte{{1}, {2}, {3}, {4}, {5}, nil, runOf(2, 1100, 1100), {6, 7}, {8}}
 	sizes := []int{1, 1, 1, 1, 1, 1, 1100, 0, 1}
 	failed, err := a.SendAll(to, runs, sizes)
@@ -91,7 +90,7 @@ func TestVolleyWithOnesThatCannotGo(t *testing.T) {
 	require.EqualValues(t, 4, a.Stats().SendErrors, "two datagrams were too large")
 
 	// Nothing can be sent from here to there: the kernel says so of one in the middle.
-	to = []netip.AddrPort{good, good, netip.MustParseAddrPort("8.8.8.8:9"), good, good}
+	to = []transport.Addr{good, good, transport.MustParseAddr("8.8.8.8:9"), good, good}
 	failed, err = a.SendAll(to, [][]byte{{1}, {2}, {3}, {4}, {5}}, []int{1, 1, 1, 1, 1})
 	require.Error(t, err)
 	require.Equal(t, 2, failed)
@@ -101,7 +100,7 @@ func TestVolleyWithOnesThatCannotGo(t *testing.T) {
 	}
 
 	// More segments than any kernel takes in one call go one by one.
-	_, err = a.SendAll([]netip.AddrPort{good, good, good}, [][]byte{{1}, runOf(200, 20, 20), {2}}, []int{1, 20, 1})
+	_, err = a.SendAll([]transport.Addr{good, good, good}, [][]byte{{1}, runOf(200, 20, 20), {2}}, []int{1, 20, 1})
 	require.NoError(t, err)
 	counts := map[int]int{}
 	for range 202 {
@@ -123,7 +122,7 @@ func TestOneRunIsNoVolley(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{MaxDatagram: 1000}), listen(t, "127.0.0.1:0", Config{})
 	buf := make([]byte, 2048)
 	for _, run := range [][]byte{{1}, runOf(3, 100, 40)} {
-		failed, err := a.SendAll([]netip.AddrPort{b.LocalAddr()}, [][]byte{run}, []int{min(len(run), 100)})
+		failed, err := a.SendAll([]transport.Addr{b.LocalAddr()}, [][]byte{run}, []int{min(len(run), 100)})
 		require.NoError(t, err)
 		require.Zero(t, failed)
 		for ; len(run) > 0; run = run[min(len(run), 100):] {
@@ -133,7 +132,7 @@ func TestOneRunIsNoVolley(t *testing.T) {
 	}
 	require.EqualValues(t, 4, a.Stats().Sent)
 	require.Zero(t, a.Stats().Volleys)
-	failed, err := a.SendAll([]netip.AddrPort{{}}, [][]byte{{1}}, []int{1})
+	failed, err := a.SendAll([]transport.Addr{{}}, [][]byte{{1}}, []int{1})
 	require.ErrorIs(t, err, transport.ErrAddress)
 	require.Zero(t, failed)
 	require.EqualValues(t, 1, a.Stats().SendErrors)
@@ -141,7 +140,7 @@ func TestOneRunIsNoVolley(t *testing.T) {
 
 func TestVolleyAllocatesNothing(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
-	to := []netip.AddrPort{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
+	to := []transport.Addr{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
 	runs, sizes := [][]byte{runOf(3, 1200, 500), {1}, {2}}, []int{1200, 1, 1}
 	alloctest.Zero(t, 100, func() { _, _ = a.SendAll(to, runs, sizes) })
 }

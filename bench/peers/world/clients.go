@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -37,7 +37,7 @@ type player struct {
 }
 
 func newPlayers(count int, server string, exact bool) (*players, error) {
-	to, err := netip.ParseAddrPort(server)
+	to, err := transport.ParseAddr(server)
 	if err != nil {
 		return nil, err
 	}

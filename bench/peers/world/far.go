@@ -6,11 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // farCommand, as first argument, makes this program the clients of both.
@@ -35,7 +36,7 @@ type far struct {
 	out     *bufio.Reader
 }
 
-func startFar(clients int, exact, quantised netip.AddrPort, necs string) (*far, error) {
+func startFar(clients int, exact, quantised transport.Addr, necs string) (*far, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"sort"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/walk/trace"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -66,11 +66,11 @@ func record() ([]step, error) {
 		return nil, err
 	}
 	network := memory.NewNetwork()
-	here, err := network.Listen(netip.AddrPort{})
+	here, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}
-	there, err := network.Listen(netip.AddrPort{})
+	there, err := network.Listen(transport.Addr{})
 	if err != nil {
 		return nil, err
 	}
