@@ -7,11 +7,13 @@ import (
 	"hash/maphash"
 	"io"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // handshake answers a datagram that is none of a session. Nothing is stored and no curve operation is done before the cookie is good.
 // Each answer is shorter than the datagram.
-func (s *Server) handshake(from address, packet []byte, now time.Duration) {
+func (s *Server) handshake(from transport.Addr, packet []byte, now time.Duration) {
 	if len(packet) < requestSize || len(packet) > maxInitiate || packet[0] != kindRequest && packet[0] != kindInitiate {
 		s.stats.Malformed++
 		return
@@ -44,27 +46,27 @@ func (s *Server) handshake(from address, packet []byte, now time.Duration) {
 }
 
 // challenge sends a cookie.
-func (s *Server) challenge(from address, nonce []byte, now time.Duration) {
+func (s *Server) challenge(from transport.Addr, nonce []byte, now time.Duration) {
 	s.out = appendHello(s.out[:0], kindChallenge, nonce)
 	s.out = s.cookies.append(s.out, from, nonce, now)
 	s.reply(from)
 }
 
 // refuse sends a hint. A client believes it only if nothing better comes.
-func (s *Server) refuse(from address, nonce []byte, why status) {
+func (s *Server) refuse(from transport.Addr, nonce []byte, why status) {
 	s.out = append(appendHello(s.out[:0], kindRefuse, nonce), byte(why))
 	s.reply(from)
 }
 
 // reply sends the answer in s.out. A fault is that of a client's address, and counted.
-func (s *Server) reply(to address) {
+func (s *Server) reply(to transport.Addr) {
 	if err := s.inner.Send(to, s.out); err != nil {
 		s.stats.SendErrors++
 	}
 }
 
 // initiate takes the first message of Noise from an address that is proved.
-func (s *Server) initiate(from address, packet []byte, now time.Duration) {
+func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration) {
 	message := packet[challengeSize:]
 	if c := s.pending[from]; c != nil && bytes.Equal(c.ephemeral[:], message[:32]) {
 		s.stats.RepeatedInitiates++
@@ -180,7 +182,7 @@ type limits struct {
 }
 
 // take reports whether one more handshake may be done in this second.
-func (l *limits) take(from address, now time.Duration, all, host int) bool {
+func (l *limits) take(from transport.Addr, now time.Duration, all, host int) bool {
 	if second := now / time.Second; second != l.second {
 		l.second, l.all = second, 0
 		clear(l.hosts[:])

@@ -1,26 +1,25 @@
 package secure
 
 import (
+	"encoding/binary"
 	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
-// address is the address type of transport.Conn.
-type address = netip.AddrPort
-
-// noAddress is the zero address.
-func noAddress() address { return address{} }
-
 // appendAddress appends an address as bytes, for the cookie.
-func appendAddress(b []byte, a address) []byte {
-	ip := a.Addr().As16()
+func appendAddress(b []byte, a transport.Addr) []byte {
+	ip := a.IP.Addr().As16()
 	b = append(b, ip[:]...)
-	return append(b, byte(a.Port()>>8), byte(a.Port()))
+	b = binary.BigEndian.AppendUint16(b, a.IP.Port())
+	b = binary.BigEndian.AppendUint64(b, a.Key)
+	return append(b, a.Via)
 }
 
 // hostOf returns the IPv4 address or the /64 network of an IPv6 address. ok is false for this machine's own addresses and
 // for addresses without IP, which no limit concerns.
-func hostOf(a address) (host netip.Prefix, ok bool) {
-	ip := a.Addr().Unmap()
+func hostOf(a transport.Addr) (host netip.Prefix, ok bool) {
+	ip := a.IP.Addr().Unmap()
 	if !ip.IsValid() || ip.IsLoopback() {
 		return netip.Prefix{}, false
 	}
@@ -33,4 +32,6 @@ func hostOf(a address) (host netip.Prefix, ok bool) {
 }
 
 // isUnspecified reports whether an address has no IP that a client could use.
-func isUnspecified(a address) bool { return !a.IsValid() || a.Addr().IsUnspecified() }
+func isUnspecified(a transport.Addr) bool {
+	return !a.IP.IsValid() || a.IP.Addr().IsUnspecified()
+}

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // Admission decides about the clients that may join: Tokens or Open.
@@ -32,7 +34,7 @@ type gate struct {
 }
 
 // warn logs that anyone may join.
-func (g *gate) warn(log *slog.Logger, local address) {
+func (g *gate) warn(log *slog.Logger, local transport.Addr) {
 	if g.open {
 		log.Warn("secure: Open: ANYONE MAY JOIN who has the server's public key, under any name; use secure.Tokens to admit known users", "address", local)
 	}

@@ -55,7 +55,7 @@ type Client struct {
 	stats  ClientStats
 
 	state   progress
-	peer    address
+	peer    transport.Addr
 	began   time.Duration // When the handshake did, or failed.
 	again   time.Duration // When its datagram is sent once more.
 	pause   time.Duration
@@ -136,7 +136,7 @@ func (c *Client) SetToken(token []byte) error {
 func (c *Client) Secure() bool { return true }
 
 // LocalAddr implements transport.Conn.
-func (c *Client) LocalAddr() address { return c.inner.LocalAddr() }
+func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
 
 // Close closes the connection inside.
 func (c *Client) Close() error { return c.inner.Close() }
@@ -151,7 +151,7 @@ func (c *Client) Err() error { return c.err }
 func (c *Client) Open() bool { return c.state == open }
 
 // Send seals a datagram, or begins a handshake with the server at the address.
-func (c *Client) Send(to address, datagram []byte) error {
+func (c *Client) Send(to transport.Addr, datagram []byte) error {
 	if len(datagram) == 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (c *Client) seal(datagram []byte, now time.Duration) error {
 }
 
 // begin begins a handshake.
-func (c *Client) begin(to address, now time.Duration) error {
+func (c *Client) begin(to transport.Addr, now time.Duration) error {
 	if _, err := io.ReadFull(c.config.Random, c.nonce[:]); err != nil {
 		return fmt.Errorf("secure: ClientConfig.Random: %w", err)
 	}
@@ -229,12 +229,12 @@ func (c *Client) fail(err error, now time.Duration) {
 }
 
 // Receive returns the next datagram of the server, and goes on with the handshake. It returns the error of a handshake that failed, once.
-func (c *Client) Receive(buf []byte) (n int, from address, err error) {
+func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	now := c.config.Now()
 	for range pullLimit {
 		n, from, err := c.inner.Receive(c.scratch)
 		if err != nil {
-			return 0, noAddress(), err
+			return 0, transport.Addr{}, err
 		}
 		if n == 0 {
 			break
@@ -255,13 +255,13 @@ func (c *Client) Receive(buf []byte) (n int, from address, err error) {
 		}
 	}
 	if err := c.drive(now); err != nil {
-		return 0, noAddress(), err
+		return 0, transport.Addr{}, err
 	}
 	if c.untold {
 		c.untold = false
-		return 0, noAddress(), c.err
+		return 0, transport.Addr{}, c.err
 	}
-	return 0, noAddress(), nil
+	return 0, transport.Addr{}, nil
 }
 
 // open opens a datagram of the session.
@@ -304,6 +304,7 @@ func (c *Client) answer(packet []byte, now time.Duration) error {
 	}
 	switch {
 	case packet[0] == kindChallenge && len(packet) == challengeSize:
+		c.stats.Challenges++
 		return c.initiate(packet[helloSize:], now)
 	case packet[0] == kindAccept && len(packet) == acceptSize && c.state == initiating:
 		return c.accept(packet[helloSize:], now)
@@ -345,10 +346,12 @@ func (c *Client) accept(message []byte, now time.Duration) error {
 	}
 	result, cipher := status(body[0]), Cipher(body[1])
 	if result != accepted {
+		c.stats.Refused++
 		c.fail(result.err(), now)
 		return nil
 	}
 	if cipher&c.config.Ciphers == 0 || cipher != AESGCM && cipher != ChaCha20Poly1305 {
+		c.stats.Refused++
 		c.fail(ErrCipher, now)
 		return nil
 	}

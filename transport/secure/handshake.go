@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/flynn/noise"
+
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // The first byte of a datagram is its kind, the second of a handshake is the version:
@@ -83,7 +85,7 @@ func newCookies(random io.Reader) (*cookies, error) {
 }
 
 // sign returns the MAC of an address, a nonce and a stamp. It is good until the next call.
-func (c *cookies) sign(from address, nonce []byte, stamp uint32) []byte {
+func (c *cookies) sign(from transport.Addr, nonce []byte, stamp uint32) []byte {
 	c.text = appendAddress(c.text[:0], from)
 	c.text = append(c.text, nonce...)
 	c.text = binary.BigEndian.AppendUint32(c.text, stamp)
@@ -93,14 +95,14 @@ func (c *cookies) sign(from address, nonce []byte, stamp uint32) []byte {
 }
 
 // append appends a cookie.
-func (c *cookies) append(b []byte, from address, nonce []byte, now time.Duration) []byte {
+func (c *cookies) append(b []byte, from transport.Addr, nonce []byte, now time.Duration) []byte {
 	stamp := stampOf(now)
 	b = binary.BigEndian.AppendUint32(b, stamp)
 	return append(b, c.sign(from, nonce, stamp)...)
 }
 
 // good checks a cookie.
-func (c *cookies) good(cookie []byte, from address, nonce []byte, now time.Duration) bool {
+func (c *cookies) good(cookie []byte, from transport.Addr, nonce []byte, now time.Duration) bool {
 	stamp := binary.BigEndian.Uint32(cookie)
 	if stampOf(now)-stamp > uint32(cookieLife/time.Second) {
 		return false

@@ -84,7 +84,7 @@ func (c Config) withDefaults() Config {
 // session is the keys that the server shares with a client at an address.
 type session struct {
 	id        uint32
-	from      address
+	from      transport.Addr
 	who       Identity
 	token     tokenID
 	expires   int64 // Of the token; 0: none.
@@ -107,8 +107,8 @@ type Server struct {
 	static    noise.DHKey
 	cookies   *cookies
 	sessions  map[uint32]*session
-	byAddress map[address]*session // Confirmed.
-	pending   map[address]*session
+	byAddress map[transport.Addr]*session // Confirmed.
+	pending   map[transport.Addr]*session
 	hosts     map[netip.Prefix]int // Sessions of each host.
 	limits    limits
 	swept     time.Duration
@@ -116,7 +116,7 @@ type Server struct {
 
 	scratch []byte // A datagram that came.
 	out     []byte // Datagrams to send,
-	to      []address
+	to      []transport.Addr
 	runs    [][]byte
 	sizes   []int
 	which   []int // and the run of the caller that each is.
@@ -155,7 +155,7 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 	s := &Server{
 		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
 		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]int64{}, limit: config.UsedTokens},
-		sessions: map[uint32]*session{}, byAddress: map[address]*session{}, pending: map[address]*session{}, hosts: map[netip.Prefix]int{},
+		sessions: map[uint32]*session{}, byAddress: map[transport.Addr]*session{}, pending: map[transport.Addr]*session{}, hosts: map[netip.Prefix]int{},
 		limits: limits{seed: maphash.MakeSeed()}, scratch: make([]byte, transport.MaxDatagram),
 	}
 	s.batch, _ = inner.(transport.BatchSender)
@@ -167,7 +167,7 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 func (s *Server) Secure() bool { return true }
 
 // LocalAddr implements transport.Conn.
-func (s *Server) LocalAddr() address { return s.inner.LocalAddr() }
+func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 
 // Close closes the connection inside.
 func (s *Server) Close() error { return s.inner.Close() }
@@ -184,7 +184,7 @@ func (s *Server) Stats() Stats {
 //		stats, _ := server.ClientStats(client)
 //		who, _ := conn.Identity(stats.Address)
 //	})
-func (s *Server) Identity(of address) (who Identity, ok bool) {
+func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
 	if c := s.byAddress[of]; c != nil {
 		return c.who, true
 	}
@@ -192,7 +192,7 @@ func (s *Server) Identity(of address) (who Identity, ok bool) {
 }
 
 // Send seals a datagram. To an address without a session nothing is sent, which is counted.
-func (s *Server) Send(to address, datagram []byte) error {
+func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	c := s.byAddress[to]
 	switch {
 	case len(datagram) == 0:
@@ -209,7 +209,7 @@ func (s *Server) Send(to address, datagram []byte) error {
 }
 
 // SendAll implements transport.BatchSender: each datagram of each run is sealed, and the connection inside gets the runs.
-func (s *Server) SendAll(to []address, runs [][]byte, sizes []int) (failed int, err error) {
+func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	if s.batch == nil {
 		return s.sendEach(to, runs, sizes)
 	}
@@ -263,7 +263,7 @@ func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.D
 }
 
 // sendEach sends datagram by datagram.
-func (s *Server) sendEach(to []address, runs [][]byte, sizes []int) (failed int, err error) {
+func (s *Server) sendEach(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	for i, run := range runs {
 		for len(run) > 0 {
 			n := len(run)
@@ -280,13 +280,13 @@ func (s *Server) sendEach(to []address, runs [][]byte, sizes []int) (failed int,
 }
 
 // Receive returns the next datagram of a client whose handshake is complete, and answers handshakes.
-func (s *Server) Receive(buf []byte) (n int, from address, err error) {
+func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	now := s.config.Now()
 	s.sweep(now)
 	for range pullLimit {
 		n, from, err := s.inner.Receive(s.scratch)
 		if err != nil || n == 0 {
-			return 0, noAddress(), err
+			return 0, transport.Addr{}, err
 		}
 		packet := s.scratch[:n]
 		if packet[0] != kindData {
@@ -298,11 +298,11 @@ func (s *Server) Receive(buf []byte) (n int, from address, err error) {
 			return n, from, err
 		}
 	}
-	return 0, noAddress(), nil
+	return 0, transport.Addr{}, nil
 }
 
 // open opens a datagram of a session. The first one confirms it.
-func (s *Server) open(buf []byte, from address, packet []byte, now time.Duration) (int, error) {
+func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (int, error) {
 	if len(packet) < Overhead {
 		s.stats.Malformed++
 		return 0, nil

@@ -75,6 +75,8 @@ type ClientStats struct {
 	Dropped   uint64 // Datagrams of the game that were not sent, as there was no session.
 
 	Handshakes uint64 // Begun.
-	Hints      uint64 // Refusals without a signature.
+	Challenges uint64 // Cookies that came.
+	Hints      uint64 // Refusals that anyone can forge.
+	Refused    uint64 // Refusals of the server itself.
 	Sessions   uint64 // Made.
 }
