@@ -25,7 +25,7 @@ type ClientConfig struct {
 	Now    func() time.Duration // Time since any fixed moment; default: since Dial.
 	Wall   func() time.Time     // The date, to see that a token has expired; default time.Now.
 	Random io.Reader            // Default: the random bytes of the system.
-	// KeyLog, if not nil, gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
 	KeyLog io.Writer
 }
 
@@ -34,7 +34,7 @@ const (
 	lastRetry  = time.Second
 )
 
-// progress is how far a client's handshake is.
+// progress counts the steps of a client's handshake.
 type progress uint8
 
 const (

@@ -35,7 +35,7 @@ type Config struct {
 	Wall   func() time.Time     // The date, to judge tokens; default time.Now.
 	Random io.Reader            // Default: the random bytes of the system.
 	Logger *slog.Logger         // Default slog.Default.
-	// KeyLog, if not nil, gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
 	KeyLog io.Writer
 }
 

@@ -25,11 +25,11 @@ const (
 	maxServerText  = 64 // Bytes of one address.
 	tokenVersion   = 1
 	tokenNonceSize = chacha20poly1305.NonceSizeX
-	// clockSkew is how far a token may come from the future.
+	// clockSkew is the time by that a token may come from the future.
 	clockSkew = time.Minute
 )
 
-// Token is what a backend says about a player.
+// Token is the statement of a backend about a player.
 type Token struct {
 	User    string    // Id of the player, 1 to MaxUser bytes.
 	Servers []string  // Addresses of the servers, 1 to MaxServers, as Tokens of each server names it: "play.example.org:9000".
@@ -38,7 +38,7 @@ type Token struct {
 	Issued  time.Time // The moment of making; zero is now.
 }
 
-// Identity is what a token told the server about a client.
+// Identity is the content of a client's token.
 type Identity struct {
 	User string // Token.User; empty where the server has Open and the client no token.
 	Data []byte // Token.Data; not to be changed.
