@@ -95,7 +95,7 @@ func houseArrows() map[string][]string {
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
-		"predict":     {houseArche, houseRoot, "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
+		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),

@@ -124,6 +124,14 @@ func addMessages(p *netcode.Protocol) {
 	}, netcode.Named("netcode.wish"), channel, over, stage, netcode.FromClient())
 }
 
+// WriterOf is the writer of the component with this plan in a protocol. It is for other features.
+func WriterOf(p *netcode.Protocol, plan *quantize.Plan) Writer {
+	if w, ok := netcode.ExtensionOf[*writers](p); ok {
+		return w.byPlan[plan]
+	}
+	return ServerWrites
+}
+
 // ClientsWrite tells if any component was registered with WrittenBy a client. It freezes the protocol.
 func ClientsWrite(p *netcode.Protocol) bool {
 	p.Schema()

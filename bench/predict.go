@@ -22,7 +22,7 @@ import (
 const (
 	predictKeepTarget   = 3.0                   // Times memcpy: keeping and comparing a tick.
 	predictReplayTarget = 1.2                   // Times the systems alone: going back and replaying.
-	predictDelay        = 80 * time.Millisecond // One way: a replay is then of about 12 ticks.
+	predictDelay        = 83 * time.Millisecond // One way: a replay is then of about 12 ticks.
 	predictWarm         = 300                   // Frames before measuring.
 )
 
@@ -144,7 +144,7 @@ func runPredict(o options) error {
 			r.report(o)
 		}
 	}
-	return nil
+	return runPredictServer(o)
 }
 
 func (r *predictRun) start() error {

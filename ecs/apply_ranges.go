@@ -44,12 +44,12 @@ const leastStraight = 4
 // listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
 // at the first.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
-	if w.apart || w.unsettled {
+	places := w.tracker.byIndex
+	if w.apart || w.unsettled || int(index) >= len(places) || w.applied[index].aside != 0 {
 		return 0
 	}
 	s, ok := w.replica.Stretch(index, count)
-	places := w.tracker.byIndex
-	if !ok || int(index) >= len(places) || s.Mask&w.targets.rows != 0 {
+	if !ok || s.Mask&w.targets.rows != 0 {
 		return 0
 	}
 	first := &places[index]

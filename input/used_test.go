@@ -1,6 +1,7 @@
 package input
 
 import (
+	"encoding/hex"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,4 +72,17 @@ func FuzzReadUsed(f *testing.F) {
 			t.Fatalf("%d ticks", count)
 		}
 	})
+}
+
+// The example of PROTOCOL.md: in tick 70001 the server used a yaw of 3 (look, the first type), and none in tick 70000.
+func TestTheBytesOfUsedInputs(t *testing.T) {
+	in := usedTypes()
+	u := newUsedInputs(in)
+	for at, types := range map[tick.Tick]uint8{70000: 0, 70001: 1} {
+		u.ticks[at%reach], u.types[at%reach], u.news = at, types, u.news|1<<(at%reach)
+	}
+	in.of(u.row(70001), 0)[0] = 3
+	room := make([]byte, 100)
+	payload := room[:u.write(room, 1)]
+	require.Equal(t, "027111010300701100", hex.EncodeToString(payload))
 }

@@ -29,6 +29,7 @@ type client struct {
 
 	now     netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest  netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
+	leaving []leaving    // Components that are shown between the prediction and the past.
 	rested  *rested      // The ticks in which entities rested, as the server told.
 	returns uint32       // Counts returns to earlier ticks.
 	dirty   bool         // The world has not what the history has of now.
@@ -125,6 +126,7 @@ func (c *client) update() {
 	}
 	c.dropUnconfirmed()
 	c.show(at, c.now >= target)
+	c.showLeaving(at)
 }
 
 // restart forgets a connection. Its entities are Apply's, which removes them.
@@ -139,6 +141,7 @@ func (c *client) restart() {
 	c.slots = c.slots[:0]
 	clear(c.byIndex)
 	clear(c.chosen)
+	c.leaving = c.leaving[:0]
 }
 
 // begin starts the history at a tick, with the world as it is.
@@ -197,6 +200,7 @@ func (c *client) decide(id netcode.NetworkID) {
 		c.start(n)
 	case !want && n >= 0:
 		c.stats.Stopped++
+		c.leave(n)
 		c.group.Apply.Bridge().SetAside(id, 0)
 		c.untag(c.slots[n].entity)
 		c.free(n)

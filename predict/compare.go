@@ -41,12 +41,14 @@ func (c *client) check() (back netcode.Tick) {
 		if known > c.now || !c.history.holds(known) {
 			continue
 		}
+		before := s.checked
 		s.checked = known
 		expected := corrected && known >= other // The server used another input: of course it differs.
 		if d, differs := c.differs(i, known); differs {
 			if !expected {
 				c.stats.Mispredictions++
 				c.tell(d)
+				c.explain(d, before)
 			}
 			c.correct(i, known)
 			earlier(known)

@@ -37,10 +37,10 @@
 //   - history.go: the components of the last ticks
 //   - compare.go: the server's state against the prediction
 //   - spawn.go: entities that come and go in steps
-//   - rest.go: entities that rest at the server
 //   - effect.go: sounds and particles, once each
 //   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
+//   - explain.go: the system that made the first difference
 //
 // # Words
 //

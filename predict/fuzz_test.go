@@ -1,6 +1,30 @@
 package predict
 
-import "testing"
+import (
+	"encoding/hex"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The example of PROTOCOL.md: entities 5, 6 and 300 rest in tick 70000.
+func TestTheBytesOfRestingEntities(t *testing.T) {
+	const golden = "7011030500a502"
+	room := make([]byte, 64)
+	w := restWriter{room: room, size: restHead}
+	for _, index := range []uint32{5, 6, 300} {
+		w.add(index)
+	}
+	require.Equal(t, golden, hex.EncodeToString(room[:w.finish(70000)]))
+	payload, err := hex.DecodeString(golden)
+	require.NoError(t, err)
+	var read []uint32
+	require.NoError(t, readRest(payload, func(low uint16, index uint32) {
+		require.Equal(t, uint16(70000&0xFFFF), low)
+		read = append(read, index)
+	}))
+	require.Equal(t, []uint32{5, 6, 300}, read)
+}
 
 func FuzzReadRest(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 0})

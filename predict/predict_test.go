@@ -130,7 +130,7 @@ func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
 
 // Each effect is heard once, and what was heard for nothing is cancelled: in the end the player has heard what the server made.
 func TestEffectsAreHeardOnce(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 5, 1, predict.Config{})
 	truth := map[netcode.Tick]int{}
 	g.sim.OnEffect(func(e predict.Effect) { truth[e.Tick]++ })
 	p := g.players[0]
@@ -153,7 +153,8 @@ func TestEffectsAreHeardOnce(t *testing.T) {
 	stats := p.sim.Stats()
 	t.Logf("%+v", stats)
 	require.NotZero(t, stats.Replayed)
-	require.NotZero(t, stats.Cancelled+stats.Late, "the loss made no input late")
+	require.NotZero(t, stats.Cancelled, "no press came too late for its tick: the test shows nothing")
+	require.NotZero(t, stats.Late)
 }
 
 // An entity that a step spawned is the same one when the server's arrives: what the game hung on it stays.
@@ -305,7 +306,7 @@ func (s *score) Load(from []byte)      { s.shots = binary.LittleEndian.Uint32(fr
 
 // A resource goes back with the entities: in the end it is what the server has.
 func TestAResourceGoesBack(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 4, 1, predict.Config{})
+	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 5, 1, predict.Config{})
 	p := g.players[0]
 	mine, truth := &score{}, &score{}
 	p.rules.score, g.rules.score = mine, truth

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/quantize"
@@ -50,9 +51,11 @@ func Snap(distance float64) Option {
 
 // predictions is the predicted components of a protocol.
 type predictions struct {
+	protocol   *netcode.Protocol
 	registered []registered
 	local      []reflect.Type
 	spawns     bool
+	explains   bool
 	rows       []predictedRow // By registered, once frozen.
 	mask       snapshot.Mask  // Of rows.
 	owner      int            // Rows of components, -1 where they do not travel.
@@ -71,7 +74,7 @@ type predictedRow struct {
 func of(p *netcode.Protocol) *predictions {
 	all, ok := netcode.ExtensionOf[*predictions](p)
 	if !ok {
-		all = &predictions{}
+		all = &predictions{protocol: p}
 		p.Extend(netcode.Extension{
 			Name: "predict", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
 		})
@@ -83,7 +86,8 @@ func of(p *netcode.Protocol) *predictions {
 // Register makes component T predicted, on entities that are: those that the client owns, by components.Owner, and those with
 // components.Predicted. Call it on both sides. T must be registered with netcode.Replicate, before or after, and so must
 // components.Owner or components.Predicted. Register panics on a T that is registered twice and on a frozen protocol. When the
-// protocol freezes, it panics on a component that names entities of a world, by a handle or as a relation: use a NetworkID.
+// protocol freezes, it panics on a component that names entities of a world, by a handle or as a relation, where a NetworkID is
+// possible, and on one that a client writes: authority.WrittenBy and prediction exclude each other.
 func Register[T any](p *netcode.Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("predict.Register", t)
@@ -156,6 +160,9 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 		plan := f.Schema.Plan(n)
 		if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
 			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component names entities of a world: use a NetworkID", r.of))
+		}
+		if authority.WriterOf(a.protocol, plan) != authority.ServerWrites {
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: a client writes the component (authority.WrittenBy): remove one of the two", r.of))
 		}
 		if !r.unrounded {
 			f.DescribeComponent(n, " predicted")

@@ -57,30 +57,46 @@ func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
 	if r.tick == now || len(r.ids) == 0 || len(room) < restHead || c.Local() {
 		return 0
 	}
-	size, count, next := restHead, 0, uint64(0)
+	w := restWriter{room: room, size: restHead}
 	from := r.next
 	r.next = 0
 	for _, id := range r.ids {
-		if count == restAtMost || len(room) < size+binary.MaxVarintLen32 {
+		if w.count == restAtMost || len(room) < w.size+binary.MaxVarintLen32 {
 			r.next = id.Index
 			break
 		}
 		if id.Index < from {
 			continue
 		}
-		if v := c.View(); !v.Visible(id) || v.Needs(id, now) != tick.None {
-			continue
+		if v := c.View(); v.Visible(id) && v.Needs(id, now) == tick.None {
+			w.add(id.Index)
 		}
-		size += binary.PutUvarint(room[size:], uint64(id.Index)-next)
-		next, count = uint64(id.Index)+1, count+1
 	}
-	if count == 0 {
+	if w.count == 0 {
 		return 0
 	}
 	r.tick = now
-	binary.LittleEndian.PutUint16(room, now.Low())
-	room[2] = byte(count)
-	return size
+	return w.finish(now)
+}
+
+// restWriter writes a section. There is room.
+type restWriter struct {
+	room        []byte
+	size, count int
+	next        uint64
+}
+
+// add adds an entity, in ascending order of indexes.
+func (w *restWriter) add(index uint32) {
+	w.size += binary.PutUvarint(w.room[w.size:], uint64(index)-w.next)
+	w.next, w.count = uint64(index)+1, w.count+1
+}
+
+// finish writes the head, and returns the bytes of the section.
+func (w *restWriter) finish(now netcode.Tick) int {
+	binary.LittleEndian.PutUint16(w.room, now.Low())
+	w.room[2] = byte(w.count)
+	return w.size
 }
 
 // begin forgets the entities of the tick before.

@@ -216,8 +216,13 @@ func (g *game) config(n int) netcode.Config {
 	return netcode.Config{Random: rand.NewChaCha8(key)}
 }
 
+// newEmptyGame is a game without a server.
+func newEmptyGame(t *testing.T, link transport.Link, seed uint64) *game {
+	return &game{t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}}
+}
+
 func newGame(t *testing.T, link transport.Link, seed uint64, players int, config predict.Config) *game {
-	g := &game{t: t, link: link, seed: seed, network: memory.NewNetwork(), bodies: map[netcode.ClientID]ecs.Entity{}, rules: &mover{}}
+	g := newEmptyGame(t, link, seed)
 	p := newProtocol()
 	socket := g.openServer(p)
 	g.group = systems.NewServer(g.server, socket, g.clock)
@@ -247,12 +252,22 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 }
 
 func (g *game) join(p *netcode.Protocol, config predict.Config) *player {
+	return g.joinWith(p, config, nil)
+}
+
+// joinWith is join with a list of systems; the rules of the player stand for nil.
+func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...predict.System) *player {
 	world := ecs.NewWorld()
 	client, err := netcode.NewClient(p, g.config(1+len(g.players)))
 	require.NoError(g.t, err)
 	one := &player{client: client, world: &world, rules: &mover{}, played: map[predict.Effect]int{}, random: rand.New(rand.NewPCG(g.seed, uint64(len(g.players))))}
 	one.group = systems.NewClient(client, g.socket(), g.clock)
-	one.sim = predict.Simulate(one.group, config, one.rules)
+	for i := range list {
+		if list[i] == nil {
+			list[i] = one.rules
+		}
+	}
+	one.sim = predict.Simulate(one.group, config, list...)
 	one.sim.OnMisprediction(func(m predict.Misprediction) { one.wrong = append(one.wrong, m) })
 	one.sim.OnEffect(func(e predict.Effect) { one.played[predict.Effect{Kind: e.Kind, Entity: e.Entity, Tick: e.Tick}]++ })
 	one.sim.OnCancel(func(e predict.Effect) { one.cancel++ })

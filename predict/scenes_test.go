@@ -150,3 +150,40 @@ func TestPredictionSendsNoPacketsOfItsOwn(t *testing.T) {
 	require.NotZero(t, corrected)
 	require.Less(t, sent, 2*ticks+ticks/4)
 }
+
+// An entity that is not predicted any more is shown in the past again. What is shown goes over bit by bit.
+func TestTheEndOfAPredictionIsNoJump(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 21, 1, predict.Config{CorrectionTime: 300 * time.Millisecond})
+	p := g.players[0]
+	p.act = func(*player) control { return control{X: 1} }
+	g.run(3 * rate)
+	e := p.body(g)
+	id, ok := p.group.ID(e)
+	require.True(t, ok)
+	shown := generic.NewMap1[components.Smooth[position]](p.world)
+	last, speed := *shown.Get(e), float32(0)
+	most, back := float32(0), float32(0)
+	for frame := range 2 * rate {
+		if frame == rate/2 {
+			require.Greater(t, speed, float32(.05))
+			p.sim.Predict(id, false)
+		}
+		g.frame()
+		now := *shown.Get(e)
+		step := now.Value.X - last.Value.X
+		if frame < rate/2 {
+			speed = max(speed, step)
+		} else {
+			most, back = max(most, step), min(back, step)
+		}
+		last = now
+	}
+	require.False(t, p.sim.Predicts(id))
+	there, here := generic.NewMap1[position](g.world), generic.NewMap1[position](p.world)
+	truth := there.Get(g.bodies[p.client.ID()]).X
+	require.Greater(t, truth-last.Value.X, 5*speed, "it is shown in the past")
+	require.Less(t, most, 2*speed)
+	require.Greater(t, back, -2*speed, "of %v behind", truth-last.Value.X)
+	g.heal()
+	require.InDelta(t, float64(here.Get(e).X), float64(shown.Get(e).Value.X), .01)
+}

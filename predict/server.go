@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"bytes"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
@@ -26,6 +28,7 @@ type serverRow struct {
 	plan    *quantize.Plan
 	lanes   []uint32
 	rounds  bool
+	rounded []byte         // Values that were rounded last, in the order of the query.
 	all     ecs.Mask       // Entities that are simulated and have it.
 	untaken ecs.MaskFilter // Entities that are to be simulated and have it.
 }
@@ -73,7 +76,7 @@ func (s *server) listPredicted(w *ecs.World) {
 			r.begin()
 		}
 	}
-	query := w.Query(s.simulated)
+	query := w.Query(&s.simulated)
 	for query.Next() {
 		id := (*components.Replicated)(query.Get(s.replicated)).ID
 		if id.IsZero() {
@@ -86,7 +89,7 @@ func (s *server) listPredicted(w *ecs.World) {
 		if query.Has(s.predicted) {
 			to := (*components.Predicted)(query.Get(s.predicted)).Client
 			all = to == 0
-			if to != owner {
+			if to != 0 && to != owner {
 				s.tellRest(to, id)
 			}
 		}
@@ -97,7 +100,9 @@ func (s *server) listPredicted(w *ecs.World) {
 				}
 			}
 		}
-		s.tellRest(owner, id)
+		if owner != 0 {
+			s.tellRest(owner, id)
+		}
 	}
 	for client := range s.end.Clients {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
@@ -125,13 +130,22 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 	}
 }
 
-// round makes the values of a component those that travel: what clients have, and continue from, is what is there.
+// round makes the values of a component those that travel: what clients have, and continue from, is what is there. Most values
+// are as they were after the last call, and round already.
 func (r *serverRow) round(w *ecs.World) {
-	query := w.Query(r.all)
-	for query.Next() {
+	query := w.Query(&r.all)
+	if need := query.Count() * r.size; len(r.rounded) < need {
+		r.rounded = append(r.rounded, make([]byte, 2*need-len(r.rounded))...)
+	}
+	for at := 0; query.Next(); at += r.size {
 		p := query.Get(r.id)
+		now, before := bytesAt(byteAt(p), r.size), r.rounded[at:at+r.size]
+		if bytes.Equal(now, before) {
+			continue
+		}
 		if fault := r.plan.Quantise(p, r.lanes); fault.Reason == wire.NoFault {
 			r.plan.Dequantise(r.lanes, p)
+			copy(before, now)
 		}
 	}
 }

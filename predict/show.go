@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/mlange-42/arche/ecs"
@@ -117,11 +118,94 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	if s.show.components>>k&1 == 0 {
 		return
 	}
-	age := at.Sub(s.show.began).Float() / float64(c.end.TickRate()) / c.config.CorrectionTime.Seconds()
-	if age >= 1 || age < 0 || math.IsNaN(age) {
+	age := c.age(s.show.began, at)
+	if age >= 1 {
 		s.show.components &^= 1 << k // The correction is over.
 		return
 	}
 	rows := v.error(i)
 	v.blend.Shift(to, rows[0], rows[1], 1-age)
+}
+
+// leaving is a component of an entity that is not predicted any more. interpolate shows it again, in the past: the difference
+// between the two decays as that of a correction.
+type leaving struct {
+	id         netcode.NetworkID
+	entity     ecs.Entity
+	component  int
+	began      tick.Time
+	begun      bool        // interpolate has shown the past.
+	rows       [2][]uint32 // The prediction as it was shown, and the first of the past.
+	raw, wrote []byte      // The newest value of interpolate, and the one that is shown in its place.
+}
+
+// leave notes what is on the screen of an entity that is not predicted any more.
+func (c *client) leave(n int) {
+	s, w := &c.slots[n], c.step.World
+	if c.config.CorrectionTime < 0 || !w.Alive(s.entity) {
+		return
+	}
+	for k := range c.history.components {
+		p := &c.history.components[k]
+		if p.shown == nil || !w.Has(s.entity, p.shown.id) {
+			continue
+		}
+		rows := [2][]uint32{make([]uint32, p.plan.Lanes()), make([]uint32, p.plan.Lanes())}
+		p.plan.Quantise(w.Get(s.entity, p.shown.id), rows[0])
+		c.leaving = append(c.leaving, leaving{id: s.id, entity: s.entity, component: k, rows: rows, wrote: bytes.Clone(bytesOf(w, s.entity, p.shown.id, p.size))})
+	}
+}
+
+// showLeaving moves what interpolate shows of such entities by what is left of the difference.
+func (c *client) showLeaving(at tick.Time) {
+	kept := c.leaving[:0]
+	for i := range c.leaving {
+		if l := &c.leaving[i]; c.showLeft(l, at) {
+			kept = append(kept, *l)
+		}
+	}
+	clear(c.leaving[len(kept):])
+	c.leaving = kept
+}
+
+// showLeft shows one component, and reports whether there is more to show in the next frame.
+func (c *client) showLeft(l *leaving, at tick.Time) bool {
+	p, w := &c.history.components[l.component], c.step.World
+	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || c.slotOf(l.id) >= 0 || !w.Has(e, p.shown.id) {
+		return false
+	}
+	to := bytesOf(w, l.entity, p.shown.id, p.size)
+	if l.began == (tick.Time{}) {
+		l.began = at
+	}
+	if !l.begun {
+		if bytes.Equal(to, l.wrote) { // interpolate has not written yet, or the entity rests.
+			return c.age(l.began, at) < 1
+		}
+		l.begun, l.began = true, at
+		p.plan.Quantise(pointerTo(to), l.rows[1])
+		if p.snap > 0 && p.shown.blend.Distance(l.rows[0], l.rows[1]) >= p.snap {
+			return false
+		}
+	}
+	if !bytes.Equal(to, l.wrote) || l.raw == nil {
+		l.raw = append(l.raw[:0], to...)
+	}
+	copy(to, l.raw)
+	age := c.age(l.began, at)
+	if age >= 1 {
+		return false
+	}
+	p.shown.blend.Shift(pointerTo(to), l.rows[0], l.rows[1], 1-age)
+	l.wrote = append(l.wrote[:0], to...)
+	return true
+}
+
+// age is the part of the correction time that has passed, 1 when it is over.
+func (c *client) age(began, at tick.Time) float64 {
+	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.config.CorrectionTime.Seconds()
+	if age < 0 || math.IsNaN(age) {
+		return 1
+	}
+	return age
 }

@@ -78,7 +78,7 @@ type Misprediction struct {
 
 // String implements fmt.Stringer.
 func (m Misprediction) String() string {
-	return fmt.Sprintf("tick %d, entity %v: %s.%s is %v, predicted %v", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
+	return fmt.Sprintf("tick %d, entity %v: %s.%s is %.6g, predicted %.6g", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
 }
 
 // Simulation runs the systems of a game, a step for each tick.
@@ -93,6 +93,9 @@ type Simulation struct {
 
 	effects       effects
 	mispredicted  []func(Misprediction)
+	explained     []func(Explanation)
+	traces        *traces  // Nil without Explain.
+	lanes         []uint32 // Scratch of hashes.
 	unspawned     []func(ecs.Entity)
 	stats         Stats
 	owner, tagged ecs.ID // Of the world, once known.
@@ -143,6 +146,11 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 		panic("netcode: predict.Simulate: no component is predicted: call predict.Register before the server, or the client, is made")
 	}
 	s.all = all
+	if s.server != nil {
+		s.learnTraces(s.server.end)
+	} else {
+		s.learnTraces(s.client.end)
+	}
 	g.Add(netcode.StageUpdate, s)
 	return s
 }
@@ -209,8 +217,15 @@ func (s *Simulation) run(t netcode.Tick, first bool) {
 	s.step.Tick, s.step.First = t, first
 	s.step.spawns = s.step.spawns[:0]
 	s.effects.begin(t, first)
-	for _, system := range s.systems {
+	if s.traces != nil {
+		s.traces.begin(t)
+		s.trace(t, 0)
+	}
+	for i, system := range s.systems {
 		system.Step(&s.step)
+		if s.traces != nil {
+			s.trace(t, i+1)
+		}
 	}
 	s.effects.end(s)
 	if first {

@@ -212,7 +212,7 @@ func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 	if tail > 0 {
 		size += delta.MaxCodeLength - tail
 	}
-	return p.w.Bits()+size <= p.limit && p.sent.n+t.groups <= maxRecords-p.waiting
+	return p.w.Bits()+size <= p.limit && p.fitsGroups(t)
 }
 
 // copied notes which records of a text the packet has.
@@ -597,7 +597,8 @@ func (p *packetWriter) fitsCut() bool {
 	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }
 
-// fitsGroups reports whether the packet can note the groups of a text.
+// fitsGroups reports whether the packet can note the groups of a text. It is false only in the first page of a packet with more
+// than 960 despawns that wait: a later page begins where a packet can note 64 more.
 func (p *packetWriter) fitsGroups(t *cachedPage) bool {
 	return p.sent.n+t.groups <= maxRecords-p.waiting
 }

@@ -145,6 +145,11 @@ func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func
 		log(m.String()) // tick 812, entity 4v1: Body.X is 17.02, predicted 17.4
 	})
 	// end guide
+	// begin guide
+	sim.OnExplanation(func(e predict.Explanation) {
+		log(e.String()) // tick 812, entity 4v1: Body.X is 17.02, predicted 17.4; first in tick 809: system 1, *main.gust
+	})
+	// end guide
 }
 
 // A tank of the page moves in the tick of its input, at a round trip of 200 ms. Nothing is mispredicted, each shot is heard once, and

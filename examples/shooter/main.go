@@ -13,6 +13,7 @@
 //
 //	go run ./examples/shooter                          all links, one bot behind each, and a host
 //	go run ./examples/shooter -rtt 200ms -loss 10 -json   one link, for programs
+//	go run ./examples/shooter -rtt 100ms -loss 5 -provoke the server breaks the rules now and then: each misprediction is explained
 //
 // The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was
 // doubled or lost, and the server agrees with at least 90 % of the hits.
@@ -51,6 +52,7 @@ type options struct {
 	losses  []float64
 	jitter  time.Duration
 	json    bool
+	provoke bool
 }
 
 // mostPlayers bounds the bots of all links.
@@ -78,6 +80,7 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	o.losses = []float64{0, .05, .2}
 	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", list(&o.losses, percent))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
 	takes := usage.Takes{
 		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",

@@ -70,6 +70,9 @@ func newMatch(o options) (*match, error) {
 		judged: map[netcode.ClientID][]verdict{}, truth: map[netcode.ClientID]map[netcode.Tick]Position{},
 	}
 	p := protocol()
+	if o.provoke {
+		predict.Explain(p)
+	}
 	socket, err := m.socket(transport.Link{})
 	if err != nil {
 		return nil, err
@@ -89,7 +92,7 @@ func newMatch(o options) (*match, error) {
 		return nil, err
 	}
 	m.host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(m.host, predict.Config{}, append([]predict.System{predict.Func(m.note)}, rules(m.judge)...)...))
+	player.watch(predict.Simulate(m.host, predict.Config{}, rules(m.note, m.judge, o.provoke)...))
 	m.host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, m.host, frameRate))
 	for range o.bots {
@@ -131,7 +134,7 @@ func (m *match) join(p *netcode.Protocol, server *transport.Conditioner, link tr
 	server.SetLinkFrom(socket.LocalAddr(), link)
 	group := systems.NewClient(player.client, socket, m.clock)
 	group.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(group, predict.Config{}, rules(nil)...))
+	player.watch(predict.Simulate(group, predict.Config{}, rules(nil, nil, m.options.provoke)...))
 	group.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	return player.client.Connect(server.LocalAddr())

@@ -52,15 +52,16 @@ type shown struct {
 // player is one bot. It plays by the same code whether it connects or is the host; only where it finds what it shows
 // differs: the host in the server's world itself, the others in Smooth.
 type player struct {
-	client *netcode.Client
-	link   transport.Link // One way.
-	world  *ecs.World
-	sim    *predict.Simulation
-	now    func() time.Duration
-	random *rand.Rand
-	look   func(see func(body))
-	places generic.Map1[Position]
-	seen   []body // Bodies of this frame.
+	client    *netcode.Client
+	link      transport.Link // One way.
+	world     *ecs.World
+	sim       *predict.Simulation
+	explained []predict.Explanation
+	now       func() time.Duration
+	random    *rand.Rand
+	look      func(see func(body))
+	places    generic.Map1[Position]
+	seen      []body // Bodies of this frame.
 
 	heading    float64
 	aim, pitch float32
@@ -88,6 +89,7 @@ type delays struct {
 func (p *player) watch(sim *predict.Simulation) {
 	p.sim, p.shots = sim, map[netcode.Tick]*shown{}
 	sim.OnEffect(p.play)
+	sim.OnExplanation(func(e predict.Explanation) { p.explained = append(p.explained, e) })
 	sim.OnCancel(p.cancel)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/rewind"
@@ -15,6 +16,10 @@ type result struct {
 	Links     []score `json:"links"`
 	Clamped   uint64  `json:"clamped"` // Views that were farther back than a client is believed.
 	Converged bool    `json:"converged"`
+
+	Explained []string `json:"explained,omitempty"` // With -provoke: the mispredictions, each with the system to blame.
+	provoked  bool
+	wrong     int // Explanations that name another system.
 }
 
 // score is that of the bots behind one link. Sums are of all these bots; rates are of one.
@@ -48,6 +53,15 @@ type score struct {
 func (m *match) result() result {
 	r := result{Converged: true, Clamped: rewind.StatsOf(m.server).Clamped}
 	r.Host = m.scoreOf(m.players[:1])
+	r.provoked = m.options.provoke
+	for _, p := range m.players {
+		for _, e := range p.explained {
+			r.Explained = append(r.Explained, e.String())
+			if !strings.HasSuffix(e.System, "*main.gust") {
+				r.wrong++
+			}
+		}
+	}
 	var of []*player
 	for i := range m.options.links() {
 		of = of[:0]
@@ -132,6 +146,9 @@ func count(is bool) int {
 // fine tells if all went as it should.
 func (r *result) fine() bool {
 	fine := r.Converged
+	if r.provoked {
+		return fine && len(r.Explained) > 0 && r.wrong == 0
+	}
 	for _, s := range append([]score{r.Host}, r.Links...) {
 		fine = fine && s.DelayTicks == 0 && s.Mispredictions == 0 && s.Doubled == 0 && s.Lost == 0 && s.Hits > 0 && float64(s.Agreed) >= .9*float64(s.Hits)
 	}
@@ -150,6 +167,12 @@ func (r *result) print(w io.Writer) error {
 		share := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(max(s.Hits, 1))) }
 		fmt.Fprintf(w, "%s %6.2f %4.0f %12.1f %9.1f %8.1f %6.1f %4.0f %8d %4d %9d %10d %7s %7s %7s\n", name, s.DelayTicks, s.DelayMS, s.Mispredictions,
 			s.Corrected, s.Replayed, s.ErrorMean, s.ErrorMax, s.Doubled, s.Lost, s.Cancelled, s.Hits, share(s.Agreed), share(s.Muzzle), share(s.Present))
+	}
+	for _, e := range r.Explained[:min(len(r.Explained), 10)] {
+		fmt.Fprintln(w, e)
+	}
+	if r.provoked {
+		fmt.Fprintf(w, "explained: %d mispredictions, of which %d name another system than the one that blows on the server alone\n", len(r.Explained), r.wrong)
 	}
 	_, err := fmt.Fprintf(w, "worlds converged: %v\n", r.Converged)
 	return err

@@ -65,16 +65,43 @@ func protocol() *netcode.Protocol {
 	return p
 }
 
-// rules returns the systems of the game: the same ones on the server, the host and the clients. judge is called on the server
-// alone.
-func rules(judge func(s *predict.Step, shooter netcode.ClientID, muzzle Position, c Control)) []predict.System {
-	return []predict.System{
+// rules returns the systems of the game: the same ones on the server, the host and the clients. note, before each step, and judge
+// are called on the server alone. provoked adds a system that breaks the rules.
+func rules(note predict.Func, judge func(s *predict.Step, shooter netcode.ClientID, muzzle Position, c Control), provoked bool) []predict.System {
+	list := []predict.System{
+		predict.Func(func(s *predict.Step) {
+			if s.OnServer() {
+				note(s)
+			}
+		}),
 		&move{generic.NewFilter4[components.Simulate, components.Owner, Position, Rise]()},
 		&fire{
 			unarmed: generic.NewFilter2[components.Simulate, Rise]().Without(generic.T[Cooldown]()),
 			armed:   generic.NewFilter4[components.Simulate, components.Owner, Position, Cooldown](),
 			judge:   judge,
 		},
+	}
+	if provoked {
+		list = append(list, &gust{generic.NewFilter2[components.Simulate, Position]()})
+	}
+	return list
+}
+
+// gust blows every two seconds, on the server alone. That is an error in a simulation: clients cannot predict it.
+type gust struct {
+	bodies *generic.Filter2[components.Simulate, Position]
+}
+
+const gustEvery = 2 * frameRate // Ticks.
+
+// Step implements predict.System.
+func (g *gust) Step(s *predict.Step) {
+	if !s.OnServer() || s.Tick%gustEvery != 0 {
+		return
+	}
+	for query := g.bodies.Query(s.World); query.Next(); {
+		_, at := query.Get()
+		at.X = clamp(at.X + .5)
 	}
 }
 

@@ -45,8 +45,6 @@ func pages() []mutation {
 			"snapshot/page_cache.go", "case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:", "case false:"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
 			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
-		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
-			"snapshot/page_cache.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
 
 		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || p.v.recent.at(l.ref, w) != nil:", ":"),
 		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),

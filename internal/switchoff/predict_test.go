@@ -39,6 +39,14 @@ func predictions() []mutation {
 		change("predict", "Apply restores what is predicted", exact,
 			"ecs/apply_local.go", "|| tw.aside.Has(c.row) {", "{"),
 	}
+	list = append(list,
+		change("predict", "hashes are those of the first run of a tick", "TestAMispredictionNamesTheSystem",
+			"predict/explain.go", "clear(t.sums[n])", "_ = n"),
+		change("predict", "the end of a prediction is a jump", "TestTheEndOfAPredictionIsNoJump",
+			"predict/show.go", "c.leaving = append(c.leaving, leaving{", "_ = append(c.leaving, leaving{"),
+		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
+			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "false"),
+	)
 	for i := range list {
 		list[i].in = "predict"
 	}

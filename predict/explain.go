@@ -1,0 +1,235 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// explainSums bounds the hashes of one answer.
+	explainSums = 256
+	// explainAtMost bounds the mispredictions that wait for the server's answer.
+	explainAtMost = 16
+)
+
+// Outside is Explanation.System where the step began with another state than at the server: game code outside of the
+// simulation changed the entity there, or here.
+const Outside = "outside of the simulation"
+
+var errNoTrace = errors.New("no hashes of this entity and tick")
+
+// Explanation says which system made the first difference between the server's state and the predicted one.
+type Explanation struct {
+	Misprediction
+	// First is the first tick in which both sides differ. It is not after Misprediction.Tick.
+	First netcode.Tick
+	// System is the first system of the step after which they differ: its number from 0, and its Go type. It is Outside if
+	// they differed before the first one, and empty if the server had no hashes of these ticks or the hashes are the same.
+	System string
+}
+
+// String implements fmt.Stringer.
+func (e Explanation) String() string {
+	if e.System == "" {
+		return e.Misprediction.String() + "; no system is known to differ"
+	}
+	return fmt.Sprintf("%v; first in tick %d: %s", e.Misprediction, e.First, e.System)
+}
+
+// Explain makes Simulation.OnExplanation work: both sides keep a hash of the predicted components of each entity after each
+// system of the last ticks, and a client asks the server for its own when it mispredicted. Call it on both sides, while you
+// develop: it takes time and memory in each step. The server answers for entities that the client sees, but the hashes cover
+// components that the client may not see. Explain panics on a frozen protocol.
+func Explain(p *netcode.Protocol) {
+	p.MustBeOpen("predict.Explain", nil)
+	all := of(p)
+	if all.explains {
+		return
+	}
+	all.explains = true
+	p.Extend(netcode.Extension{
+		Name:   "predict explain",
+		Server: func(*netcode.Server) netcode.ServerHooks { return netcode.ServerHooks{State: &traces{}} },
+		Client: func(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &traces{}} },
+	})
+	netcode.Answer(p, answerTrace, netcode.Named("netcode.predict.ask"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
+}
+
+// OnExplanation adds a function that is called on a client, about a round trip after OnMisprediction, with the system that made
+// the first difference. It is never called without Explain.
+func (s *Simulation) OnExplanation(f func(Explanation)) { s.explained = append(s.explained, f) }
+
+// askTrace asks for the hashes of an entity in some ticks.
+type askTrace struct {
+	Entity wire.NetworkID
+	From   uint32
+	Count  uint8
+}
+
+// traceAnswer is the hashes: by tick, then before the first system and after each.
+type traceAnswer struct {
+	Each uint8 // Hashes of one tick; 0 in a tick without any.
+	Sums [explainSums]uint32
+}
+
+// traces is the hashes of an end.
+type traces struct {
+	end     netcode.Endpoint
+	each    int // Hashes of a tick: one more than there are systems.
+	ticks   [Window]netcode.Tick
+	sums    [Window]map[netcode.NetworkID][]uint32
+	waiting int // Questions without an answer.
+}
+
+// begin forgets what there was of a tick, also of an earlier run of it.
+func (t *traces) begin(at netcode.Tick) {
+	n := at % Window
+	t.ticks[n] = at
+	if t.sums[n] == nil {
+		t.sums[n] = map[netcode.NetworkID][]uint32{}
+	}
+	clear(t.sums[n])
+}
+
+// of returns the hashes of an entity in a tick, nil where there are none.
+func (t *traces) of(id netcode.NetworkID, at netcode.Tick) []uint32 {
+	if n := at % Window; at > tick.None && t.ticks[n] == at {
+		return t.sums[n][id]
+	}
+	return nil
+}
+
+// trace notes the hash of each predicted entity, before the first system of a step or after one.
+func (s *Simulation) trace(at netcode.Tick, system int) {
+	t := s.traces
+	query := s.step.World.Query(ecs.All(s.tagged, s.replicated))
+	for query.Next() {
+		id := (*components.Replicated)(query.Get(s.replicated)).ID
+		if id.IsZero() {
+			continue
+		}
+		sums := t.sums[at%Window][id]
+		for len(sums) < system { // It was not there after the systems before.
+			sums = append(sums, 0)
+		}
+		t.sums[at%Window][id] = append(sums, s.hash(&query))
+	}
+}
+
+// hash is that of the predicted components of an entity: FNV-1a over their rows.
+func (s *Simulation) hash(query *ecs.Query) uint32 {
+	sum := uint32(2166136261)
+	add := func(v uint32) {
+		for range 4 {
+			sum = (sum ^ v&0xFF) * 16777619
+			v >>= 8
+		}
+	}
+	for k, r := range s.all.rows {
+		id := ecs.TypeID(s.step.World, r.of)
+		if !query.Has(id) {
+			continue
+		}
+		add(uint32(k) + 1)
+		lanes := s.lanes[:r.plan.Lanes()]
+		clear(lanes)
+		r.plan.Quantise(query.Get(id), lanes)
+		for _, v := range lanes {
+			add(v)
+		}
+	}
+	return sum
+}
+
+// learnTraces finds the hashes of this end.
+func (s *Simulation) learnTraces(end netcode.Endpoint) {
+	t, ok := netcode.ExtensionOf[*traces](end)
+	if !ok {
+		return
+	}
+	if t.each = len(s.systems) + 1; t.each > explainSums {
+		panic(fmt.Sprintf("netcode: predict.Explain: a simulation has at most %d systems, not %d", explainSums-1, len(s.systems)))
+	}
+	most := 0
+	for _, r := range s.all.rows {
+		most = max(most, r.plan.Lanes())
+	}
+	s.traces, s.lanes = t, make([]uint32, most)
+}
+
+// answerTrace answers a client, at the server.
+func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
+	t, ok := netcode.ExtensionOf[*traces](ctx.End)
+	server := netcode.ServerOf(ctx.End)
+	if !ok || server == nil || t.each == 0 {
+		return errNoTrace
+	}
+	session := server.Session(ctx.Sender)
+	if session == nil || !session.View().Visible(q.Entity) {
+		return errNoTrace
+	}
+	a.Each = uint8(t.each - 1)
+	for i := range min(int(q.Count), explainSums/t.each) {
+		copy(a.Sums[i*t.each:(i+1)*t.each], t.of(q.Entity, netcode.Tick(q.From)+netcode.Tick(i)))
+	}
+	return nil
+}
+
+// explain asks the server about a misprediction. checked is the newest tick that was compared before, and was the same.
+func (c *client) explain(m Misprediction, checked netcode.Tick) {
+	t := c.traces
+	if t == nil || len(c.explained) == 0 || t.waiting == explainAtMost {
+		return
+	}
+	from := max(checked+1, m.Tick-netcode.Tick(explainSums/t.each)+1, 1)
+	mine := make([][]uint32, m.Tick-from+1)
+	for i := range mine {
+		mine[i] = append([]uint32(nil), t.of(m.ID, from+netcode.Tick(i))...)
+	}
+	q := askTrace{Entity: m.ID, From: uint32(from), Count: uint8(min(len(mine), 255))}
+	err := netcode.Call(context.Background(), c.end, 0, &q, func(a *traceAnswer, err error) {
+		t.waiting--
+		e := Explanation{Misprediction: m}
+		if err == nil && int(a.Each) == t.each-1 {
+			e.First, e.System = c.firstSystem(from, mine, a)
+		}
+		for _, f := range c.explained {
+			c.end.Contain("OnExplanation", func() { f(e) })
+		}
+	})
+	if err == nil {
+		t.waiting++
+	}
+}
+
+// firstSystem finds the first difference.
+func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer) (netcode.Tick, string) {
+	each := c.traces.each
+	for i, own := range mine {
+		if (i+1)*each > explainSums {
+			break
+		}
+		theirs := a.Sums[i*each : (i+1)*each]
+		if len(own) != each || theirs[0] == 0 && theirs[each-1] == 0 {
+			continue // One side has no hashes of this tick.
+		}
+		for system, sum := range own {
+			switch {
+			case sum == theirs[system]:
+			case system == 0:
+				return from + netcode.Tick(i), Outside
+			default:
+				return from + netcode.Tick(i), fmt.Sprintf("system %d, %T", system-1, c.systems[system-1])
+			}
+		}
+	}
+	return 0, ""
+}
