@@ -376,20 +376,23 @@ var withHost = map[string]func(t *testing.T){
 
 // withoutHost is why a host does not run the other recipes.
 var withoutHost = map[string]string{
-	"addressOf":  "a host's player connects to no address",
-	"camera":     "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
-	"dress":      "as camera",
-	"player":     "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
-	"playersOf":  "as player, of several clients in one process",
-	"badLink":    "a host has one socket, the server's",
-	"redraw":     "as camera: what changed in the server's world its own systems know",
-	"steer":      "as camera: a host's player writes in the server's world, where game code does",
-	"draw":       "components.Smooth is on clients only: a host draws the server's Position",
-	"serve":      "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
-	"join":       "as serve",
-	"run":        "it is a loop of NewServer: one of a host is fixedSteps, or host",
-	"Send":       "it counts what travels to a client: to a host's player nothing does",
-	"TestMyGame": "nettest runs clients with worlds of their own",
+	"addressOf":    "a host's player connects to no address",
+	"camera":       "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
+	"dress":        "as camera",
+	"player":       "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"playersOf":    "as player, of several clients in one process",
+	"badLink":      "a host has one socket, the server's",
+	"redraw":       "as camera: what changed in the server's world its own systems know",
+	"steer":        "as camera: a host's player writes in the server's world, where game code does",
+	"draw":         "components.Smooth is on clients only: a host draws the server's Position",
+	"serve":        "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
+	"join":         "as serve",
+	"run":          "it is a loop of NewServer: one of a host is fixedSteps, or host",
+	"publicServer": "it is a matter of the socket: NewHost takes the same one",
+	"playerSocket": "a host's player needs no socket",
+	"backend":      "it is a program beside the game",
+	"Send":         "it counts what travels to a client: to a host's player nothing does",
+	"TestMyGame":   "nettest runs clients with worlds of their own",
 }
 
 // Every function that the guide shows is walked with a host, or it is said why not.

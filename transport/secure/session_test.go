@@ -210,9 +210,11 @@ func TestAFloodCostsNoStateAndIsNotAmplified(t *testing.T) {
 		require.Less(t, len(answer[0].text), len(packet))
 	}
 	for n := range requestSize {
-		require.NoError(t, p.Send(r.at, request[:n]))
-		must(r.drain(r.server))
-		require.Empty(t, must(r.drain(p)), "a short question gets no answer")
+		for _, packet := range [][]byte{request, initiate, strange} {
+			require.NoError(t, p.Send(r.at, packet[:n]))
+			must(r.drain(r.server))
+			require.Empty(t, must(r.drain(p)), "a short question gets no answer")
+		}
 	}
 	p.Reserve(64)
 	r.server.inner.(*memory.Conn).Reserve(64)
