@@ -14,4 +14,6 @@
 //   - event: a field of an input that is a press, set in one tick; see [Register]
 //   - tail: the inputs of a client that the server has not acknowledged
 //   - queue: the inputs of a client by tick, at the server
+//   - relay: tell clients the inputs of the other players whom they see; see [Relay]
+//   - guess: the newest input of another player, in place of one that is not known
 package input

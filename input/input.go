@@ -49,6 +49,8 @@ type types struct {
 	first []int // By number, the place of its lanes among those of all.
 	lanes int   // Of all.
 	tells bool  // TellUsed was called.
+
+	relays relays
 }
 
 // Register makes T an input. Call it on both sides. T is blittable, with the tags of netcode.Replicate, and has no entity
@@ -104,10 +106,11 @@ func (in *types) extension() netcode.Extension {
 // freeze puts the inputs in order.
 func (in *types) freeze(f *netcode.Freezing) {
 	slices.SortFunc(in.plans, func(a, b *quantize.Plan) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, plan := range in.plans {
+	in.freezeRelays()
+	for n, plan := range in.plans {
 		in.first = append(in.first, in.lanes)
 		in.lanes += plan.Lanes()
-		f.Describe(plan.Name(), fmt.Sprintf("%s[%d]", plan.Describe([]byte("input ")), reach))
+		f.Describe(plan.Name(), fmt.Sprintf("%s[%d]%s", plan.Describe([]byte("input ")), reach, in.relays.described(n)))
 	}
 }
 

@@ -19,6 +19,9 @@ type Stats struct {
 	Late   uint64 // Inputs that came when their tick was simulated already.
 	TooOld uint64 // Inputs refused because they are of more than 64 ticks ago.
 	TooFar uint64 // Inputs refused because they are of more than 64 ticks ahead.
+
+	Relayed uint64 // Inputs of single ticks that were told to other clients, each as often as it was sent.
+	LeftOut uint64 // Parts of a packet for a player's inputs that were left out for lack of room. They come later.
 }
 
 // StatsOf is a copy of the counters of a server.

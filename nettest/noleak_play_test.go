@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -27,6 +28,7 @@ type (
 	leakSecret struct{ Marker uint32 } // The client under test may not see it of anybody.
 	leakMine   struct{ Course int32 }  // Its owner writes it.
 	leakChild  struct{ ecs.Relation }
+	leakStick  struct{ X, Y int16 } // What a player does who has hidden entities alone.
 	leakWord   struct {
 		Number uint32
 		Of     netcode.NetworkID `net:"entity"`
@@ -95,6 +97,8 @@ func newLeakGame(t *testing.T, seed, which uint64, met leakMet) *leakGame {
 		}
 		return nil
 	}, netcode.FromClient())
+	input.Register[leakStick](p)
+	input.Relay[leakStick](p)
 	g.alone = g.frames/3 + g.open.IntN(g.frames/3)
 	g.link()
 	config := netcode.Config{SendBudget: []int{-1, -1, 3000}[g.open.IntN(3)]}
@@ -106,6 +110,9 @@ func newLeakGame(t *testing.T, seed, which uint64, met leakMet) *leakGame {
 		SetupClient: func(i int, c *systems.ClientSystems, w *ecs.World) {
 			if i == 0 {
 				c.Add(netcode.StageUpdate, &leakPlayer{g: g, c: c, random: rand.New(rand.NewPCG(seed, 9))})
+			}
+			if i >= 2 {
+				c.Add(netcode.StageUpdate, call(func() { g.actSecretly(c.Client) }))
 			}
 		},
 	})
@@ -147,6 +154,20 @@ func (g *leakGame) setUp(s *systems.ServerSystems, _ *ecs.World) {
 		}
 		g.sight(at)
 	})
+}
+
+// actSecretly has a player of hidden entities act.
+func (g *leakGame) actSecretly(c *netcode.Client) {
+	if c.State() != netcode.Connected || g.began == 0 {
+		return
+	}
+	_ = input.Set(c, &leakStick{int16(g.secret.Uint32()), int16(g.secret.Uint32())})
+	for _, e := range g.all {
+		if e.secret && g.net.Server.Owner(e.id) == c.ID() {
+			g.met["hidden inputs"]++
+			return
+		}
+	}
 }
 
 // sight has the client see an entity, or not.

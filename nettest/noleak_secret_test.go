@@ -191,7 +191,7 @@ func (g *leakGame) changeSecret(w *ecs.World, e *leakEntity) {
 		set(w, e.Entity, components.Priority{Weight: float32(1 + r.IntN(3))})
 		set(w, e.Entity, components.Rate{Every: uint16(r.IntN(4))})
 	case 5:
-		set(w, e.Entity, components.Owner{Client: netcode.ClientID(r.IntN(3))})
+		set(w, e.Entity, components.Owner{Client: netcode.ClientID(r.IntN(4))}) // 3 is the one who joins
 		set(w, e.Entity, leakMine{Course: r.Int32()})
 	case 6:
 		if at := g.some(r, func(*leakEntity) bool { return true }); at != nil {

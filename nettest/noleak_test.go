@@ -55,7 +55,7 @@ func TestNothingHiddenChangesADatagram(t *testing.T) {
 	}
 	if *leaks >= 10 {
 		for _, what := range []string{"births", "hidden births", "hidden deaths", "own writes", "answers", "refusals", "messages", "hidden messages",
-			"collections", "hidden collections", "blind aims", "hidden components", "hides", "shows", "lost", "others that join"} {
+			"collections", "hidden collections", "blind aims", "hidden components", "hides", "shows", "lost", "others that join", "hidden inputs"} {
 			require.NotZero(t, met[what], "no game met: %s", what)
 		}
 	}

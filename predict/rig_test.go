@@ -183,6 +183,7 @@ type game struct {
 	address transport.Addr
 	bodies  map[netcode.ClientID]ecs.Entity
 	players []*player
+	entered func(w *ecs.World, e ecs.Entity) // Nil, or called with each new body.
 }
 
 type player struct {
@@ -222,15 +223,22 @@ func newEmptyGame(t *testing.T, link transport.Link, seed uint64) *game {
 }
 
 func newGame(t *testing.T, link transport.Link, seed uint64, players int, config predict.Config) *game {
-	g := newEmptyGame(t, link, seed)
 	p := newProtocol()
+	g := newGameOf(t, p, link, seed, config, nil)
+	for range players {
+		g.join(p, config)
+	}
+	return g
+}
+
+// newGameOf is a game without players. entered is called with each new body.
+func newGameOf(t *testing.T, p *netcode.Protocol, link transport.Link, seed uint64, config predict.Config, entered func(w *ecs.World, e ecs.Entity)) *game {
+	g := newEmptyGame(t, link, seed)
+	g.entered = entered
 	socket := g.openServer(p)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	g.sim = predict.Simulate(g.group, config, g.rules)
 	g.loop = systems.NewRunner(g.world, g.group, rate)
-	for range players {
-		g.join(p, config)
-	}
 	return g
 }
 
@@ -246,6 +254,9 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
+		if g.entered != nil {
+			g.entered(&world, g.bodies[client])
+		}
 	})
 	g.server.OnError(func(err error) { g.t.Errorf("server: %v", err) })
 	return socket

@@ -57,6 +57,7 @@ type Stats struct {
 	Rollbacks      uint64 // Returns to an earlier tick, for whatever reason.
 	Mispredictions uint64 // Entities whose predicted state was not the server's.
 	Corrected      uint64 // Returns because the server used another input than the client.
+	Guessed        uint64 // Returns because a relayed input of another player is not as it was guessed.
 	Started        uint64 // Entities that are predicted from then on.
 	Stopped        uint64 // Entities that are not predicted any more.
 	Restarts       uint64 // Times that the client fell so far behind that it began anew.

@@ -41,16 +41,19 @@ func (s *Step) Seconds() float64 {
 
 // Input is the input of a client's player in the tick that is simulated: the same call on both sides, in first runs and in replays.
 // On the server an earlier input stands in where that of the tick did not arrive, and replays use what the server used. It is
-// false where there is none; at a client for every player but its own.
+// false where there is none. At a client the input of another player is there if it is relayed: input.Relay.
 func Input[T any](s *Step, owner netcode.ClientID) (v T, ok bool) {
 	if s.simulation.server != nil {
 		return input.At[T](s.simulation.server.end, owner, s.Tick)
 	}
 	c := s.simulation.client.end
-	if owner != c.ID() || owner == 0 {
+	switch owner {
+	case 0:
 		return v, false
+	case c.ID():
+		return input.Own[T](c, s.Tick)
 	}
-	return input.Own[T](c, s.Tick)
+	return input.Relayed[T](c, owner, s.Tick)
 }
 
 // Rand is a random source for an entity in this tick. It gives the same numbers on server and client, and in a replay: it is a function of

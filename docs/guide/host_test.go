@@ -346,9 +346,10 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok, "its player sees what there is")
 		require.Equal(t, id, hit)
 	},
-	"predicted move rules Step fire fly": func(t *testing.T) {
+	"predicted relayed move rules Step fire fly": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		predicted(p)
+		relayed(p)
 		predict.Local[Reload](p)
 		predict.Spawns(p)
 		heard := 0

@@ -134,6 +134,17 @@ func (g *gun) fly(s *predict.Step, shell ecs.Entity) {
 
 // end guide
 
+// begin guide
+func relayed(p *netcode.Protocol) { // on both sides
+	netcode.Replicate[components.Predicted](p)
+	input.Relay[Stick](p)
+	input.Decay(p, func(last Stick, age int) Stick { // an input that is not known yet
+		return Stick{X: last.X / float32(1+age), Y: last.Y / float32(1+age)}
+	})
+}
+
+// end guide
+
 const bang = 1
 
 func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
@@ -199,4 +210,35 @@ func TestGuidePrediction(t *testing.T) {
 	require.EqualValues(t, 0, sim.Stats().Mispredictions)
 	n.Heal()
 	n.AssertConverge()
+}
+
+// Two players of the page predict each other with relayed inputs.
+func TestGuideRelayedInputs(t *testing.T) {
+	p := netcode.NewProtocol()
+	predicted(p)
+	relayed(p)
+	predict.Local[Reload](p)
+	predict.Spawns(p)
+	var sims []*predict.Simulation
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 5, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .1},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			serve(s, w)
+			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
+			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) { w.Batch().Add(tanks.Filter(w), ecs.ComponentID[components.Predicted](w)) }))
+		},
+		SetupClient: func(i int, c *systems.ClientSystems, _ *ecs.World) {
+			frame := 0
+			sims = append(sims, join(c, func() Stick { frame++; return Stick{X: float32(math.Sin(float64(frame+99*i) / 40))} }))
+		},
+	})
+	require.True(t, n.RunUntil(3*time.Second, n.Connected))
+	n.Run(4 * time.Second)
+	for i, c := range n.Clients {
+		other, ok := input.Relayed[Stick](c.Client, n.Clients[1-i].ID(), sims[i].Tick())
+		require.True(t, ok)
+		require.NotZero(t, other.X)
+		require.Positive(t, input.RelayStatsOf(c.Client).Taken)
+		require.Positive(t, sims[i].Stats().Guessed)
+	}
 }

@@ -30,6 +30,12 @@ func predictions() []mutation {
 			"input/used.go", "u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n", "u.ticks[n], u.types[n] = at, 0"),
 		change("predict", "inputs that were used are told in each packet of a frame", "TestPredictionSendsNoPacketsOfItsOwn",
 			"input/used.go", "u.sent[packet%usedSent], u.told = s, true", "u.sent[packet%usedSent] = s"),
+		change("predict", "inputs of a player who is hidden are told", "TestInputsOfAPlayerWhoIsHiddenAreNotTold",
+			"input/relay_server.go", "|| !view.Visible(o.entity) {", "|| view == nil {"),
+		change("predict", "inputs of others are in each packet of a frame", "TestRelayedInputsAreToldOnceATick",
+			"input/relay_server.go", "to.told = true", "to.told = false"),
+		change("predict", "an input that was guessed wrongly is not corrected", "TestInputsOfOthersMakePredictionsBetter",
+			"predict/compare.go", "guessed <= c.now && c.history.holds(guessed-1)", "false"),
 		change("predict", "a client is not told that an entity rests", "TestAWallThatOnlyTheServerKnowsStopsThePlayer",
 			"predict/rest.go", "if r.tick == now || len(r.ids) == 0", "if r.tick <= now || len(r.ids) == 0"),
 		change("predict", "a stall is caught up in one frame", "TestStallsAreBounded",
@@ -45,10 +51,17 @@ func predictions() []mutation {
 		change("predict", "the end of a prediction is a jump", "TestTheEndOfAPredictionIsNoJump",
 			"predict/show.go", "c.leaving = append(c.leaving, leaving{", "_ = append(c.leaving, leaving{"),
 		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
-			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "false"),
+			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites && false"),
 	)
 	for i := range list {
 		list[i].in = "predict"
 	}
-	return list
+	return append(list,
+		change("relay", "a press of another player stands in for later ticks", "TestAMissingInputIsGuessed",
+			"input/relay_client.go", "r.in.plans[n].ClearEvents(guess)\n\t\tif f", "if f"),
+		change("relay", "a client keeps the inputs of any number of players", "TestRelayedInputsAreBoundedAtAClient",
+			"input/relay_client.go", "len(r.players) == relayPlayers", "len(r.players) < 0"),
+		change("relay", "inputs of ticks that are far away are taken", "TestRelayedInputsAreBoundedAtAClient",
+			"input/relay_client.go", "at <= now-reach || at >= now+reach", "false"),
+	)
 }

@@ -1,0 +1,191 @@
+package input
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// The server tells a client the inputs of the players of whom it sees an entity: those that it used, and those that it has
+// of coming ticks. A client that predicts entities of others simulates with them. [Relay] turns it on. A section, from the server to a
+// client, at most once a network tick:
+//
+//	 0      1      2      3 …
+//	+-------------+-------+-------------------------------------------------------------+
+//	|    tick     | count | for each player: client, ahead, ticks, types, and the rows  |
+//	+-------------+-------+-------------------------------------------------------------+
+//
+//	tick    16 bits LE, the low bits of the tick that was simulated last
+//	count   8 bits, 1 to 32; what follows is one bit string, least significant bit first, with zeros up to the byte
+//	client  wire.BitWriter.Var, 1 to 2^32-1
+//	ahead   3 bits: the newest row is that of tick + ahead
+//	ticks   5 bits, the number of ticks, less 1: at most 23 ticks, which end with the newest
+//	types   8 bits; bit n: there was an input of type n in each of these ticks, in the order of wire names; 0: there was none
+//	rows    for each type set, of the oldest tick quantize.Plan.WriteRow, of each that follows quantize.Plan.WriteNext
+
+const (
+	relayHead = 3
+	// relayAtMost is the most players in a section.
+	relayAtMost = 32
+	// relayReach is the most simulated ticks in a section: a tick is sent until a packet with it, or one after it, is acknowledged.
+	relayReach = 16
+	// relayAhead is the most coming ticks in a section.
+	relayAhead = 7
+	// relayRing is the number of ticks that a server keeps of a player.
+	relayRing = 32
+	// relaySent is the number of packets whose ticks are remembered until they are acknowledged.
+	relaySent = 64
+	// relayPlayers is the most players whose inputs a client keeps.
+	relayPlayers = 256
+)
+
+// errRelayed is the error of a section that is not legal.
+var errRelayed = errors.New("inputs of others that are not legal")
+
+// relays are the relayed inputs of a protocol.
+type relays struct {
+	of     []reflect.Type
+	decays []decay
+	types  uint8 // Bit n: inputs of type n are relayed. Known once the protocol is frozen.
+}
+
+// decay is the decay function of an input type.
+type decay struct {
+	of   reflect.Type
+	make func(plan *quantize.Plan) func(lanes []uint32, age int)
+}
+
+// Relay makes the server tell each client the inputs of type T of the other players of whom the client sees an entity, by
+// Server.SetOwner or components.Owner. Relayed has them at the client, and predict.Input, so that entities of others can be predicted. Call it
+// on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. When the protocol freezes,
+// it panics if T is no input.
+func Relay[T any](p *netcode.Protocol) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("input.Relay", t)
+	in := typesOf(p)
+	if slices.Contains(in.relays.of, t) {
+		panic(fmt.Sprintf("netcode: input.Relay[%s]: the input is relayed already", t))
+	}
+	if len(in.relays.of) == 0 {
+		p.Extend(netcode.Extension{
+			Name: "relayed inputs", ToClient: netcode.FreeSection,
+			Server: func(s *netcode.Server) netcode.ServerHooks { return relayAtServer(in, s) },
+			Client: func(c *netcode.Client) netcode.ClientHooks { return relayAtClient(in, c) },
+		})
+	}
+	in.relays.of = append(in.relays.of, t)
+}
+
+// Decay gives clients a function for ticks of another player whose relayed input is not known: f gets the newest one before
+// the tick, without its events, and its age in ticks, 1 or more. Without Decay that input is repeated as it is. f is a function of its
+// arguments alone. Events in its result, and a result that cannot be sent, do not count. Decay panics if T has one and on a frozen
+// protocol. When the protocol freezes, it panics if T is not relayed.
+func Decay[T any](p *netcode.Protocol, f func(last T, age int) T) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("input.Decay", t)
+	in := typesOf(p)
+	if f == nil || slices.ContainsFunc(in.relays.decays, func(d decay) bool { return d.of == t }) {
+		panic(fmt.Sprintf("netcode: input.Decay[%s]: the function is nil, or the input has one", t))
+	}
+	in.relays.decays = append(in.relays.decays, decay{t, func(plan *quantize.Plan) func([]uint32, int) {
+		v, result := new(T), make([]uint32, plan.Lanes())
+		at := reflect.ValueOf(v).UnsafePointer()
+		return func(lanes []uint32, age int) {
+			plan.Dequantise(lanes, at)
+			*v = f(*v, age)
+			if plan.Quantise(at, result).Reason == wire.NoFault {
+				copy(lanes, result)
+				plan.ClearEvents(lanes)
+			}
+		}
+	}})
+}
+
+// freezeRelays finds the numbers of the types that are relayed.
+func (in *types) freezeRelays() {
+	for _, t := range in.relays.of {
+		n := in.number(t)
+		if n < 0 {
+			panic(fmt.Sprintf("netcode: input.Relay[%s]: it is no input: call input.Register", t))
+		}
+		in.relays.types |= 1 << n
+	}
+	for _, d := range in.relays.decays {
+		if !slices.Contains(in.relays.of, d.of) {
+			panic(fmt.Sprintf("netcode: input.Decay[%s]: the input is not relayed: call input.Relay", d.of))
+		}
+	}
+}
+
+// described is the part of the description of an input that says if it is relayed.
+func (r *relays) described(n int) string {
+	if r.types>>n&1 != 0 {
+		return " relayed"
+	}
+	return ""
+}
+
+// relayedRun is the part of a section about one player.
+type relayedRun struct {
+	client netcode.ClientID
+	newest int // Less the section's tick.
+	ticks  int
+	types  uint8
+}
+
+// writeRelayed writes a player's part. row returns the lanes of all types of a tick, by its place in the run.
+func writeRelayed(in *types, w *wire.BitWriter, r relayedRun, row func(i int) []uint32) {
+	w.Var(uint64(r.client))
+	w.Write(uint64(r.newest), 3)
+	w.Write(uint64(r.ticks-1), 5)
+	w.Write(uint64(r.types), 8)
+	for n, plan := range in.plans {
+		if r.types>>n&1 == 0 {
+			continue
+		}
+		plan.WriteRow(w, in.of(row(0), n))
+		for i := 1; i < r.ticks; i++ {
+			plan.WriteNext(w, in.of(row(i-1), n), in.of(row(i), n))
+		}
+	}
+}
+
+// readRelayed reads a section. rows has room for relayReach+relayAhead rows of all types; it has those of the run during the call of each.
+func readRelayed(in *types, payload []byte, rows []uint32, each func(low uint16, r relayedRun)) error {
+	if len(payload) < relayHead || payload[2] == 0 || payload[2] > relayAtMost {
+		return errRelayed
+	}
+	low := binary.LittleEndian.Uint16(payload)
+	b := wire.NewBitReader(payload[relayHead:])
+	for range payload[2] {
+		id := b.Var()
+		r := relayedRun{client: netcode.ClientID(id), newest: int(b.Read(3)), ticks: int(b.Read(5)) + 1, types: uint8(b.Read(8))}
+		if b.Failed() || id == 0 || id > 1<<32-1 || r.ticks > relayReach+relayAhead || r.types&^in.relays.types != 0 {
+			return errRelayed
+		}
+		row := func(i int) []uint32 { return rows[i*in.lanes : (i+1)*in.lanes] }
+		for n, plan := range in.plans {
+			if r.types>>n&1 == 0 {
+				continue
+			}
+			plan.ReadRow(&b, in.of(row(0), n))
+			for i := 1; i < r.ticks && !b.Failed(); i++ {
+				plan.ReadNext(&b, in.of(row(i-1), n), in.of(row(i), n))
+			}
+		}
+		if b.Failed() {
+			return errRelayed
+		}
+		each(low, r)
+	}
+	if !b.Done() {
+		return errRelayed
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package input
+
+import (
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// RelayStats counts the inputs of others that came to a client.
+type RelayStats struct {
+	Packets   uint64 // Packets with inputs of others.
+	Taken     uint64 // Inputs of single ticks taken; each tick once, or again where the server used another than it had told before.
+	Guessed   uint64 // Of these, those that came after their tick was due here, and are not as they were guessed.
+	OutOfTime uint64 // Inputs passed over, of ticks 64 or more before or after the client's own.
+	Forgotten uint64 // Players who were forgotten because there were more than 256.
+}
+
+// RelayStatsOf is a copy of the counters of a client.
+func RelayStatsOf(c *netcode.Client) RelayStats {
+	if r, ok := netcode.ExtensionOf[*others](c); ok {
+		return r.stats
+	}
+	return RelayStats{}
+}
+
+// others is a client's state: the inputs of other players.
+type others struct {
+	in      *types
+	players map[netcode.ClientID]*other
+	free    []*other
+	stats   RelayStats
+	since   tick.Tick // The oldest tick whose input is not as it was guessed, since the last call of Guessed; None: none.
+	scratch []uint32
+	run     []uint32 // Of the section that is read.
+	decay   [maxTypes]func(lanes []uint32, age int)
+}
+
+// other is the inputs of another player, by tick modulo reach.
+type other struct {
+	ticks  [reach]tick.Tick
+	types  [reach]uint8
+	rows   []uint32
+	newest tick.Tick
+}
+
+// newOthers makes the state of a client.
+func newOthers(in *types) *others {
+	r := &others{
+		in: in, players: map[netcode.ClientID]*other{}, scratch: make([]uint32, in.lanes), run: make([]uint32, in.lanes*(relayReach+relayAhead)),
+	}
+	for _, d := range in.relays.decays {
+		n := in.number(d.of)
+		r.decay[n] = d.make(in.plans[n])
+	}
+	return r
+}
+
+// relayAtClient returns the hooks of a client.
+func relayAtClient(in *types, c *netcode.Client) netcode.ClientHooks {
+	r := newOthers(in)
+	return netcode.ClientHooks{
+		State:  r,
+		Opened: r.restart,
+		Section: &netcode.ClientSection{
+			Check: func(payload []byte) error { return readRelayed(in, payload, r.run, func(uint16, relayedRun) {}) },
+			Take:  func(payload []byte) { r.take(payload, c.Time().Tick) },
+			Due:   func(bool) bool { return false },
+			Write: func([]byte, uint64) int { return 0 },
+		},
+	}
+}
+
+// restart begins a connection.
+func (r *others) restart() {
+	for id := range r.players {
+		r.forget(id)
+	}
+	r.since = tick.None
+}
+
+// take keeps the inputs of a section.
+func (r *others) take(payload []byte, now tick.Tick) {
+	r.stats.Packets++
+	_ = readRelayed(r.in, payload, r.run, func(low uint16, run relayedRun) {
+		p := r.player(run.client)
+		newest := tick.Near(low, now) + tick.Tick(run.newest)
+		for i := range run.ticks {
+			at := newest - tick.Tick(run.ticks-1-i)
+			if at <= tick.None || at <= now-reach || at >= now+reach {
+				r.stats.OutOfTime++
+				continue
+			}
+			r.keep(p, at, now, run.types, r.run[i*r.in.lanes:(i+1)*r.in.lanes])
+		}
+	})
+}
+
+// keep keeps a player's input of a tick.
+func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
+	asGuessed := true
+	for n := range r.in.plans {
+		if r.in.relays.types>>n&1 != 0 {
+			guess := r.of(p, n, at)
+			asGuessed = asGuessed && (guess != nil) == (types>>n&1 != 0) && (guess == nil || equalRows(guess, r.in.of(rows, n)))
+		}
+	}
+	slot := at % reach
+	if p.ticks[slot] == at && asGuessed {
+		return // It was told again.
+	}
+	r.stats.Taken++
+	p.ticks[slot], p.types[slot], p.newest = at, types, max(p.newest, at)
+	copy(p.rows[int(slot)*r.in.lanes:], rows)
+	if at <= now && !asGuessed {
+		r.stats.Guessed++
+		if r.since == tick.None || at < r.since {
+			r.since = at
+		}
+	}
+}
+
+// player finds or makes the inputs of a player. The one that was told of longest ago makes room.
+func (r *others) player(id netcode.ClientID) *other {
+	if p := r.players[id]; p != nil {
+		return p
+	}
+	if len(r.players) == relayPlayers {
+		var oldest netcode.ClientID
+		for id, p := range r.players {
+			if o := r.players[oldest]; o == nil || p.newest < o.newest || p.newest == o.newest && id < oldest {
+				oldest = id
+			}
+		}
+		r.forget(oldest)
+		r.stats.Forgotten++
+	}
+	var p *other
+	if n := len(r.free); n > 0 {
+		p, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		p = &other{rows: make([]uint32, reach*r.in.lanes)}
+	}
+	r.players[id] = p
+	return p
+}
+
+// forget forgets a player.
+func (r *others) forget(id netcode.ClientID) {
+	p := r.players[id]
+	p.ticks, p.newest = [reach]tick.Tick{}, tick.None
+	r.free = append(r.free, p)
+	delete(r.players, id)
+}
+
+// of returns a player's input of one type in a tick: the one that was told, or a guess by the newest before it. It is nil if there is
+// none. The lanes are good until the next call.
+func (r *others) of(p *other, n int, at tick.Tick) []uint32 {
+	for t := at; t > at-reach && t > tick.None; t-- {
+		slot := t % reach
+		if p.ticks[slot] != t {
+			continue
+		}
+		if p.types[slot]>>n&1 == 0 {
+			return nil
+		}
+		lanes := r.in.of(p.rows[int(slot)*r.in.lanes:], n)
+		if t == at {
+			return lanes
+		}
+		guess := r.in.of(r.scratch, n)
+		copy(guess, lanes)
+		r.in.plans[n].ClearEvents(guess)
+		if f := r.decay[n]; f != nil {
+			f(guess, int(at-t))
+		}
+		return guess
+	}
+	return nil
+}
+
+// Relayed returns the input of another player in a tick, as the server told it: see Relay. Where it did not arrive, or is still to
+// come, the newest one before it stands in, without its events, for at most 63 ticks: see Decay. It is false if there is none, and if
+// T is not relayed. It allocates nothing.
+func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick) (v T, ok bool) {
+	r, has := netcode.ExtensionOf[*others](c)
+	if !has || r.players[player] == nil {
+		return v, false
+	}
+	n := r.in.number(reflect.TypeFor[T]())
+	if n < 0 || r.in.relays.types>>n&1 == 0 {
+		return v, false
+	}
+	lanes := r.of(r.players[player], n, at)
+	if lanes == nil {
+		return v, false
+	}
+	r.in.plans[n].Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
+	return v, true
+}
+
+// Guessed returns the oldest tick in which an input of another player turned out not to be as Relayed guessed it, since the last call.
+// False: none.
+func Guessed(c *netcode.Client) (oldest netcode.Tick, ok bool) {
+	r, has := netcode.ExtensionOf[*others](c)
+	if !has || r.since == tick.None {
+		return tick.None, false
+	}
+	oldest, r.since = r.since, tick.None
+	return oldest, true
+}

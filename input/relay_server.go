@@ -1,0 +1,226 @@
+package input
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// relayServer is the state of a server that relays inputs.
+type relayServer struct {
+	in     *types
+	server *netcode.Server
+	owned  []owned // Entities of players who have inputs, in the order of their owners; made once a network tick.
+}
+
+// owned is an entity and the relay of its owner.
+type owned struct {
+	owner  netcode.ClientID
+	entity netcode.NetworkID
+	from   *relay
+}
+
+// relay is a session's state: what its player did, for others, and what it was told of others.
+type relay struct {
+	in *types
+
+	// The player's inputs by tick modulo relayRing. Ticks up to that of the server are as they were used, others as they came.
+	ticks  [relayRing]tick.Tick
+	types  [relayRing]uint8
+	rows   []uint32
+	newest tick.Tick
+
+	acked   tick.Tick        // The newest tick that the client has of all players.
+	told    bool             // A packet of this network tick has the section.
+	next    netcode.ClientID // The player to begin with: there was no room for it.
+	sent    [relaySent]sentRelay
+	relayed uint64 // Ticks of players that were sent since the last network tick.
+	leftOut uint64 // Players for whom there was no room since then.
+}
+
+// sentRelay is a packet that has all players.
+type sentRelay struct {
+	packet uint64
+	upTo   tick.Tick
+}
+
+func newRelay(in *types) *relay { return &relay{in: in, rows: make([]uint32, in.lanes*relayRing)} }
+
+func relayOf(c *netcode.Session) *relay {
+	r, _ := netcode.ExtensionOf[*relay](c)
+	return r
+}
+
+// relayAtServer returns the hooks of a server.
+func relayAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
+	a := &relayServer{in: in, server: s}
+	return netcode.ServerHooks{
+		Opened:     func(*netcode.Session) any { return newRelay(in) },
+		BeforeSend: a.beforeSend,
+		Section: &netcode.ServerSection{
+			Check: func(*netcode.Session, []byte) error { return errRelayed },
+			Take:  func(*netcode.Session, []byte) {},
+			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world: there is a packet.
+			Write: a.write,
+			Acked: func(c *netcode.Session, packet uint64) { relayOf(c).ackedPacket(packet) },
+		},
+	}
+}
+
+// beforeSend notes the inputs of a network tick.
+func (a *relayServer) beforeSend() {
+	if !a.server.TickDue() {
+		return
+	}
+	stats := &queuesOf(a.server).stats
+	for client := range a.server.Clients {
+		c := a.server.Session(client)
+		if r, q := relayOf(c), ofSession(c); r != nil && q != nil {
+			r.note(q, a.server.Tick(), a.server.Steps())
+			stats.Relayed += r.relayed
+			stats.LeftOut += r.leftOut
+			r.told, r.relayed, r.leftOut = false, 0, 0
+		}
+	}
+	a.listOwned()
+}
+
+// listOwned lists the entities of players.
+func (a *relayServer) listOwned() {
+	a.owned = a.owned[:0]
+	store := a.server.Store()
+	for id := range store.All {
+		owner := store.Owner(id)
+		if owner == 0 {
+			continue
+		}
+		if c := a.server.Session(owner); c != nil {
+			if r := relayOf(c); r != nil && r.newest != tick.None {
+				a.owned = append(a.owned, owned{owner, id, r})
+			}
+		}
+	}
+	slices.SortFunc(a.owned, func(a, b owned) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.entity.Index, b.entity.Index))
+	})
+}
+
+// note keeps the inputs of the ticks that were simulated in this frame, and those that are there of the ticks after them.
+func (r *relay) note(q *queue, now tick.Tick, steps int) {
+	for at := max(now-tick.Tick(min(steps, relayReach))+1, 1); at <= now; at++ {
+		r.keep(at, func(n int) []uint32 { return q.input(n, at, at) })
+	}
+	if r.newest = tick.None; q.newest == tick.None {
+		return // The player has not done anything.
+	}
+	r.newest = now
+	for at := now + 1; at <= now+relayAhead && q.window.Holds(at); at++ {
+		r.keep(at, func(n int) []uint32 {
+			if q.types[at%slots]>>n&1 == 0 {
+				return nil
+			}
+			return q.row(n, at)
+		})
+		r.newest = at
+	}
+}
+
+// keep keeps the inputs of a tick.
+func (r *relay) keep(at tick.Tick, input func(n int) []uint32) {
+	r.ticks[at%relayRing], r.types[at%relayRing] = at, 0
+	for n := range r.in.plans {
+		if r.in.relays.types>>n&1 == 0 {
+			continue
+		}
+		if lanes := input(n); lanes != nil {
+			r.types[at%relayRing] |= 1 << n
+			copy(r.in.of(r.rowOf(at), n), lanes)
+		}
+	}
+}
+
+// rowOf is the lanes of all types of a tick.
+func (r *relay) rowOf(at tick.Tick) []uint32 {
+	from := int(at%relayRing) * r.in.lanes
+	return r.rows[from : from+r.in.lanes]
+}
+
+// write writes the section of the first packet of a network tick. It takes no more than half of the packet, so that state has
+// room too. Players who do not fit have their turn in the next tick.
+func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int {
+	to := relayOf(c)
+	if room = room[:len(room)/2]; to.told || c.Local() || len(room) < relayHead+1 {
+		return 0
+	}
+	now, view := a.server.Tick(), c.View()
+	w := wire.NewBitWriter(room[relayHead:])
+	count, left, done := 0, netcode.ClientID(0), netcode.ClientID(0)
+	for pass := range 2 { // From the player whose turn it is, then those before it.
+		for i := range a.owned {
+			o := &a.owned[i]
+			if o.owner == done || o.owner == c.ID() || (o.owner >= to.next) != (pass == 0) || !view.Visible(o.entity) {
+				continue
+			}
+			done = o.owner
+			whole, fits := false, false
+			if count < relayAtMost {
+				if whole = to.writePlayer(&w, o, now, relayReach); !whole {
+					fits = to.writePlayer(&w, o, now, 1)
+				}
+			}
+			if whole || fits {
+				count++
+			}
+			if !whole {
+				to.leftOut++
+				if left == 0 {
+					left = o.owner
+				}
+			}
+		}
+	}
+	if to.next = left; count == 0 {
+		return 0
+	}
+	to.told = true
+	if left == 0 {
+		to.sent[packet%relaySent] = sentRelay{packet, now}
+	}
+	binary.LittleEndian.PutUint16(room, now.Low())
+	room[2] = byte(count)
+	return relayHead + w.Finish()
+}
+
+// writePlayer writes a player's part of a section, if it fits: the ticks that the client may lack, of the last so many, as far as they
+// have the types of the newest.
+func (r *relay) writePlayer(w *wire.BitWriter, o *owned, now, last tick.Tick) bool {
+	from, mark := o.from, *w
+	oldest := from.newest
+	for t := oldest - 1; t > max(r.acked, now-last, tick.None); t-- {
+		if from.ticks[t%relayRing] != t || from.types[t%relayRing] != from.types[from.newest%relayRing] {
+			break
+		}
+		oldest = t
+	}
+	run := relayedRun{
+		client: o.owner, newest: int(from.newest - now), ticks: int(from.newest-oldest) + 1, types: from.types[from.newest%relayRing],
+	}
+	writeRelayed(r.in, w, run, func(i int) []uint32 { return from.rowOf(oldest + tick.Tick(i)) })
+	if w.Overflowed() {
+		*w = mark
+		return false
+	}
+	r.relayed += uint64(run.ticks)
+	return true
+}
+
+// ackedPacket notes that the client has a packet.
+func (r *relay) ackedPacket(packet uint64) {
+	if s := &r.sent[packet%relaySent]; s.packet == packet {
+		r.acked = max(r.acked, s.upTo)
+	}
+}

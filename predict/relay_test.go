@@ -1,0 +1,172 @@
+package predict_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// newShared is a game in which every client predicts every body, with inputs of others or without.
+func newShared(t *testing.T, link transport.Link, seed uint64, relayed bool, config predict.Config) *game {
+	p := newProtocol()
+	if relayed {
+		input.Relay[control](p)
+	}
+	g := newGameOf(t, p, link, seed, config, func(w *ecs.World, e ecs.Entity) {
+		w.Add(e, ecs.ComponentID[components.Predicted](w))
+	})
+	for range 3 {
+		g.join(p, config).act = wander
+	}
+	return g
+}
+
+// sum adds up what three players counted in half a minute.
+func sum(g *game) (s predict.Stats) {
+	g.run(30 * rate)
+	for _, p := range g.players {
+		stats := p.sim.Stats()
+		s.Mispredictions += stats.Mispredictions
+		s.Guessed += stats.Guessed
+		s.Steps += stats.Steps
+	}
+	return s
+}
+
+// With the inputs of others a client predicts their bodies better. In the end all worlds are equal, whatever was lost.
+func TestInputsOfOthersMakePredictionsBetter(t *testing.T) {
+	for _, link := range []transport.Link{{Delay: 50 * time.Millisecond}, {Delay: 75 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2}} {
+		for _, delay := range []int{0, 3} {
+			with := newShared(t, link, 21, true, predict.Config{InputDelay: delay})
+			without := newShared(t, link, 21, false, predict.Config{InputDelay: delay})
+			a, b := sum(with), sum(without)
+			t.Logf("loss %v, delay %d: %d mispredictions with, %d without", link.Loss, delay, a.Mispredictions, b.Mispredictions)
+			require.Less(t, float64(a.Mispredictions), .8*float64(b.Mispredictions))
+			require.Positive(t, a.Guessed)
+			require.Zero(t, b.Guessed)
+			with.heal()
+			without.heal()
+		}
+	}
+}
+
+// The tick that a client replays with a relayed input is the one in which the server used it.
+func TestARelayedInputIsThatOfItsTick(t *testing.T) {
+	g := newShared(t, transport.Link{Delay: 40 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .3}, 22, true, predict.Config{})
+	used, checked := map[netcode.ClientID]map[netcode.Tick]control{}, 0
+	g.group.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) {
+		for client := range g.server.Clients {
+			if c, ok := input.At[control](g.server, client, g.server.Tick()); ok && g.server.TickDue() {
+				if used[client] == nil {
+					used[client] = map[netcode.Tick]control{}
+				}
+				used[client][g.server.Tick()] = c
+			}
+		}
+	}))
+	differ := 0
+	for range 20 * rate {
+		g.frame()
+		for _, p := range g.players {
+			for client, ticks := range used {
+				at := g.server.Tick() - 12 // A packet with it came, or one of those after it.
+				if c, ok := input.Relayed[control](p.client, client, at); ok && client != p.client.ID() {
+					if want, known := ticks[at]; known {
+						checked++
+						if c != want {
+							differ++
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, checked, 1000)
+	require.Less(t, differ, checked/50, "lost in a row, or still on the way")
+	t.Logf("%d of %d", differ, checked)
+	require.Positive(t, input.RelayStatsOf(g.players[0].client).Taken)
+	require.Positive(t, input.StatsOf(g.server).Relayed)
+}
+
+// A player of whom nothing is seen is not told of, on a host, too.
+func TestInputsOfAPlayerWhoIsHiddenAreNotTold(t *testing.T) {
+	g := newShared(t, transport.Link{Delay: 20 * time.Millisecond}, 23, true, predict.Config{})
+	g.run(3 * rate)
+	me, other := g.players[0].client, g.players[1].client
+	_, told := input.Relayed[control](me, other.ID(), g.server.Tick())
+	require.True(t, told)
+	id, ok := g.group.ID(g.bodies[other.ID()])
+	require.True(t, ok)
+	g.players[1].act = func(*player) control { return control{X: 1} }
+	g.run(rate / 2)
+	for shot := range g.server.Store().All { // Its bullets, too.
+		if g.server.Owner(shot) == other.ID() {
+			g.server.Hide(me.ID(), shot)
+		}
+	}
+	g.server.Hide(me.ID(), id)
+	g.run(4 * rate) // The last input stands for 63 ticks.
+	_, told = input.Relayed[control](me, other.ID(), g.server.Tick())
+	require.False(t, told)
+	_, told = input.Relayed[control](g.players[2].client, other.ID(), g.server.Tick())
+	require.True(t, told)
+	g.server.Show(me.ID(), id)
+	g.run(rate)
+	c, told := input.Relayed[control](me, other.ID(), g.server.Tick())
+	require.True(t, told)
+	require.Equal(t, control{X: 1}, c)
+}
+
+// A host tells the others what its own player does, and reads the inputs of all by the same call.
+func TestAHostRelaysItsOwnPlayer(t *testing.T) {
+	p := newProtocol()
+	input.Relay[control](p)
+	g := newGameOf(t, p, transport.Link{Delay: 30 * time.Millisecond}, 24, predict.Config{}, nil)
+	socket := g.openServer(p)
+	player, err := netcode.NewClient(p, g.config(50))
+	require.NoError(t, err)
+	host, err := systems.NewHost(g.server, player, socket, g.clock)
+	require.NoError(t, err)
+	host.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { _ = input.Set(player, &control{X: 1}) }))
+	predict.Simulate(host, predict.Config{}, g.rules)
+	g.loop = systems.NewRunner(g.world, host, rate)
+	one := g.join(p, predict.Config{})
+	g.run(3 * rate)
+	c, ok := input.Relayed[control](one.client, player.ID(), g.server.Tick()-6)
+	require.True(t, ok)
+	require.Equal(t, control{X: 1}, c)
+}
+
+// Inputs of others are in one packet of a tick, however many are sent.
+func TestRelayedInputsAreToldOnceATick(t *testing.T) {
+	g := newShared(t, transport.Link{}, 25, true, predict.Config{})
+	crowd, random := generic.NewMap2[components.Replicated, position](g.world), rand.New(rand.NewPCG(25, 0))
+	var all []ecs.Entity
+	for range 500 {
+		all = append(all, crowd.New())
+	}
+	g.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+		for _, e := range all {
+			_, at := crowd.Get(e)
+			at.X, at.Y = random.Float32()*400, random.Float32()*400
+		}
+	}))
+	g.run(5 * rate)
+	came := func() uint64 { return input.RelayStatsOf(g.players[0].client).Packets }
+	sent, before, from := g.server.Stats().Packets.Sent, came(), g.server.Tick()
+	g.run(5 * rate)
+	ticks := uint64(g.server.Tick() - from)
+	require.GreaterOrEqual(t, g.server.Stats().Packets.Sent-sent, 3*2*ticks-6, "several packets a tick")
+	require.InDelta(t, ticks, came()-before, 2)
+}

@@ -1,0 +1,178 @@
+package transport
+
+import "fmt"
+
+// Joined is one Conn over several: a server of it listens on all of them at once. Join makes one. The addresses of the
+// connections inside stay apart by Addr.Via. Each connection keeps its own limits and counters. Like any Conn, it is for one goroutine.
+type Joined struct {
+	conns  []Conn
+	closed []bool
+	next   int // The connection that Receive asks first.
+
+	to    []Addr // Scratch of SendAll: the runs of one connection.
+	runs  [][]byte
+	sizes []int
+	at    []int // Their places among all runs.
+}
+
+var (
+	_ Conn        = (*Joined)(nil)
+	_ RunSender   = (*Joined)(nil)
+	_ BatchSender = (*Joined)(nil)
+)
+
+// Join makes one connection of 1 to 255 others. It panics on none, on more, and on a Joined among them: join its connections.
+func Join(conns ...Conn) *Joined {
+	if len(conns) == 0 || len(conns) > 255 {
+		panic(fmt.Sprintf("transport: Join of %d connections: 1 to 255 can be joined", len(conns)))
+	}
+	for _, c := range conns {
+		if _, again := c.(*Joined); again {
+			panic("transport: Join of a Joined: join its connections")
+		}
+	}
+	return &Joined{conns: conns, closed: make([]bool, len(conns))}
+}
+
+// inside returns the connection of an address, and the address there.
+func (j *Joined) inside(to Addr) (Conn, Addr, error) {
+	i := int(to.Via) - 1
+	if i < 0 || i >= len(j.conns) {
+		return nil, Addr{}, ErrAddress
+	}
+	to.Via = 0
+	return j.conns[i], to, nil
+}
+
+// Send sends through the connection of the address.
+func (j *Joined) Send(to Addr, datagram []byte) error {
+	c, to, err := j.inside(to)
+	if err != nil {
+		return err
+	}
+	return j.survive(c.Send(to, datagram))
+}
+
+// SendRun implements RunSender.
+func (j *Joined) SendRun(to Addr, datagrams []byte, size int) error {
+	c, to, err := j.inside(to)
+	if err != nil {
+		return err
+	}
+	return j.survive(sendRun(c, to, datagrams, size))
+}
+
+// sendRun is SendRun for any connection.
+func sendRun(c Conn, to Addr, datagrams []byte, size int) (first error) {
+	if runs, ok := c.(RunSender); ok {
+		return runs.SendRun(to, datagrams, size)
+	}
+	for len(datagrams) > 0 {
+		n := len(datagrams)
+		if size > 0 {
+			n = min(n, size)
+		}
+		if err := c.Send(to, datagrams[:n]); first == nil {
+			first = err
+		}
+		datagrams = datagrams[n:]
+	}
+	return first
+}
+
+// SendAll implements BatchSender: each connection gets its runs, in order.
+func (j *Joined) SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
+	for i, a := range to {
+		if _, _, fault := j.inside(a); fault != nil && err == nil {
+			failed, err = i, fault
+		}
+	}
+	for v, c := range j.conns {
+		j.to, j.runs, j.sizes, j.at = j.to[:0], j.runs[:0], j.sizes[:0], j.at[:0]
+		for i, a := range to {
+			if int(a.Via) == v+1 {
+				a.Via = 0
+				j.to, j.runs, j.sizes, j.at = append(j.to, a), append(j.runs, runs[i]), append(j.sizes, sizes[i]), append(j.at, i)
+			}
+		}
+		at, fault := sendAll(c, j.to, j.runs, j.sizes)
+		if fault = j.survive(fault); fault != nil && err == nil {
+			failed, err = j.at[at], fault
+		}
+	}
+	clear(j.runs[:cap(j.runs)])
+	return failed, err
+}
+
+// sendAll is SendAll for any connection.
+func sendAll(c Conn, to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
+	if all, ok := c.(BatchSender); ok && len(to) > 0 {
+		return all.SendAll(to, runs, sizes)
+	}
+	for i := range to {
+		if fault := sendRun(c, to[i], runs[i], sizes[i]); fault != nil && err == nil {
+			failed, err = i, fault
+		}
+	}
+	return failed, err
+}
+
+// survive makes the end of one connection no end of the others.
+func (j *Joined) survive(err error) error {
+	if err == ErrClosed && !j.over() {
+		return ErrAddress
+	}
+	return err
+}
+
+// over reports whether all connections are closed.
+func (j *Joined) over() bool {
+	for _, closed := range j.closed {
+		if !closed {
+			return false
+		}
+	}
+	return true
+}
+
+// Receive returns the next datagram of any connection. It asks them in turn, so that a flood on one delays the others by one
+// datagram each. It returns ErrClosed when all are closed.
+func (j *Joined) Receive(buf []byte) (n int, from Addr, err error) {
+	for range j.conns {
+		v := j.next
+		if j.next++; j.next == len(j.conns) {
+			j.next = 0
+		}
+		if j.closed[v] {
+			continue
+		}
+		n, from, err = j.conns[v].Receive(buf)
+		switch {
+		case err == ErrClosed:
+			j.closed[v] = true
+		case err != nil:
+			return 0, Addr{}, err
+		case n > 0:
+			from.Via = uint8(v + 1)
+			return n, from, nil
+		}
+	}
+	if j.over() {
+		return 0, Addr{}, ErrClosed
+	}
+	return 0, Addr{}, nil
+}
+
+// LocalAddr returns the address of the first connection, as peers outside know it: without Via.
+func (j *Joined) LocalAddr() Addr { return j.conns[0].LocalAddr() }
+
+// Close closes all connections. It returns the first error.
+func (j *Joined) Close() (first error) {
+	for i, c := range j.conns {
+		j.closed[i] = true
+		if err := c.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}

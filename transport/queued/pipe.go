@@ -1,0 +1,109 @@
+package queued
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Pipe is one connection that blocks. Write and Read are called from one goroutine each, Close from any.
+type Pipe interface {
+	// Write sends one datagram and waits while the connection is blocked. transport.ErrTooLarge concerns this datagram
+	// alone; any other error ends the connection.
+	Write(datagram []byte) error
+	// Read waits for a datagram and copies it into buf. transport.ErrTooLarge means that it did not fit; any other error
+	// ends the connection.
+	Read(buf []byte) (n int, err error)
+	// Close ends the connection. Write and Read return.
+	Close() error
+}
+
+// Peer is one connection of a Conn.
+type Peer struct {
+	conn    *Conn
+	addr    transport.Addr
+	pipe    Pipe
+	out     *ring
+	waiting atomic.Int32 // Its datagrams that wait for Receive.
+	end     sync.Once
+	idle    *time.Timer
+	done    chan struct{} // Closed when the connection has ended.
+	err     error         // Set before done is closed.
+}
+
+// Addr returns the address of the peer. No other connection of the Conn ever has it.
+func (p *Peer) Addr() transport.Addr { return p.addr }
+
+// Done is closed when the connection has ended.
+func (p *Peer) Done() <-chan struct{} { return p.done }
+
+// Err returns the reason that the connection ended, nil before.
+func (p *Peer) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// stop ends the connection, once.
+func (p *Peer) stop(err error) {
+	p.end.Do(func() {
+		p.conn.remove(p)
+		p.idle.Stop()
+		if err == ErrIdle {
+			p.conn.stats.idle.Add(1)
+		}
+		p.err = err
+		_ = p.pipe.Close()
+		close(p.done)
+	})
+}
+
+// write is the goroutine that sends.
+func (p *Peer) write() {
+	defer p.conn.running.Done()
+	buf := make([]byte, p.conn.config.MaxDatagram)
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.out.ready:
+		}
+		for n := p.out.take(buf); n > 0; n = p.out.take(buf) {
+			switch err := p.pipe.Write(buf[:n]); {
+			case errors.Is(err, transport.ErrTooLarge):
+				p.conn.stats.tooLarge.Add(1)
+			case err != nil:
+				p.stop(err)
+				return
+			default:
+				p.conn.stats.sent.Add(1)
+				p.conn.stats.bytesSent.Add(uint64(n))
+			}
+		}
+	}
+}
+
+// read is the goroutine that receives.
+func (p *Peer) read() {
+	defer p.conn.running.Done()
+	buf := make([]byte, p.conn.config.MaxDatagram)
+	for {
+		n, err := p.pipe.Read(buf)
+		switch {
+		case errors.Is(err, transport.ErrTooLarge):
+			p.conn.stats.tooLarge.Add(1)
+		case err != nil:
+			p.stop(err)
+			return
+		case n > 0:
+			p.idle.Reset(p.conn.config.Idle)
+			p.conn.came(p, buf[:n])
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package websocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/queued"
+)
+
+const (
+	// writeTimeout ends a connection that takes nothing for so long.
+	writeTimeout = 10 * time.Second
+	// socketBuffer is the size of a socket's buffer for sending, in bytes: datagrams in it are not replaced by newer ones.
+	socketBuffer = 16 << 10
+)
+
+// Config sets up a Server. The zero value takes the defaults.
+type Config struct {
+	queued.Config
+	// Origins are the hosts of pages that may connect, as "game.example" or "*.game.example:8080". A page of the server's own host
+	// always may. A client that is no browser sends no origin, and may.
+	Origins []string
+	// IP returns the address of a request's client, for a server behind a proxy. By default it is the address of the connection.
+	IP func(r *http.Request) netip.AddrPort
+}
+
+// Server is a transport.Conn of the WebSockets that its handler accepts.
+type Server struct {
+	*queued.Conn
+	config Config
+}
+
+// NewServer returns a server without connections. local is for LocalAddr alone. Give its ServeHTTP to an http.Server, with ConnContext
+// ShortBuffer.
+func NewServer(local transport.Addr, config Config) *Server {
+	if config.IP == nil {
+		config.IP = remoteIP
+	}
+	return &Server{Conn: queued.New(local, config.Config), config: config}
+}
+
+func remoteIP(r *http.Request) netip.AddrPort {
+	ip, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero value is an address without IP
+	return ip
+}
+
+// ServeHTTP makes a WebSocket of a request and returns when it has ended.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: s.config.Origins, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // Accept has answered.
+	}
+	peer, err := s.Add(s.config.IP(r), newPipe(socket))
+	if err != nil {
+		return // Add has closed it.
+	}
+	<-peer.Done()
+}
+
+// ShortBuffer is for http.Server.ConnContext: it makes the socket's buffer for sending short, so that what waits in it is not old.
+func ShortBuffer(ctx context.Context, c net.Conn) context.Context {
+	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
+		c = wrapped.NetConn()
+	}
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(socketBuffer) // a wish
+	}
+	return ctx
+}
+
+// Conn is the client's end of a WebSocket: a transport.Conn with one peer.
+type Conn struct {
+	*queued.Conn
+	server *queued.Peer
+}
+
+// Dial connects to a server by a URL like "wss://game.example/ws". ctx is for connecting alone. Connect the client to Server.
+func Dial(ctx context.Context, url string, config queued.Config) (*Conn, error) {
+	socket, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil, fmt.Errorf("websocket: %w", err)
+	}
+	c := &Conn{Conn: queued.New(transport.Addr{}, config)}
+	if c.server, err = c.Add(netip.AddrPort{}, newPipe(socket)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Server returns the address of the server.
+func (c *Conn) Server() transport.Addr { return c.server.Addr() }
+
+// Done is closed when the connection has ended. A connection is never dialed again: Dial makes another one.
+func (c *Conn) Done() <-chan struct{} { return c.server.Done() }
+
+// Err returns the reason that the connection ended, nil before.
+func (c *Conn) Err() error { return c.server.Err() }
+
+// pipe is one WebSocket.
+type pipe struct {
+	socket *websocket.Conn
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newPipe(socket *websocket.Conn) *pipe {
+	socket.SetReadLimit(transport.MaxDatagram)
+	p := &pipe{socket: socket}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+var errText = errors.New("websocket: a message of text, where only binary ones are datagrams")
+
+// Write implements queued.Pipe.
+func (p *pipe) Write(datagram []byte) error {
+	ctx, cancel := context.WithTimeout(p.ctx, writeTimeout)
+	defer cancel()
+	return p.socket.Write(ctx, websocket.MessageBinary, datagram)
+}
+
+// Read implements queued.Pipe.
+func (p *pipe) Read(buf []byte) (int, error) {
+	kind, message, err := p.socket.Reader(p.ctx)
+	if err != nil {
+		return 0, err
+	}
+	if kind != websocket.MessageBinary {
+		return 0, errText
+	}
+	n, err := io.ReadFull(message, buf)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return n, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	rest, err := io.Copy(io.Discard, message) // To SetReadLimit at most.
+	if err == nil && rest > 0 {
+		err = transport.ErrTooLarge
+	}
+	return n, err
+}
+
+// Close implements queued.Pipe. It waits for nobody.
+func (p *pipe) Close() error {
+	p.cancel()
+	return p.socket.CloseNow()
+}

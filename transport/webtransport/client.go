@@ -1,0 +1,42 @@
+package webtransport
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/netip"
+
+	"github.com/quic-go/webtransport-go"
+
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/queued"
+)
+
+// Conn is the client's end of a session: a transport.Conn with one peer.
+type Conn struct {
+	*queued.Conn
+	server *queued.Peer
+}
+
+// Dial connects to a server by a URL like "https://game.example:443/netcode". ctx is for connecting alone. tls may be nil: then the
+// server's certificate must be one of a known authority. Pin trusts one certificate. Connect the client to Server.
+func Dial(ctx context.Context, url string, tls *tls.Config, config queued.Config) (*Conn, error) {
+	_, accepted, err := (&webtransport.Transport{TLSClientConfig: tls}).Dial(ctx, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: %w", err)
+	}
+	c := &Conn{Conn: queued.New(transport.Addr{}, config)}
+	if c.server, err = c.Add(netip.AddrPort{}, session{accepted}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Server returns the address of the server.
+func (c *Conn) Server() transport.Addr { return c.server.Addr() }
+
+// Done is closed when the session has ended. A session is never dialed again: Dial makes another one.
+func (c *Conn) Done() <-chan struct{} { return c.server.Done() }
+
+// Err returns the reason that the session ended, nil before.
+func (c *Conn) Err() error { return c.server.Err() }

@@ -1,0 +1,169 @@
+package webtransport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/webtransport-go"
+
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/queued"
+)
+
+const (
+	// mostStreams is the number of streams that a client may open: a session needs one, HTTP/3 three in one direction.
+	mostStreams = 4
+	// idleTimeout ends a QUIC connection from which nothing comes.
+	idleTimeout = 30 * time.Second
+	// defaultConnections is that of queued.Config.
+	defaultConnections = 4096
+)
+
+// Config sets up a Server. TLS is needed, the rest takes defaults.
+type Config struct {
+	queued.Config
+	// TLS has the certificate: of an authority that browsers trust, or of NewCertificate.
+	TLS *tls.Config
+	// Path is that of the URL; default "/netcode".
+	Path string
+	// Origins are the hosts of pages that may connect, as "game.example" or "*.game.example:8080". A page of the server's own host
+	// and port always may. A client that is no browser sends no origin, and may.
+	Origins []string
+}
+
+// Server is a transport.Conn of the WebTransport sessions that it accepts.
+type Server struct {
+	*queued.Conn
+	config  Config
+	socket  *net.UDPConn
+	quic    *quic.Transport
+	wt      *webtransport.Server
+	open    atomic.Int64 // QUIC connections.
+	refused atomic.Uint64
+}
+
+// Listen binds a UDP socket to an address like ":443" and accepts sessions.
+func Listen(addr string, config Config) (*Server, error) {
+	if config.Path == "" {
+		config.Path = "/netcode"
+	}
+	if config.Connections <= 0 {
+		config.Connections = defaultConnections
+	}
+	if config.TLS == nil {
+		return nil, fmt.Errorf("webtransport: Listen(%s): Config.TLS is needed, with a certificate", addr)
+	}
+	at, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: %w", err)
+	}
+	socket, err := net.ListenUDP("udp", at)
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: %w", err)
+	}
+	local := transport.AddrOf(socket.LocalAddr().(*net.UDPAddr).AddrPort())
+	s := &Server{Conn: queued.New(local, config.Config), config: config, socket: socket}
+	// Every address proves itself by a Retry (RFC 9000 section 8.1.2) before the handshake costs more than a hash.
+	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return true }}
+	tlsConfig := http3.ConfigureTLSConfig(config.TLS)
+	listener, err := s.quic.ListenEarly(tlsConfig, &quic.Config{
+		EnableDatagrams: true, EnableStreamResetPartialDelivery: true, MaxIdleTimeout: idleTimeout,
+		MaxIncomingStreams: mostStreams, MaxIncomingUniStreams: mostStreams,
+	})
+	if err != nil {
+		_ = socket.Close()
+		return nil, fmt.Errorf("webtransport: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc(config.Path, s.upgrade)
+	h3 := &http3.Server{Handler: mux, EnableDatagrams: true, TLSConfig: tlsConfig}
+	s.wt = &webtransport.Server{H3: h3, CheckOrigin: s.mayConnect}
+	webtransport.ConfigureHTTP3Server(h3)
+	go s.accept(listener)
+	return s, nil
+}
+
+// accept takes QUIC connections until the listener is closed.
+func (s *Server) accept(listener *quic.EarlyListener) {
+	for {
+		conn, err := listener.Accept(context.Background())
+		if err != nil {
+			return
+		}
+		if s.open.Add(1) > int64(s.config.Connections) {
+			s.open.Add(-1)
+			s.refused.Add(1)
+			_ = conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "too many connections")
+			continue
+		}
+		go func() {
+			defer s.open.Add(-1)
+			_ = s.wt.ServeQUICConn(conn) // It returns when the connection ends.
+		}()
+	}
+}
+
+// upgrade makes a session of a request.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
+	accepted, err := s.wt.Upgrade(w, r)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	ip, _ := accepted.RemoteAddr().(*net.UDPAddr)
+	from := netip.AddrPort{}
+	if ip != nil {
+		from = ip.AddrPort()
+	}
+	peer, err := s.Add(from, session{accepted})
+	if err != nil {
+		return // Add has closed it.
+	}
+	<-peer.Done()
+}
+
+// mayConnect judges the origin of a page.
+func (s *Server) mayConnect(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	page, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	if page.Host == r.Host {
+		return true
+	}
+	for _, pattern := range s.config.Origins {
+		if ok, err := path.Match(pattern, page.Host); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Refused returns the number of QUIC connections that were refused because Config.Connections were open.
+func (s *Server) Refused() uint64 { return s.refused.Load() }
+
+// Close ends all sessions and closes the socket.
+func (s *Server) Close() error {
+	err := s.Conn.Close()
+	_ = s.wt.Close()
+	_ = s.quic.Close()
+	if fault := s.socket.Close(); err == nil && !errors.Is(fault, net.ErrClosed) {
+		err = fault
+	}
+	return err
+}
