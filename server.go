@@ -157,9 +157,17 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 func (s *Server) TickDue() bool { return s.frame.due }
 
 // MayListen judges the socket of a server: one that is neither secure nor bound to a loopback, private or link-local address needs
-// Config.Plain, else the error is a *PlainError. A socket without a LocalAddr is not judged. NewServer of package systems panics
+// Config.Plain, else the error is a *PlainError. Of a transport.Joined each connection is judged. A socket without a LocalAddr is not judged. NewServer of package systems panics
 // with this error.
 func (s *Server) MayListen(socket any) error {
+	if joined, ok := socket.(*transport.Joined); ok {
+		for _, one := range joined.Conns() {
+			if err := s.MayListen(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	bound, ok := socket.(interface{ LocalAddr() transport.Addr })
 	if s.config.Plain || !ok || transport.IsSecure(socket) {
 		return nil

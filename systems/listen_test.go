@@ -42,6 +42,8 @@ func TestAServerInClearListensOnPrivateAddressesAlone(t *testing.T) {
 		require.NoError(t, fault)
 		require.NoError(t, listen(encrypted, false), text)
 		require.NoError(t, listen(transport.Condition(encrypted, transport.Link{}, 1, now), false), text)
+		joined := listen(transport.Join(encrypted, socket), false)
+		require.Equal(t, public, joined != nil, "%s beside an encrypted one", text)
 		if !public {
 			require.NoError(t, err, text)
 			require.NoError(t, listen(transport.Condition(socket, transport.Link{}, 1, now), false), text)
