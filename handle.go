@@ -27,6 +27,43 @@ func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Opt
 	add(p, "Handle", r, alone, handler)
 }
 
+// On adds a handler for message T to one end: a server, a client or a host's player. It is for ends of one protocol that
+// differ, as several clients in a process, and for handlers that use objects made after the protocol. T is registered with Handle
+// on both sides, there with nil if no end needs the same handler. Handlers of On run after that of Handle, in the order of
+// their calls. On panics on an end or a handler that is nil, and on a T that was not given to Handle.
+func On[T any](end Endpoint, handler func(ctx *Context, m *T)) {
+	t := reflect.TypeFor[T]()
+	c := coreOf(end)
+	switch {
+	case c == nil:
+		panic(fmt.Sprintf("netcode: On[%s]: no end to handle messages: %T", t, end))
+	case handler == nil:
+		panic(fmt.Sprintf("netcode: On[%s]: the handler is nil", t))
+	}
+	for _, h := range c.protocol.handled {
+		if h.role != alone || h.of.Codec.GoType() != t {
+			continue
+		}
+		codec, ok := c.inbound.Codec(h.of.ID()).(*message.CodecOf[T])
+		if !ok {
+			break
+		}
+		if h.of.OwnerOnly {
+			handler = ownersOnly(alone, handler)
+		}
+		both := handler
+		if first := codec.Handler(); first != nil {
+			both = func(ctx *Context, m *T) {
+				first(ctx, m)
+				handler(ctx, m)
+			}
+		}
+		c.inbound.SetCodec(h.of.ID(), codec.With(both))
+		return
+	}
+	panic(fmt.Sprintf("netcode: On[%s]: the message is not registered: call netcode.Handle[%s](protocol, nil) on both sides", t, t.Name()))
+}
+
 // role is the use of a message type.
 type role uint8
 

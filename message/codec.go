@@ -111,6 +111,16 @@ func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 // Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
 
+// Handler returns the handler, nil if there is none.
+func (c *CodecOf[T]) Handler() func(ctx *Context, m *T) { return c.handle }
+
+// With returns the codec with another handler.
+func (c *CodecOf[T]) With(handle func(ctx *Context, m *T)) *CodecOf[T] {
+	other := *c
+	other.handle = handle
+	return &other
+}
+
 // Handled reports whether there is a handler.
 func (c *CodecOf[T]) Handled() bool { return c.handle != nil }
 

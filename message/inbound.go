@@ -102,6 +102,12 @@ func NewInbound(c Config) *Inbound {
 	return in
 }
 
+// Codec returns the codec of a type at this end, with the handler that its messages get; nil if there is no such type.
+func (in *Inbound) Codec(t wire.MessageType) Codec { return in.codecs[t] }
+
+// SetCodec gives a type of the registry another handler at this end. c is the codec of the type, but for the handler.
+func (in *Inbound) SetCodec(t wire.MessageType, c Codec) { in.codecs[t] = c }
+
 // SetLocal tells who this end is, once it knows.
 func (in *Inbound) SetLocal(id wire.ClientID) {
 	in.config.Local, in.local.id, in.localAt = id, id, -1

@@ -381,6 +381,7 @@ var withoutHost = map[string]string{
 	"camera":     "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
 	"dress":      "as camera",
 	"player":     "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"screens":    "as playersOf: On takes a host's player as any end",
 	"playersOf":  "as player, of several clients in one process",
 	"badLink":    "a host has one socket, the server's",
 	"redraw":     "as camera: what changed in the server's world its own systems know",

@@ -168,6 +168,16 @@ func TestGuideLargeMessages(t *testing.T) {
 }
 
 // The client of the page over transport/memory, with a bad link around both ends, as testing.md shows it.
+// begin guide
+func screens(protocol *netcode.Protocol, clients []*netcode.Client, show func(screen int, text string)) {
+	netcode.Handle[Chat](protocol, nil, netcode.Over(netcode.ReliableOrdered)) // before the ends are made
+	for screen, client := range clients {
+		netcode.On(client, func(_ *netcode.Context, m *Chat) { show(screen, m.Text) })
+	}
+}
+
+// end guide
+
 func TestGuideMemoryAndTheHandlerOfOneClient(t *testing.T) {
 	build := func(onOpened func(*netcode.Context, *Opened)) *netcode.Protocol {
 		p := netcode.NewProtocol()
