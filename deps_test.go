@@ -76,6 +76,7 @@ func plants() map[string]plant {
 		"systems imports transport":    {ruleArrow, "systems/bad.go", "package systems\n\nimport _ \"github.com/arche-netcode/netcode/transport/udp\"\n"},
 		"the root imports an example":  {ruleArrow, "bad.go", "package netcode\n\nimport _ \"github.com/arche-netcode/netcode/examples/a\"\n"},
 		"a folder of nobody's":         {ruleArrow, "util/doc.go", "// Package util is a drawer.\npackage util\n"},
+		"the cipher in udp":            {ruleArrow, "transport/udp/bad.go", "package udp\n\nimport _ \"github.com/flynn/noise\"\n"},
 		"a dependency in a core":       {ruleArrow, "wire/bad.go", "package wire\n\nimport _ \"golang.org/x/sys/unix\"\n"},
 		"a dot import":                 {ruleArrow, "wire/bad.go", "package wire\n\nimport . \"strings\"\n"},
 		"arche in the root":            {ruleArche, "bad.go", "package netcode\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},

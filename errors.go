@@ -97,6 +97,18 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("netcode: the client at %s was refused, and so will be all like it: %s", e.Address, e.Difference)
 }
 
+// PlainError says that a server would listen in clear on an address that the internet may reach.
+type PlainError struct {
+	Address transport.Addr // The address that the socket is bound to.
+}
+
+// Error implements error.
+func (e *PlainError) Error() string {
+	return fmt.Sprintf("netcode: the server would listen on %s in clear, where anyone on the path can read and change its packets: "+
+		"wrap the socket as in secure.Listen(socket, secure.Config{Key: key, Admit: secure.Tokens(\"HOST:PORT\")}) of transport/secure, "+
+		"or listen on 127.0.0.1 or a private address, or set Config.Plain", e.Address)
+}
+
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
 type OversizeError struct {
 	Entity NetworkID // The one that is too large.

@@ -55,17 +55,17 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
-			"transport/udp", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind",
 			"predict", "nettest", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
-		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest", "authority", "inspect", "input", "interpolate", "rewind"},
-		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "systems"},
+		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "authority", "inspect", "input", "interpolate", "rewind"},
+		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems"},
 		ruleDefined: {"ecs", "peer", "message"},
 		// Folders where a function of more than functionWarn lines is a violation.
-		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind"},
+		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind"},
 	}
 }
 
@@ -113,6 +113,9 @@ func houseArrows() map[string][]string {
 		"docs":               {},
 	}
 }
+
+// houseSecure lists the modules that transport/secure, and no other package, imports (ADR 37).
+func houseSecure() []string { return []string{"github.com/flynn/noise", "golang.org/x/crypto"} }
 
 // violation is one broken rule at one place; a warning does not fail.
 type violation struct {
@@ -302,6 +305,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 		if !slices.Contains(allowed, houseArche) {
 			f.report(ruleArche, at, "%s must not import %s", f.folder, target)
 		}
+	case path.Dir(f.name) == "transport/secure" && slices.ContainsFunc(houseSecure(), func(module string) bool { return strings.HasPrefix(target+"/", module+"/") }):
 	case strings.Contains(strings.Split(target, "/")[0], "."):
 		f.report(ruleArrow, at, "%s imports %s, which is neither the standard library nor arche", f.folder, target)
 	case !f.mayDoInput() && touchesOutside(target):
@@ -445,7 +449,7 @@ func (h *house) checkNeeds() error {
 	if err != nil {
 		return err
 	}
-	allowed := []string{houseArche, "github.com/stretchr/testify", "pgregory.net/rapid"}
+	allowed := append(houseSecure(), houseArche, "github.com/stretchr/testify", "pgregory.net/rapid")
 	lines := bufio.NewScanner(bytes.NewReader(source))
 	for number, block := 1, false; lines.Scan(); number++ {
 		fields := strings.Fields(lines.Text())

@@ -30,7 +30,7 @@ import (
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed], [Server.MayListen]
 //
 // # Methods for the systems
 //
@@ -155,6 +155,30 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
 func (s *Server) TickDue() bool { return s.frame.due }
+
+// MayListen judges the socket of a server: one that is neither secure nor bound to a loopback, private or link-local address needs
+// Config.Plain, else the error is a *PlainError. Of a transport.Joined each connection is judged. A socket without a LocalAddr is not judged. NewServer of package systems panics
+// with this error.
+func (s *Server) MayListen(socket any) error {
+	if joined, ok := socket.(*transport.Joined); ok {
+		for _, one := range joined.Conns() {
+			if err := s.MayListen(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	bound, ok := socket.(interface{ LocalAddr() transport.Addr })
+	if s.config.Plain || !ok || transport.IsSecure(socket) {
+		return nil
+	}
+	address := bound.LocalAddr()
+	ip := address.IP.Addr()
+	if !address.IP.IsValid() || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() {
+		return nil
+	}
+	return &PlainError{Address: address}
+}
 
 // ID is 0: the server is nobody's client.
 func (s *Server) ID() ClientID { return 0 }

@@ -25,11 +25,12 @@ type ServerSystems struct {
 
 // NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
 // clock in a test. It panics on a server, a socket or a clock that is nil, and on a server that
-// another group drives.
+// another group drives. It panics with a *netcode.PlainError on a socket in clear that the internet may reach: Server.MayListen.
 func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
 	mustBeThere(server != nil, "NewServer", "the server")
 	mustBeThere(there(socket), "NewServer", "the socket")
 	mustBeThere(now != nil, "NewServer", "the clock")
+	mustBePrivate(server, socket)
 	mustBeAlone(server, "NewServer", "the server")
 	s := &ServerSystems{
 		Server:  server,

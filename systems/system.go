@@ -153,6 +153,13 @@ func there(v any) bool {
 	return p.Kind() != reflect.Pointer || !p.IsNil()
 }
 
+// mustBePrivate panics with a *netcode.PlainError if the internet may reach a socket in clear.
+func mustBePrivate(server *netcode.Server, socket Socket) {
+	if err := server.MayListen(socket); err != nil {
+		panic(err)
+	}
+}
+
 // mustBeGiven panics on a function that is nil when it is given, and not when it is called.
 func mustBeGiven(given bool, call string) {
 	if !given {

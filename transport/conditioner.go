@@ -103,6 +103,9 @@ func (c *Conditioner) Send(to Addr, datagram []byte) error {
 // LocalAddr returns the address of the connection inside.
 func (c *Conditioner) LocalAddr() Addr { return c.inner.LocalAddr() }
 
+// Secure implements Secured: it is that of the connection inside.
+func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
+
 // Close closes the connection inside.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 

@@ -57,3 +57,16 @@ type BatchSender interface {
 	// or none.
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
+
+// Secured is implemented by a Conn that knows whether anyone on the path can read or change its datagrams. A Conn without it is in
+// clear.
+type Secured interface {
+	// Secure is true if nobody can.
+	Secure() bool
+}
+
+// IsSecure reports whether a connection, or any other value, is a Secured one and secure.
+func IsSecure(conn any) bool {
+	s, ok := conn.(Secured)
+	return ok && s.Secure()
+}

@@ -1,6 +1,9 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Joined is one Conn over several: a server of it listens on all of them at once. Join makes one. The addresses of the
 // connections inside stay apart by Addr.Via. Each connection keeps its own limits and counters. Like any Conn, it is for one goroutine.
@@ -165,6 +168,19 @@ func (j *Joined) Receive(buf []byte) (n int, from Addr, err error) {
 
 // LocalAddr returns the address of the first connection, as peers outside know it: without Via.
 func (j *Joined) LocalAddr() Addr { return j.conns[0].LocalAddr() }
+
+// Secure implements Secured: all connections are.
+func (j *Joined) Secure() bool {
+	for _, c := range j.conns {
+		if !IsSecure(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Conns returns the connections inside, in the order of Addr.Via.
+func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }
 
 // Close closes all connections. It returns the first error.
 func (j *Joined) Close() (first error) {

@@ -1,8 +1,9 @@
-// Command netcode makes tables of prefix codes from recordings of a game, and looks at recordings.
+// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, and makes keys for transport/secure.
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
 //	netcode ship delta/shipped.tables
+//	netcode key server.key
 package main
 
 import (
@@ -25,6 +26,7 @@ const commands = `usage:
       -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
+  netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
 `
 
 func main() {
@@ -38,7 +40,7 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info or ship; netcode help says what they do")
+		return usage.Errorf("no command: train, info, ship or key; netcode help says what they do")
 	}
 	if isHelp(args[0]) || args[0] != "train" && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
@@ -51,8 +53,10 @@ func run(args []string, out, progress io.Writer) error {
 		return runInfo(args[1:], out)
 	case "ship":
 		return runShip(args[1:], out)
+	case "key":
+		return runKey(args[1:], out)
 	}
-	return usage.Errorf("no command %q: there are train, info and ship; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, ship and key; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of train is its flags'.

@@ -74,7 +74,10 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 	c.net.OnDisconnect(c.onDisconnect)
 	c.errors = complaints{table: table, who: fmt.Sprint("client ", number)}
 	c.net.OnError(c.errors.hear)
-	link := transport.Condition(c.socket, o.link(), o.seed+uint64(number), now)
+	link, err := o.clientSocket(transport.Condition(c.socket, o.link(), o.seed+uint64(number), now), number, address)
+	if err != nil {
+		return nil, errors.Join(err, c.socket.Close())
+	}
 	c.runner = systems.NewRunner(&c.world, systems.NewClient(c.net, link, now), o.hz*framesPerTick)
 	if err := c.net.Connect(address); err != nil {
 		return nil, errors.Join(err, c.socket.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/secure"
 )
 
 // reordered is the share of datagrams that later ones overtake, unless the link has no delay at all.
@@ -40,6 +41,7 @@ type options struct {
 	bits     bool
 	record   string
 	tables   string
+	key      secure.Key // Zero: in clear.
 
 	trained *delta.Tables // what tables named
 }
@@ -66,6 +68,10 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end; everything else goes to stderr")
 	f.StringVar(&o.listen, "listen", "", "run only the server, at this `address`")
 	f.StringVar(&o.connect, "connect", "", "run only the clients, against the server at this `address`")
+	f.Func("key", "encrypt with transport/secure: the secret `key` of both halves, 64 hexadecimal digits; the clients make their tokens with it", func(text string) (err error) {
+		o.key, err = secure.ParseKey(text)
+		return err
+	})
 	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table and in -json")
 	f.StringVar(&o.record, "record", "", "write a recording of the server's world to this `file`, to learn tables from: go run ./cmd/netcode train -o TABLES FILE")
 	f.StringVar(&o.tables, "tables", "", "use the tables in this `file`, which netcode train has written, on both halves")

@@ -127,6 +127,12 @@ func TestProcesses(t *testing.T) {
 		t.Parallel()
 		testKilledClient(t, binary)
 	})
+	for _, loss := range []string{"0", "5", "40"} {
+		t.Run("secure at "+loss+" % loss", func(t *testing.T) {
+			t.Parallel()
+			testSecure(t, binary, loss)
+		})
+	}
 	t.Run("sabotage", func(t *testing.T) {
 		t.Parallel()
 		testSabotagedClient(t, binary)
@@ -184,4 +190,23 @@ func testSabotagedClient(t *testing.T, binary string) {
 	require.Positive(t, altered.said("differs"))
 	require.NotEqual(t, server.final(t), altered.final(t))
 	require.Equal(t, server.final(t), honest.final(t))
+}
+
+// Two processes over transport/secure converge, and one with another key does not come in.
+func testSecure(t *testing.T, binary, loss string) {
+	interruptible(t)
+	common := " -loss " + loss + " -rtt 20 -jitter 5 -key " + strings.Repeat("5e", 32)
+	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 100"+common)
+	at := " -connect " + server.wait(t, `listening on (\S+)`)[1]
+	client := start(t, "client", binary, "-clients 2"+at+common)
+	if loss == "0" {
+		other := start(t, "other", binary, "-clients 1 -loss 0 -rtt 20"+at)
+		other.wait(t, `left: `)
+	}
+	client.wait(t, `tick [1-9]\d* hash .* in step`)
+	require.NoError(t, server.cmd.Process.Signal(os.Interrupt))
+	require.Zero(t, server.end(t))
+	require.Zero(t, client.end(t))
+	require.Equal(t, server.final(t), client.final(t))
+	require.Equal(t, 2, server.said("connected"))
 }

@@ -94,7 +94,14 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	}
 	s.meter.Now = now
 	s.motion = &Motion{Due: s.net.TickDue, Systems: motion}
-	s.ledger = ledger{Socket: transport.Condition(s.socket, o.link(), o.seed, now)}
+	link, err := o.serverSocket(transport.Condition(s.socket, o.link(), o.seed, now))
+	if err != nil {
+		return s, err
+	}
+	if err := s.net.MayListen(link); err != nil {
+		return s, err
+	}
+	s.ledger = ledger{Socket: link}
 	group := systems.NewServer(s.net, &s.ledger, now)
 	group.Add(tick.FixedUpdate, stopMeter{&s.meter}, s.motion, startMeter{&s.meter})
 	s.runner = systems.NewRunner(&s.world, group, o.hz*framesPerTick)

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	listen := flag.String("listen", "", "be the server, at this `address`, such as :9000")
+	listen := flag.String("listen", "", "be the server, at this `address`, such as 127.0.0.1:9000")
 	connect := flag.String("connect", "", "be a client of the server at this `address`, such as 127.0.0.1:9000")
 	flag.Parse()
 	ctx, stop := systems.Interrupt(context.Background()) // done at Ctrl-C

@@ -125,6 +125,9 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 // LocalAddr returns the address of this end.
 func (c *Conn) LocalAddr() transport.Addr { return c.addr }
 
+// Secure implements transport.Secured: no datagram leaves the process.
+func (c *Conn) Secure() bool { return true }
+
 // Stats returns the counters since the beginning.
 func (c *Conn) Stats() Stats { return c.stats }
 

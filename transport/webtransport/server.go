@@ -53,6 +53,9 @@ type Server struct {
 	refused atomic.Uint64
 }
 
+// Secure implements transport.Secured: QUIC encrypts.
+func (s *Server) Secure() bool { return true }
+
 // Listen binds a UDP socket to an address like ":443" and accepts sessions.
 func Listen(addr string, config Config) (*Server, error) {
 	if config.Path == "" {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/transport/secure"
+)
+
+// runKey makes a key file that its owner alone can read, and prints the public key. A file that is there stays as it is.
+func runKey(args []string, out io.Writer) error {
+	if len(args) != 1 {
+		return usage.Errorf("key wants one file, as in netcode key server.key")
+	}
+	key, err := secure.ReadKey(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = makeKey(args[0])
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, key.Public())
+	return nil
+}
+
+// makeKey writes a new key. It never writes over a file.
+func makeKey(name string) (key secure.Key, err error) {
+	if key, err = secure.NewKey(); err != nil {
+		return key, err
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return key, err
+	}
+	_, err = fmt.Fprintln(file, key.Text())
+	return key, errors.Join(err, file.Close())
+}

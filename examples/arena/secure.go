@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/secure"
+)
+
+// serverSocket wraps the server's connection, with -key.
+func (o *options) serverSocket(inner transport.Conn) (transport.Conn, error) {
+	if o.key == (secure.Key{}) {
+		return inner, nil
+	}
+	return secure.Listen(inner, secure.Config{Key: o.key, Admit: secure.Tokens()})
+}
+
+// clientSocket wraps a client's connection, with -key. A token for the server stands for the one that a backend makes.
+func (o *options) clientSocket(inner transport.Conn, number int, server transport.Addr) (transport.Conn, error) {
+	if o.key == (secure.Key{}) {
+		return inner, nil
+	}
+	token, err := secure.Issue(o.key, secure.Token{
+		User: fmt.Sprint("client ", number), Servers: []string{server.String()}, Expires: time.Now().Add(time.Minute),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return secure.Dial(inner, secure.ClientConfig{Token: token})
+}

@@ -1,0 +1,47 @@
+package switchoff
+
+// secures switches off rules of package transport/secure.
+func secures() []mutation {
+	const (
+		path     = "TestNothingIsAcceptedTwiceOrChanged"
+		flood    = "TestAFloodCostsNoStateAndIsNotAmplified"
+		tokens   = "TestEachBadTokenHasItsErrorAndItsCounter"
+		once     = "TestATokenIsGoodOnce"
+		bounded  = "TestHandshakesAndSessionsAreBounded"
+		keys     = "TestKeysChangeByCountAndTime"
+		private  = "TestAServerInClearListensOnPrivateAddressesAlone"
+		recorded = "TestARecordedInitiateIsWorthNothingElsewhere"
+		used     = "TestUsedTokensAreBoundedAndForgottenWhenTheyExpire"
+	)
+	return []mutation{
+		change("secure", "a number opens twice", path, "transport/secure/seal.go", "return repeated", "return fine"),
+		change("secure", "a number behind the window opens", path, "transport/secure/seal.go", "case w.next-number > windowSize:", "case false:"),
+		change("secure", "the header is not authenticated", "TestASecondReaderDecodesASession",
+			"transport/secure/seal.go", "datagram, out[at:at+headerSize])", "datagram, out[at:at])"),
+		change("secure", "a key is used for ever", keys, "transport/secure/seal.go", "if now-s.since >= s.every {", "if false {"),
+		change("secure", "a key is used for all numbers", keys, "transport/secure/seal.go", "if s.number>>epochBits != s.epoch {", "if false {"),
+		change("secure", "no cookie is needed", flood, "transport/secure/accept.go", "if !s.cookies.good(", "if false && !s.cookies.good("),
+		change("secure", "a cookie is good from any address", recorded, "transport/secure/handshake.go",
+			"c.text = appendAddress(c.text[:0], from)", "c.text = appendAddress(c.text[:0], transport.Addr{})"),
+		change("secure", "a cookie is good for ever", "TestACookieIsBoundToItsAddressAndTime",
+			"transport/secure/handshake.go", "if stampOf(now)-stamp > ", "if false && stampOf(now)-stamp > "),
+		change("secure", "a short question is answered", flood, "transport/secure/accept.go", "if len(packet) < requestSize ||", "if len(packet) < helloSize ||"),
+		change("secure", "a token is good twice", once, "transport/secure/admit.go", "\tg.used[id] = expires\n", "\t_ = expires\n"),
+		change("secure", "a token is good after its time", tokens, "transport/secure/admit.go", "case seconds > t.expires:", "case false:"),
+		change("secure", "a token is good before its time", tokens, "transport/secure/admit.go", "case seconds < t.issued-int64(clockSkew/time.Second):", "case false:"),
+		change("secure", "a token is good anywhere", tokens, "transport/secure/admit.go", "case !g.serves(&t):", "case false:"),
+		change("secure", "a used token is forgotten before its time", used, "transport/secure/admit.go", "if seconds > expires {", "if seconds > 0*expires {"),
+		change("secure", "the memory of tokens is not bounded", used, "transport/secure/admit.go", "return len(g.used) < g.limit", "return true"),
+		change("secure", "no token is needed", tokens, "transport/secure/admit.go", "if g.open {\n\t\t\treturn", "if true {\n\t\t\treturn"),
+		change("secure", "one host may have all sessions", bounded, "transport/secure/accept.go", "return ok && s.config.SessionsPerHost > 0 &&", "return false && ok && s.config.SessionsPerHost > 0 &&"),
+		change("secure", "one host may have all handshakes", bounded, "transport/secure/accept.go", "if int(*slot) >= min(host, 1<<16-1) {", "if false {"),
+		change("secure", "sessions are not bounded", bounded, "transport/secure/accept.go", "if len(s.sessions) >= s.config.Sessions ||", "if"),
+		change("secure", "a refusal that anyone can forge ends a handshake", "TestADowngradeDoesNotHappen", "transport/secure/client.go",
+			"c.hint = status(packet[helloSize]).err()\n", "c.fail(status(packet[helloSize]).err(), now)\n"),
+		change("secure", "silent sessions stay", "TestSilentSessionsEndAndAreMadeAnew", "transport/secure/server.go", "|| now-c.heard > s.config.Timeout", ""),
+		change("secure", "an old session stays beside the new one", "TestAClientThatReconnectsGetsAFreshSession", "transport/secure/server.go",
+			"s.stats.Replaced++\n\t\ts.end(old)", "s.stats.Replaced++"),
+		change("secure", "a server in clear listens anywhere", private, "systems/system.go", "panic(err)", "_ = err"),
+		change("secure", "a conditioner hides that it is secure", private, "transport/conditioner.go", "{ return IsSecure(c.inner) }", "{ return false }").inFolder("systems"),
+	}
+}

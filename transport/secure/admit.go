@@ -1,0 +1,114 @@
+package secure
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Admission decides about the clients that may join: Tokens or Open.
+type Admission struct {
+	open    bool
+	servers []string
+}
+
+// Tokens admits clients with a connect token for this server, once each token. addresses are the addresses of this server as
+// Token.Servers has them. Without any it is the address that the connection is bound to.
+func Tokens(addresses ...string) *Admission { return &Admission{servers: slices.Clone(addresses)} }
+
+// Open admits everybody who has the server's public key: anyone may join. Listen logs a warning that says so.
+func Open() *Admission { return &Admission{open: true} }
+
+// tokenID is the nonce of a token.
+type tokenID [tokenNonceSize]byte
+
+// gate checks tokens and remembers the used ones until they expire.
+type gate struct {
+	*Admission
+	key     Key
+	used    map[tokenID]int64 // To the Unix second in which the token expires.
+	limit   int               // Of used.
+	cleaned int64             // The Unix second in which expired ones were last removed.
+}
+
+// warn logs that anyone may join.
+func (g *gate) warn(log *slog.Logger, local transport.Addr) {
+	if g.open {
+		log.Warn("secure: Open: ANYONE MAY JOIN who has the server's public key, under any name; use secure.Tokens to admit known users", "address", local)
+	}
+}
+
+// check judges the token of a client. A server with Open takes an empty one.
+func (g *gate) check(token []byte, now time.Time) (who Identity, id tokenID, expires int64, result status) {
+	if len(token) == 0 {
+		if g.open {
+			return who, id, 0, accepted
+		}
+		return who, id, 0, refusedMissing
+	}
+	t, err := parseToken(token)
+	if err != nil {
+		return who, id, 0, refusedMalformed
+	}
+	if who, result = t.read(g.key); result != accepted {
+		return Identity{}, id, 0, result
+	}
+	id = tokenID(t.nonce)
+	seconds := now.Unix()
+	switch {
+	case seconds > t.expires:
+		result = refusedExpired
+	case seconds < t.issued-int64(clockSkew/time.Second):
+		result = refusedEarly
+	case !g.serves(&t):
+		result = refusedForeign
+	case g.isUsed(id):
+		result = refusedUsed
+	case !g.room(seconds):
+		result = refusedFull
+	}
+	return who, id, t.expires, result
+}
+
+// serves reports whether the token is for this server.
+func (g *gate) serves(t *openToken) bool {
+	if g.open && len(g.servers) == 0 {
+		return true
+	}
+	for _, s := range t.servers[:t.count] {
+		if slices.Contains(g.servers, string(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUsed reports whether a token was used.
+func (g *gate) isUsed(id tokenID) bool {
+	_, used := g.used[id]
+	return used
+}
+
+// use notes that a token is used, and reports false if it was before, or if there is no room.
+func (g *gate) use(id tokenID, expires int64, now time.Time) bool {
+	if g.isUsed(id) || !g.room(now.Unix()) {
+		return false
+	}
+	g.used[id] = expires
+	return true
+}
+
+// room reports whether one more token can be remembered. A used token is never forgotten before it expires.
+func (g *gate) room(seconds int64) bool {
+	if len(g.used) >= g.limit && g.cleaned != seconds {
+		g.cleaned = seconds
+		for id, expires := range g.used {
+			if seconds > expires {
+				delete(g.used, id)
+			}
+		}
+	}
+	return len(g.used) < g.limit
+}

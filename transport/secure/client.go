@@ -1,0 +1,366 @@
+package secure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flynn/noise"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// ClientConfig is the configuration of a client's end. Token or ServerKey is needed.
+type ClientConfig struct {
+	Token     []byte    // The bytes of Issue. They name the server's key.
+	ServerKey PublicKey // The pinned key, for a server with Open. With a Token it must equal the key in it, or be zero.
+
+	Timeout    time.Duration // A handshake may take so long; default 10 s.
+	Silence    time.Duration // A session in which nothing comes for so long while the client sends is made anew; default 15 s.
+	RekeyEvery time.Duration // A key is used so long at most; default 2 min, at least one.
+	Ciphers    Cipher        // Ciphers that this machine can do; default: those it is fast with.
+
+	Now    func() time.Duration // Time since any fixed moment; default: since Dial.
+	Wall   func() time.Time     // The date, to see that a token has expired; default time.Now.
+	Random io.Reader            // Default: the random bytes of the system.
+	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	KeyLog io.Writer
+}
+
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+// progress counts the steps of a client's handshake.
+type progress uint8
+
+const (
+	idle       progress = iota // Send begins a handshake.
+	requesting                 // A cookie is on its way.
+	initiating                 // The first message of Noise was sent.
+	open                       // There is a session.
+	failed                     // Err says why.
+)
+
+// Client is the end of a client. It implements transport.Conn. The first Send to an address begins a handshake with the server there;
+// datagrams are dropped until it is complete, but for the newest. Receive drives it. All methods are called from one goroutine.
+type Client struct {
+	inner  transport.Conn
+	config ClientConfig
+	server PublicKey
+	token  []byte
+	stats  ClientStats
+
+	state   progress
+	peer    transport.Addr
+	began   time.Duration // When the handshake did, or failed.
+	again   time.Duration // When its datagram is sent once more.
+	pause   time.Duration
+	nonce   [8]byte
+	hs      *noise.HandshakeState
+	hello   []byte // The datagram that is sent until an answer comes.
+	hint    error
+	err     error // Why the last handshake failed.
+	untold  bool  // Receive has not returned err.
+	id      uint32
+	to      sealer
+	from    opener
+	heard   time.Duration
+	asked   time.Duration // The first Send after heard; below it: none.
+	waiting []byte        // The newest datagram before there is a session.
+	scratch []byte
+	out     []byte
+}
+
+var _ transport.Conn = (*Client)(nil)
+
+// Dial wraps a client's connection. The connection belongs to the Client, which closes it. Nothing is sent before the first Send. The
+// error is ErrTokenMalformed, ErrTokenExpired, or says what is missing.
+func Dial(inner transport.Conn, config ClientConfig) (*Client, error) {
+	orTime := func(v *time.Duration, other time.Duration) {
+		if *v <= 0 {
+			*v = other
+		}
+	}
+	orTime(&config.Timeout, 10*time.Second)
+	orTime(&config.Silence, 15*time.Second)
+	orTime(&config.RekeyEvery, 2*time.Minute)
+	config.RekeyEvery = max(config.RekeyEvery, time.Minute)
+	if config.Ciphers == 0 {
+		config.Ciphers = usualCiphers()
+	}
+	if config.Now == nil {
+		config.Now = wallClock()
+	}
+	if config.Wall == nil {
+		config.Wall = time.Now
+	}
+	config.Random = randomOr(config.Random)
+	if inner == nil {
+		return nil, errors.New("secure: Dial: the connection is nil")
+	}
+	c := &Client{inner: inner, config: config, server: config.ServerKey, scratch: make([]byte, transport.MaxDatagram)}
+	if len(config.Token) > 0 {
+		if err := c.SetToken(config.Token); err != nil {
+			return nil, err
+		}
+	}
+	if c.server == (PublicKey{}) {
+		return nil, errors.New("secure: Dial: set ClientConfig.Token, or ServerKey to the key that `netcode key` printed at the server")
+	}
+	return c, nil
+}
+
+// SetToken gives a new token for the next handshake, as after ErrTokenExpired. A session stays.
+func (c *Client) SetToken(token []byte) error {
+	t, err := parseToken(token)
+	switch {
+	case err != nil:
+		return err
+	case c.config.Wall().Unix() > t.expires+int64(MaxTokenLife/time.Second):
+		return ErrTokenExpired // By far. The server's clock decides about the last day.
+	case c.config.ServerKey != PublicKey{} && c.config.ServerKey != t.key:
+		return fmt.Errorf("%w: the token is for %v", ErrServerKey, t.key)
+	}
+	c.token, c.server = append([]byte(nil), token...), t.key
+	if c.state == failed {
+		c.state = idle
+	}
+	return nil
+}
+
+// Secure tells netcode that nobody on the path can read or change datagrams.
+func (c *Client) Secure() bool { return true }
+
+// LocalAddr implements transport.Conn.
+func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
+
+// Close closes the connection inside.
+func (c *Client) Close() error { return c.inner.Close() }
+
+// Stats returns the counters since the beginning.
+func (c *Client) Stats() ClientStats { return c.stats }
+
+// Err is the reason that the last handshake failed, nil if none did since the last session.
+func (c *Client) Err() error { return c.err }
+
+// Open reports whether there is a session.
+func (c *Client) Open() bool { return c.state == open }
+
+// Send seals a datagram, or begins a handshake with the server at the address.
+func (c *Client) Send(to transport.Addr, datagram []byte) error {
+	if len(datagram) == 0 {
+		return nil
+	}
+	if len(datagram) > transport.MaxDatagram-Overhead {
+		return transport.ErrTooLarge
+	}
+	now := c.config.Now()
+	if to != c.peer || c.state == idle || c.state == failed && c.mayRetry(now) {
+		if err := c.begin(to, now); err != nil {
+			return err
+		}
+	}
+	if c.state != open {
+		if c.state != failed {
+			c.waiting = append(c.waiting[:0], datagram...)
+		}
+		c.stats.Dropped++
+		return c.drive(now)
+	}
+	if c.asked < c.heard {
+		c.asked = now
+	} else if now-c.asked > c.config.Silence {
+		c.state = idle // The next Send begins anew.
+	}
+	return c.seal(datagram, now)
+}
+
+// mayRetry reports whether a failed handshake may be begun again: the token and the key have to be others after some errors.
+func (c *Client) mayRetry(now time.Duration) bool {
+	return (errors.Is(c.err, ErrNoAnswer) || errors.Is(c.err, ErrFull)) && now-c.began >= lastRetry
+}
+
+// seal seals and sends a datagram of the session.
+func (c *Client) seal(datagram []byte, now time.Duration) error {
+	c.out = c.to.seal(c.out[:0], c.id, now, datagram)
+	c.stats.Sealed++
+	return c.inner.Send(c.peer, c.out)
+}
+
+// begin begins a handshake.
+func (c *Client) begin(to transport.Addr, now time.Duration) error {
+	if _, err := io.ReadFull(c.config.Random, c.nonce[:]); err != nil {
+		return fmt.Errorf("secure: ClientConfig.Random: %w", err)
+	}
+	c.stats.Handshakes++
+	c.state, c.peer, c.began, c.hint, c.err, c.untold = requesting, to, now, nil, nil, false
+	c.hello = appendHello(c.hello[:0], kindRequest, c.nonce[:])
+	c.hello = append(c.hello, make([]byte, requestSize-helloSize)...)
+	c.again, c.pause = now, firstRetry
+	return nil
+}
+
+// drive sends the datagram of the handshake again when no answer came, and ends a handshake that takes too long.
+func (c *Client) drive(now time.Duration) error {
+	if c.state != requesting && c.state != initiating {
+		return nil
+	}
+	if now-c.began >= c.config.Timeout {
+		c.fail(c.hint, now)
+		return nil
+	}
+	if now < c.again {
+		return nil
+	}
+	c.again, c.pause = now+c.pause, min(c.pause*3/2, lastRetry)
+	return c.inner.Send(c.peer, c.hello)
+}
+
+// fail ends a handshake. Receive tells the error.
+func (c *Client) fail(err error, now time.Duration) {
+	if err == nil {
+		err = ErrNoAnswer
+	}
+	c.state, c.err, c.untold, c.began, c.hs, c.waiting = failed, err, true, now, nil, c.waiting[:0]
+}
+
+// Receive returns the next datagram of the server, and goes on with the handshake. It returns the error of a handshake that failed, once.
+func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
+	now := c.config.Now()
+	for range pullLimit {
+		n, from, err := c.inner.Receive(c.scratch)
+		if err != nil {
+			return 0, transport.Addr{}, err
+		}
+		if n == 0 {
+			break
+		}
+		if from != c.peer || c.state == idle {
+			c.stats.Unknown++
+			continue
+		}
+		packet := c.scratch[:n]
+		if packet[0] != kindData {
+			err = c.answer(packet, now)
+			n = 0
+		} else {
+			n, err = c.open(buf, packet, now)
+		}
+		if n > 0 || err != nil {
+			return n, from, err
+		}
+	}
+	if err := c.drive(now); err != nil {
+		return 0, transport.Addr{}, err
+	}
+	if c.untold {
+		c.untold = false
+		return 0, transport.Addr{}, c.err
+	}
+	return 0, transport.Addr{}, nil
+}
+
+// open opens a datagram of the session.
+func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
+	if len(packet) < Overhead {
+		c.stats.Malformed++
+		return 0, nil
+	}
+	if c.state != open || binary.BigEndian.Uint32(packet[1:]) != c.id {
+		c.stats.Unknown++
+		return 0, nil
+	}
+	n, result := c.from.open(buf, packet)
+	switch result {
+	case fine:
+		c.stats.Opened++
+		c.heard = now
+		return n, nil
+	case repeated:
+		c.stats.Repeated++
+	case tooOld:
+		c.stats.TooOld++
+	case forged:
+		c.stats.Forged++
+	case tooLong:
+		return 0, transport.ErrTooLarge
+	}
+	return 0, nil
+}
+
+// answer takes a datagram of the handshake.
+func (c *Client) answer(packet []byte, now time.Duration) error {
+	if len(packet) < refuseSize || packet[0] < kindChallenge || packet[0] > kindRefuse || packet[1] != version {
+		c.stats.Malformed++
+		return nil
+	}
+	if c.state != requesting && c.state != initiating || [8]byte(packet[2:]) != c.nonce {
+		c.stats.Unknown++
+		return nil
+	}
+	switch {
+	case packet[0] == kindChallenge && len(packet) == challengeSize:
+		c.stats.Challenges++
+		return c.initiate(packet[helloSize:], now)
+	case packet[0] == kindAccept && len(packet) == acceptSize && c.state == initiating:
+		return c.accept(packet[helloSize:], now)
+	case packet[0] == kindRefuse && len(packet) == refuseSize && packet[helloSize] < byte(numStatus):
+		c.stats.Hints++
+		c.hint = status(packet[helloSize]).err()
+		return nil
+	}
+	c.stats.Malformed++
+	return nil
+}
+
+// initiate sends the first message of Noise with a cookie. A cookie that comes again changes nothing, so the server knows a repeat.
+func (c *Client) initiate(cookie []byte, now time.Duration) error {
+	if c.state == initiating && string(cookie[:4]) == string(c.hello[helloSize:helloSize+4]) {
+		return nil
+	}
+	c.hello = appendHello(c.hello[:0], kindInitiate, c.nonce[:])
+	c.hello = append(c.hello, cookie...)
+	hs, err := newHandshake(noise.DHKey{}, c.server[:], c.hello, c.config.Random)
+	if err != nil {
+		return fmt.Errorf("secure: %w", err)
+	}
+	payload := append([]byte{byte(c.config.Ciphers)}, c.token...)
+	if c.hello, _, _, err = hs.WriteMessage(c.hello, payload); err != nil {
+		c.fail(fmt.Errorf("%w: %w", ErrServerKey, err), now) // The pinned key is no point of the curve.
+		return nil
+	}
+	c.hs, c.state, c.again, c.pause = hs, initiating, now, firstRetry
+	return c.drive(now)
+}
+
+// accept takes the second message of Noise, which only the server with the expected key can have made.
+func (c *Client) accept(message []byte, now time.Duration) error {
+	body, toServer, toClient, err := c.hs.ReadMessage(nil, message)
+	if err != nil || len(body) != acceptPayload || body[0] >= byte(numStatus) {
+		c.stats.Forged++
+		return nil
+	}
+	result, cipher := status(body[0]), Cipher(body[1])
+	if result != accepted {
+		c.stats.Refused++
+		c.fail(result.err(), now)
+		return nil
+	}
+	if cipher&c.config.Ciphers == 0 || cipher != AESGCM && cipher != ChaCha20Poly1305 {
+		c.stats.Refused++
+		c.fail(ErrCipher, now)
+		return nil
+	}
+	keyOut, keyIn := toServer.UnsafeKey(), toClient.UnsafeKey()
+	c.id, c.to, c.from = binary.BigEndian.Uint32(body[2:]), newSealer(cipher, keyOut, now, c.config.RekeyEvery), newOpener(cipher, keyIn)
+	c.state, c.hs, c.err, c.heard, c.asked = open, nil, nil, now, now-1
+	c.stats.Sessions++
+	logKeys(c.config.KeyLog, c.id, cipher, keyOut, keyIn)
+	waiting := c.waiting
+	c.waiting = c.waiting[:0]
+	return c.seal(waiting, now) // Even an empty one confirms the session.
+}

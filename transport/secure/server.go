@@ -1,0 +1,383 @@
+package secure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/flynn/noise"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Config is the configuration of a server's end. The zero value of each field but Key and Admit is its default.
+type Config struct {
+	Key   Key        // The server's secret: ReadKey of the file that `netcode key` wrote.
+	Admit *Admission // Tokens or Open. It has no default.
+
+	Sessions int // Sessions at a time, half of them unconfirmed at most; default 2048.
+	// SessionsPerHost bounds the sessions of one IPv4 address or /64 network of IPv6; below 0: any number; default an eighth of
+	// Sessions. This machine's own addresses are exempt, here and from HandshakesPerHost.
+	SessionsPerHost   int
+	Handshakes        int           // Handshakes with curve operations a second; below 0: any number; default 1000, some 15 % of a core.
+	HandshakesPerHost int           // The same for one host, which is as in SessionsPerHost; below 0: any number; default 64.
+	UsedTokens        int           // Used tokens that are remembered until they expire; default 65536. Beyond it no token is admitted.
+	Timeout           time.Duration // A session without a datagram for so long ends; default 30 s.
+	RekeyEvery        time.Duration // A key is used so long at most; default 2 min, at least twice Timeout.
+	Ciphers           Cipher        // Ciphers to choose from, AESGCM|ChaCha20Poly1305; default both, AESGCM first.
+
+	Now    func() time.Duration // Time since any fixed moment; default: since Listen.
+	Wall   func() time.Time     // The date, to judge tokens; default time.Now.
+	Random io.Reader            // Default: the random bytes of the system.
+	Logger *slog.Logger         // Default slog.Default.
+	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	KeyLog io.Writer
+}
+
+const (
+	pendingTime = 5 * time.Second // An unconfirmed session lives so long.
+	pullLimit   = 1024            // Datagrams without content that one Receive takes at most.
+	hostSlots   = 4096
+)
+
+// withDefaults fills the zero fields.
+func (c Config) withDefaults() Config {
+	orInt := func(v *int, other int) {
+		if *v == 0 {
+			*v = other
+		}
+	}
+	orTime := func(v *time.Duration, other time.Duration) {
+		if *v <= 0 {
+			*v = other
+		}
+	}
+	orInt(&c.Sessions, 2048)
+	orInt(&c.SessionsPerHost, max(1, c.Sessions/8))
+	orInt(&c.Handshakes, 1000)
+	orInt(&c.HandshakesPerHost, 64)
+	orInt(&c.UsedTokens, 1<<16)
+	orTime(&c.Timeout, 30*time.Second)
+	orTime(&c.RekeyEvery, 2*time.Minute)
+	c.RekeyEvery = max(c.RekeyEvery, 2*c.Timeout)
+	if c.Ciphers == 0 {
+		c.Ciphers = AESGCM | ChaCha20Poly1305
+	}
+	if c.Now == nil {
+		c.Now = wallClock()
+	}
+	if c.Wall == nil {
+		c.Wall = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Random = randomOr(c.Random)
+	return c
+}
+
+// session is the keys that the server shares with a client at an address.
+type session struct {
+	id        uint32
+	from      transport.Addr
+	who       Identity
+	token     tokenID
+	expires   int64 // Of the token; 0: none.
+	out       sealer
+	in        opener
+	confirmed bool // The client has proved that it has the keys.
+	heard     time.Duration
+	ephemeral [32]byte // Of the Initiate, to know a repeat.
+	answer    []byte   // The Accept, for repeats.
+}
+
+// Server is the end of a server. It implements transport.Conn and transport.BatchSender: a client's address stays its address.
+// Datagrams are given out only for clients whose handshake is complete, and sent only to these. All methods are called from one
+// goroutine.
+type Server struct {
+	inner     transport.Conn
+	batch     transport.BatchSender // Nil where inner is none.
+	config    Config
+	gate      gate
+	static    noise.DHKey
+	cookies   *cookies
+	sessions  map[uint32]*session
+	byAddress map[transport.Addr]*session // Confirmed.
+	pending   map[transport.Addr]*session
+	hosts     map[netip.Prefix]int // Sessions of each host.
+	limits    limits
+	swept     time.Duration
+	stats     Stats
+
+	scratch []byte // A datagram that came.
+	out     []byte // Datagrams to send,
+	to      []transport.Addr
+	runs    [][]byte
+	sizes   []int
+	which   []int // and the run of the caller that each is.
+}
+
+var (
+	_ transport.Conn        = (*Server)(nil)
+	_ transport.BatchSender = (*Server)(nil)
+)
+
+// Listen wraps a server's connection. The connection belongs to the Server, which closes it. The error says which field of Config is
+// missing.
+func Listen(inner transport.Conn, config Config) (*Server, error) {
+	config = config.withDefaults()
+	switch {
+	case inner == nil:
+		return nil, errors.New("secure: Listen: the connection is nil")
+	case config.Key == Key{}:
+		return nil, errors.New("secure: Listen: Config.Key is zero: make a key file with `netcode key FILE` and set it to secure.ReadKey(FILE)")
+	case config.Admit == nil:
+		return nil, errors.New("secure: Listen: Config.Admit is nil: set it to secure.Tokens(), or to secure.Open() to let anyone join")
+	case config.Sessions < 0 || config.UsedTokens < 0 || config.Ciphers&^(AESGCM|ChaCha20Poly1305) != 0:
+		return nil, errors.New("secure: Listen: Sessions, UsedTokens or Ciphers of Config is out of its range")
+	}
+	admit := *config.Admit
+	if !admit.open && len(admit.servers) == 0 {
+		if isUnspecified(inner.LocalAddr()) {
+			return nil, fmt.Errorf("secure: Listen: the connection is bound to %v, which no token names: set Config.Admit to secure.Tokens(\"HOST:PORT\") with the address that clients use", inner.LocalAddr())
+		}
+		admit.servers = []string{inner.LocalAddr().String()}
+	}
+	cookies, err := newCookies(config.Random)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
+		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]int64{}, limit: config.UsedTokens},
+		sessions: map[uint32]*session{}, byAddress: map[transport.Addr]*session{}, pending: map[transport.Addr]*session{}, hosts: map[netip.Prefix]int{},
+		limits: limits{seed: maphash.MakeSeed()}, scratch: make([]byte, transport.MaxDatagram),
+	}
+	s.batch, _ = inner.(transport.BatchSender)
+	s.gate.warn(config.Logger, inner.LocalAddr())
+	return s, nil
+}
+
+// Secure tells netcode that nobody on the path can read or change datagrams.
+func (s *Server) Secure() bool { return true }
+
+// LocalAddr implements transport.Conn.
+func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
+
+// Close closes the connection inside.
+func (s *Server) Close() error { return s.inner.Close() }
+
+// Stats returns the counters since the beginning.
+func (s *Server) Stats() Stats {
+	s.stats.Sessions, s.stats.UsedTokens = len(s.sessions), len(s.gate.used)
+	return s.stats
+}
+
+// Identity returns the user and data of the client at an address. ok is false if there is no session. Call it in OnConnect:
+//
+//	server.OnConnect(func(client netcode.ClientID) {
+//		stats, _ := server.ClientStats(client)
+//		who, _ := conn.Identity(stats.Address)
+//	})
+func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
+	if c := s.byAddress[of]; c != nil {
+		return c.who, true
+	}
+	return Identity{}, false
+}
+
+// Send seals a datagram. To an address without a session nothing is sent, which is counted.
+func (s *Server) Send(to transport.Addr, datagram []byte) error {
+	c := s.byAddress[to]
+	switch {
+	case len(datagram) == 0:
+		return nil
+	case c == nil:
+		s.stats.NoSession++
+		return nil
+	case len(datagram) > transport.MaxDatagram-Overhead:
+		return transport.ErrTooLarge
+	}
+	s.out = c.out.seal(s.out[:0], c.id, s.config.Now(), datagram)
+	s.stats.Sealed++
+	return s.inner.Send(to, s.out)
+}
+
+// SendAll implements transport.BatchSender: each datagram of each run is sealed, and the connection inside gets the runs.
+func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
+	if s.batch == nil {
+		return s.sendEach(to, runs, sizes)
+	}
+	size := 0
+	for i, run := range runs {
+		if sizes[i] <= 0 || sizes[i]+Overhead > transport.MaxDatagram {
+			return s.sendEach(to, runs, sizes)
+		}
+		size += len(run) + (len(run)/sizes[i]+1)*Overhead
+	}
+	if cap(s.out) < size { // Runs point into it, so it must not move.
+		s.out = make([]byte, 0, size+size/4)
+	}
+	s.out, s.to, s.runs, s.sizes, s.which = s.out[:0], s.to[:0], s.runs[:0], s.sizes[:0], s.which[:0]
+	now := s.config.Now()
+	for i, run := range runs {
+		c := s.byAddress[to[i]]
+		if c == nil {
+			s.stats.NoSession += uint64((len(run) + sizes[i] - 1) / sizes[i])
+			continue
+		}
+		s.sealRun(c, i, run, sizes[i], now)
+	}
+	if len(s.runs) == 0 {
+		return 0, nil
+	}
+	failed, err = s.batch.SendAll(s.to, s.runs, s.sizes)
+	return s.which[failed], err
+}
+
+// sealRun seals the datagrams of a run. A run that became longer than a datagram can be is cut in two.
+func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.Duration) {
+	begin := len(s.out)
+	flush := func() {
+		if len(s.out) > begin {
+			s.to, s.runs = append(s.to, c.from), append(s.runs, s.out[begin:len(s.out):len(s.out)])
+			s.sizes, s.which = append(s.sizes, size+Overhead), append(s.which, which)
+			begin = len(s.out)
+		}
+	}
+	for len(run) > 0 {
+		n := min(size, len(run))
+		if len(s.out)-begin+n+Overhead > transport.MaxDatagram {
+			flush()
+		}
+		s.out = c.out.seal(s.out, c.id, now, run[:n])
+		s.stats.Sealed++
+		run = run[n:]
+	}
+	flush()
+}
+
+// sendEach sends datagram by datagram.
+func (s *Server) sendEach(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
+	for i, run := range runs {
+		for len(run) > 0 {
+			n := len(run)
+			if sizes[i] > 0 {
+				n = min(n, sizes[i])
+			}
+			if fault := s.Send(to[i], run[:n]); fault != nil && err == nil {
+				failed, err = i, fault
+			}
+			run = run[n:]
+		}
+	}
+	return failed, err
+}
+
+// Receive returns the next datagram of a client whose handshake is complete, and answers handshakes.
+func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
+	now := s.config.Now()
+	s.sweep(now)
+	for range pullLimit {
+		n, from, err := s.inner.Receive(s.scratch)
+		if err != nil || n == 0 {
+			return 0, transport.Addr{}, err
+		}
+		packet := s.scratch[:n]
+		if packet[0] != kindData {
+			s.handshake(from, packet, now)
+			continue
+		}
+		n, err = s.open(buf, from, packet, now)
+		if n > 0 || err != nil {
+			return n, from, err
+		}
+	}
+	return 0, transport.Addr{}, nil
+}
+
+// open opens a datagram of a session. The first one confirms it.
+func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (int, error) {
+	if len(packet) < Overhead {
+		s.stats.Malformed++
+		return 0, nil
+	}
+	c := s.sessions[binary.BigEndian.Uint32(packet[1:])]
+	if c == nil || c.from != from {
+		s.stats.Unknown++
+		return 0, nil
+	}
+	n, result := c.in.open(buf, packet)
+	switch result {
+	case repeated:
+		s.stats.Repeated++
+	case tooOld:
+		s.stats.TooOld++
+	case forged:
+		s.stats.Forged++
+	case tooLong:
+		return 0, transport.ErrTooLarge
+	}
+	if result != fine {
+		return 0, nil
+	}
+	c.heard = now
+	if !c.confirmed && !s.confirm(c) {
+		return 0, nil
+	}
+	s.stats.Opened++
+	return n, nil
+}
+
+// confirm makes a session that of its address: the one before it ends. Its token is used from here on.
+func (s *Server) confirm(c *session) bool {
+	if c.expires != 0 && !s.gate.use(c.token, c.expires, s.config.Wall()) {
+		s.stats.TokenUsed++
+		s.end(c)
+		return false
+	}
+	if old := s.byAddress[c.from]; old != nil {
+		s.stats.Replaced++
+		s.end(old)
+	}
+	delete(s.pending, c.from)
+	c.confirmed, c.answer = true, nil
+	s.byAddress[c.from] = c
+	s.stats.Confirmed++
+	return true
+}
+
+// end forgets a session.
+func (s *Server) end(c *session) {
+	delete(s.sessions, c.id)
+	if s.byAddress[c.from] == c {
+		delete(s.byAddress, c.from)
+	}
+	if s.pending[c.from] == c {
+		delete(s.pending, c.from)
+	}
+	if host, ok := hostOf(c.from); ok {
+		if s.hosts[host]--; s.hosts[host] <= 0 {
+			delete(s.hosts, host)
+		}
+	}
+}
+
+// sweep ends sessions that are silent, once a second.
+func (s *Server) sweep(now time.Duration) {
+	if now-s.swept < time.Second {
+		return
+	}
+	s.swept = now
+	for _, c := range s.sessions {
+		if !c.confirmed && now-c.heard > pendingTime || now-c.heard > s.config.Timeout {
+			s.stats.TimedOut++
+			s.end(c)
+		}
+	}
+}

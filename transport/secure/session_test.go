@@ -1,0 +1,348 @@
+package secure
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+func TestASessionMovesDatagramsBothWays(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.dial(ClientConfig{Token: r.token(nil)})
+	require.NoError(t, c.Send(r.at, []byte("first")))
+	require.Empty(t, must(r.drain(r.server)), "a Request is none of the game's")
+	require.Empty(t, must(r.drain(c)))
+	require.Empty(t, must(r.drain(r.server)))
+	require.Empty(t, must(r.drain(c)))
+	require.True(t, c.Open())
+	require.Equal(t, []got{{c.LocalAddr(), "first"}}, must(r.drain(r.server)), "the newest datagram waits for the session, and the address is the client's own")
+	require.NoError(t, r.server.Send(c.LocalAddr(), []byte("welcome")))
+	require.Equal(t, []got{{r.at, "welcome"}}, must(r.drain(c)))
+
+	who, ok := r.server.Identity(c.LocalAddr())
+	require.True(t, ok)
+	require.Equal(t, Identity{User: "ada", Data: []byte("red team")}, who)
+	_, ok = r.server.Identity(transport.MustParseAddr("127.0.0.1:1"))
+	require.False(t, ok)
+	require.True(t, r.server.Secure() && c.Secure())
+	s := r.server.Stats()
+	require.Equal(t, []uint64{1, 1, 1, 1, 1, 1}, []uint64{s.Requests, s.Handshakes, s.Accepted, s.Confirmed, s.Opened, s.Sealed})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A recorder of the path finds no word of the game in any datagram, and no datagram twice.
+func TestNothingIsReadableOnThePath(t *testing.T) {
+	r := newRig(t, nil)
+	p := newProxy(r, 1)
+	c := r.dialOver(p.near, ClientConfig{Token: r.token(func(tk *Token) { tk.User = "a secret user" })})
+	r.at = p.front
+	p.record = true
+	for range 50 {
+		require.NoError(t, c.Send(r.at, []byte("the secret plan")))
+		p.pump()
+		must(r.drain(r.server))
+		if back, ok := p.clientAtServer(); ok {
+			require.NoError(t, r.server.Send(back, []byte("the secret answer")))
+		}
+		p.pump()
+		must(r.drain(c))
+		r.now += 100 * time.Millisecond
+	}
+	require.True(t, c.Open())
+	require.Greater(t, len(p.recorded), 80)
+	seen := map[string]bool{}
+	for _, d := range p.recorded {
+		for _, word := range []string{"secret", "plan", "answer", "red team"} {
+			require.NotContains(t, string(d.bytes), word)
+		}
+		require.False(t, seen[string(d.bytes)] && d.bytes[0] == kindData)
+		seen[string(d.bytes)] = true
+	}
+}
+
+// A client that begins again at its address gets a fresh session, and datagrams of the one before are of no use.
+func TestAClientThatReconnectsGetsAFreshSession(t *testing.T) {
+	r := newRig(t, nil)
+	socket := must(r.network.Listen(transport.Addr{}))
+	a := r.dialOver(socket, ClientConfig{Token: r.token(nil)})
+	require.NoError(t, r.join(a))
+	old := a.to.seal(nil, a.id, r.now, []byte("of the old session"))
+	b := r.dialOver(socket, ClientConfig{Token: r.token(func(tk *Token) { tk.User = "bob" })})
+	require.NoError(t, r.join(b))
+	must(r.drain(r.server))
+	require.NotEqual(t, a.id, b.id)
+	require.Equal(t, "bob", first(r.server.Identity(b.LocalAddr())).User)
+	require.EqualValues(t, 1, r.server.Stats().Replaced)
+	require.NoError(t, socket.Send(r.at, old))
+	require.Empty(t, must(r.drain(r.server)))
+	require.EqualValues(t, 1, r.server.Stats().Unknown)
+}
+
+func first[A, B any](a A, _ B) A { return a }
+
+// Neither end stores anything for ever: silent sessions end, and a client makes a new one when the server forgot it.
+func TestSilentSessionsEndAndAreMadeAnew(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Admit = Open() })
+	c := r.dial(ClientConfig{ServerKey: r.key.Public()})
+	require.NoError(t, r.join(c))
+	must(r.drain(r.server))
+	require.Equal(t, 1, r.server.Stats().Sessions)
+	r.now += 31 * time.Second
+	must(r.drain(r.server))
+	require.Zero(t, r.server.Stats().Sessions)
+	require.EqualValues(t, 1, r.server.Stats().TimedOut)
+	require.NoError(t, r.server.Send(c.LocalAddr(), []byte("anybody?")))
+	require.EqualValues(t, 1, r.server.Stats().NoSession)
+	for range 40 {
+		require.NoError(t, c.Send(r.at, []byte("still here")))
+		must(r.drain(r.server))
+		must(r.drain(c))
+		r.now += 500 * time.Millisecond
+	}
+	require.True(t, c.Open())
+	require.EqualValues(t, 2, c.Stats().Sessions)
+	_, ok := r.server.Identity(c.LocalAddr())
+	require.True(t, ok)
+}
+
+func TestOpenSaysThatAnyoneMayJoin(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Admit = Open() })
+	require.Contains(t, r.log.String(), "ANYONE MAY JOIN")
+	require.Contains(t, r.log.String(), "level=WARN")
+	c := r.dial(ClientConfig{ServerKey: r.key.Public()})
+	require.NoError(t, r.join(c))
+	must(r.drain(r.server))
+	who, ok := r.server.Identity(c.LocalAddr())
+	require.True(t, ok)
+	require.Empty(t, who.User)
+	require.NotContains(t, newRig(t, nil).log.String(), "ANYONE", "a server with tokens has nothing to warn of")
+}
+
+// Keys change by count and by time, in both directions, and late datagrams of the key before still open.
+func TestKeysChangeByCountAndTime(t *testing.T) {
+	for _, cipher := range []Cipher{AESGCM, ChaCha20Poly1305} {
+		key := [32]byte{9}
+		out, in := newSealer(cipher, key, 0, time.Minute), newOpener(cipher, key)
+		buf := make([]byte, 100)
+		pass := func(now time.Duration) (sealed []byte) {
+			sealed = out.seal(nil, 5, now, []byte("hi"))
+			n, result := in.open(buf, sealed)
+			require.Equal(t, fine, result)
+			require.Equal(t, "hi", string(buf[:n]))
+			return sealed
+		}
+		out.number = 1<<epochBits - 3
+		pass(0)
+		late := out.seal(nil, 5, 0, []byte("late"))
+		before := out.key
+		for range 5 {
+			pass(0)
+		}
+		require.NotEqual(t, before, out.key, "by count")
+		require.EqualValues(t, 1, in.epoch)
+		n, result := in.open(buf, late)
+		require.Equal(t, fine, result)
+		require.Equal(t, "late", string(buf[:n]))
+		before = out.key
+		pass(time.Minute)
+		require.NotEqual(t, before, out.key, "by time")
+		require.EqualValues(t, 2, in.epoch)
+		require.EqualValues(t, 2<<epochBits+1, out.number)
+		_, result = in.open(buf, late)
+		require.Equal(t, tooOld, result)
+		for i := range 10 {
+			pass(time.Duration(i+2) * time.Minute)
+		}
+		require.EqualValues(t, 12, in.epoch)
+	}
+}
+
+// Sealing and opening allocate nothing.
+func TestSealingAndOpeningAllocateNothing(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.dial(ClientConfig{Token: r.token(nil)})
+	require.NoError(t, r.join(c))
+	must(r.drain(r.server))
+	datagram := make([]byte, 1200)
+	step := func() {
+		_ = c.Send(r.at, datagram)
+		if n, _, err := r.server.Receive(r.buf); n != 1200 || err != nil {
+			t.Fatal(n, err)
+		}
+		_ = r.server.Send(c.LocalAddr(), datagram)
+		if n, _, err := c.Receive(r.buf); n != 1200 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	for range 20 {
+		step()
+	}
+	alloctest.Zero(t, 100, step)
+}
+
+// An unproved flood allocates nothing, is answered with less than it sent, and costs no curve operation and no memory.
+func TestAFloodCostsNoStateAndIsNotAmplified(t *testing.T) {
+	r := newRig(t, nil)
+	p := must(r.network.Listen(transport.Addr{}))
+	request := make([]byte, requestSize)
+	request[0], request[1] = kindRequest, version
+	initiate := make([]byte, maxInitiate)
+	initiate[0], initiate[1] = kindInitiate, version
+	strange := make([]byte, requestSize)
+	strange[0], strange[1] = kindRequest, version+1
+	for _, packet := range [][]byte{request, initiate, strange} {
+		require.NoError(t, p.Send(r.at, packet))
+		must(r.drain(r.server))
+		answer := must(r.drain(p))
+		require.Len(t, answer, 1)
+		require.Less(t, len(answer[0].text), len(packet))
+	}
+	for n := range requestSize {
+		for _, packet := range [][]byte{request, initiate, strange} {
+			require.NoError(t, p.Send(r.at, packet[:n]))
+			must(r.drain(r.server))
+			require.Empty(t, must(r.drain(p)), "a short question gets no answer")
+		}
+	}
+	p.Reserve(64)
+	r.server.inner.(*memory.Conn).Reserve(64)
+	alloctest.Zero(t, 100, func() {
+		_ = p.Send(r.at, request)
+		_ = p.Send(r.at, initiate)
+		_, _, _ = r.server.Receive(r.buf)
+		_, _, _ = p.Receive(r.buf)
+		_, _, _ = p.Receive(r.buf)
+	})
+	s := r.server.Stats()
+	require.Zero(t, s.Handshakes)
+	require.Zero(t, s.Sessions)
+	require.Greater(t, s.BadCookie, uint64(100))
+	require.Greater(t, s.Requests, uint64(100))
+	require.EqualValues(t, 1, s.Version)
+}
+
+// A cookie is good for its address, its nonce and ten seconds.
+func TestACookieIsBoundToItsAddressAndTime(t *testing.T) {
+	r := newRig(t, nil)
+	k := r.server.cookies
+	a, b := transport.MustParseAddr("192.0.2.1:5"), transport.MustParseAddr("192.0.2.1:6")
+	nonce, other := []byte("12345678"), []byte("12345679")
+	cookie := k.append(nil, a, nonce, 100*time.Second)
+	require.True(t, k.good(cookie, a, nonce, 110*time.Second))
+	require.False(t, k.good(cookie, a, nonce, 111*time.Second))
+	require.False(t, k.good(cookie, a, nonce, 99*time.Second))
+	require.False(t, k.good(cookie, b, nonce, 100*time.Second))
+	require.False(t, k.good(cookie, a, other, 100*time.Second))
+	via, key := a, a
+	via.Via, key.Key = 1, 1
+	require.False(t, k.good(cookie, via, nonce, 100*time.Second))
+	require.False(t, k.good(cookie, key, nonce, 100*time.Second))
+	for i := range cookie {
+		cookie[i] ^= 1
+		require.False(t, k.good(cookie, a, nonce, 101*time.Second), i)
+		cookie[i] ^= 1
+	}
+}
+
+// Curve operations are limited by second and by host, sessions by number and by host.
+func TestHandshakesAndSessionsAreBounded(t *testing.T) {
+	var l limits
+	l.seed = newRig(t, nil).server.limits.seed
+	a, b := transport.MustParseAddr("192.0.2.1:5"), transport.MustParseAddr("198.51.100.1:5")
+	taken := func(from transport.Addr, at time.Duration) (n int) {
+		for range 100 {
+			if l.take(from, at, 90, 64) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 64, taken(a, 0))
+	require.Equal(t, 26, taken(b, 0))
+	require.Equal(t, 64, taken(b, time.Second))
+
+	r := newRig(t, func(c *Config) { c.Admit, c.Sessions, c.SessionsPerHost = Open(), 6, 2 })
+	join := func(ip string) error {
+		socket, err := r.network.Listen(transport.MustParseAddr(ip))
+		require.NoError(t, err)
+		c := r.dialOver(socket, ClientConfig{ServerKey: r.key.Public()})
+		err = r.join(c)
+		must(r.drain(r.server))
+		return err
+	}
+	require.NoError(t, join("192.0.2.1:1"))
+	require.NoError(t, join("192.0.2.1:2"))
+	require.ErrorIs(t, join("192.0.2.1:3"), ErrFull)
+	require.Positive(t, r.server.Stats().Full)
+	require.NoError(t, join("192.0.2.2:1"))
+	require.NoError(t, join("[2001:db8::1]:1"))
+	require.NoError(t, join("[2001:db8::2]:1"))
+	require.ErrorIs(t, join("[2001:db8::3]:1"), ErrFull, "one /64")
+	require.NoError(t, join("127.0.0.1:1"))
+	require.ErrorIs(t, join("127.0.0.1:2"), ErrFull)
+	require.Equal(t, 6, r.server.Stats().Sessions)
+}
+
+// SendAll seals each datagram of each run for its own client, and a run that became too long is cut.
+func TestRunsAreSealedOneByOne(t *testing.T) {
+	r := newRig(t, nil)
+	batch := &batchConn{Conn: r.server.inner}
+	r.server.batch = batch
+	a, b := r.dial(ClientConfig{Token: r.token(nil)}), r.dial(ClientConfig{Token: r.token(nil)})
+	require.NoError(t, r.join(a))
+	require.NoError(t, r.join(b))
+	must(r.drain(r.server))
+	nobody := transport.MustParseAddr("127.0.0.1:1")
+	long := strings.Repeat("0123456789", 6550)
+	failed, err := r.server.SendAll([]transport.Addr{a.LocalAddr(), nobody, b.LocalAddr()}, [][]byte{[]byte("aabbc"), []byte("xx"), []byte(long)}, []int{2, 2, 1000})
+	require.NoError(t, err)
+	require.Zero(t, failed)
+	require.Equal(t, []got{{r.at, "aa"}, {r.at, "bb"}, {r.at, "c"}}, must(r.drain(a)))
+	text := ""
+	for _, one := range must(r.drain(b)) {
+		text += one.text
+	}
+	require.Equal(t, long, text)
+	require.Equal(t, 3, batch.runs, "the long run is cut in two")
+	require.EqualValues(t, 1, r.server.Stats().NoSession)
+	batch.err = transport.ErrAddress
+	failed, err = r.server.SendAll([]transport.Addr{nobody, a.LocalAddr()}, [][]byte{[]byte("x"), []byte("y")}, []int{1, 1})
+	require.ErrorIs(t, err, transport.ErrAddress)
+	require.Equal(t, 1, failed, "the number of the caller's run")
+}
+
+// batchConn sends runs datagram by datagram, and checks their form.
+type batchConn struct {
+	transport.Conn
+	runs int
+	err  error
+}
+
+func (b *batchConn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (int, error) {
+	for i, run := range runs {
+		b.runs++
+		if len(run) > transport.MaxDatagram {
+			return i, transport.ErrTooLarge
+		}
+		for len(run) > 0 {
+			n := min(sizes[i], len(run))
+			if err := b.Send(to[i], run[:n]); err != nil {
+				return i, err
+			}
+			run = run[n:]
+		}
+	}
+	return 0, b.err
+}
