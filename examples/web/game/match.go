@@ -1,0 +1,109 @@
+package game
+
+import (
+	"context"
+	"log"
+	"math/rand/v2"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// velocity of a body, in m/s. It never travels.
+type velocity struct{ X, Y float32 }
+
+// State is a world at a tick. The hashes of two ends that have the same are equal.
+type State struct {
+	Tick     int64
+	Hash     string // Text, because numbers of JavaScript have 53 bits.
+	Entities int
+}
+
+// Match is the server of a game.
+type Match struct {
+	Server  *netcode.Server
+	world   ecs.World
+	loop    *systems.Runner
+	avatars map[netcode.ClientID]ecs.Entity
+	bodies  *generic.Filter2[Position, velocity]
+	stopped bool
+}
+
+// NewMatch makes a server on a socket.
+func NewMatch(socket systems.Socket) (*Match, error) {
+	server, err := netcode.NewServer(NewProtocol(), netcode.Config{})
+	if err != nil {
+		return nil, err
+	}
+	m := &Match{Server: server, world: ecs.NewWorld(), avatars: map[netcode.ClientID]ecs.Entity{}, bodies: generic.NewFilter2[Position, velocity]()}
+	server.OnError(func(err error) { log.Print("server: ", err) })
+	server.OnConnect(m.enter)
+	server.OnDisconnect(m.leave)
+	group := systems.NewServer(server, socket, systems.WallClock())
+	group.Add(netcode.StageUpdate, systems.Func(m.moveBodies))
+	predict.Simulate(group, predict.Config{}, predict.Func(move))
+	build := generic.NewMap4[components.Replicated, Position, velocity, Look](&m.world)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range Bodies {
+		build.NewWith(&components.Replicated{},
+			&Position{(random.Float32()*2 - 1) * HalfWidth, (random.Float32()*2 - 1) * HalfHeight},
+			&velocity{random.Float32()*12 - 6, random.Float32()*12 - 6}, &Look{uint8(random.UintN(256))})
+	}
+	m.loop = systems.NewRunner(&m.world, group, frameRate)
+	return m, nil
+}
+
+// Run plays until ctx is done.
+func (m *Match) Run(ctx context.Context) error { return m.loop.Run(ctx) }
+
+// Stop stops all bodies. Players go on.
+func (m *Match) Stop() { m.loop.Do(func() { m.stopped = true }) }
+
+// State returns what clients should have.
+func (m *Match) State() (s State) {
+	m.loop.Do(func() {
+		store, schema := m.Server.Store(), m.Server.Protocol().Schema()
+		s = State{int64(m.Server.Tick()), hashText(netecs.DigestStore(store, schema, nil)), store.Len()}
+	})
+	return s
+}
+
+// moveBodies is a system: bodies bounce off the walls.
+func (m *Match) moveBodies(w *ecs.World) {
+	if m.stopped || !m.Server.TickDue() {
+		return
+	}
+	seconds := float32(m.Server.Interval().Seconds())
+	for query := m.bodies.Query(w); query.Next(); {
+		at, v := query.Get()
+		at.X, v.X = bounce(at.X, v.X, seconds, HalfWidth)
+		at.Y, v.Y = bounce(at.Y, v.Y, seconds, HalfHeight)
+	}
+}
+
+func bounce(at, v, seconds, wall float32) (float32, float32) {
+	if at += v * seconds; at > wall || at < -wall {
+		return min(max(at, -wall), wall), -v
+	}
+	return at, v
+}
+
+// enter gives a player an avatar.
+func (m *Match) enter(client netcode.ClientID) {
+	build := generic.NewMap4[components.Replicated, components.Owner, Position, Look](&m.world)
+	m.avatars[client] = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{}, &Look{uint8(client * 53)})
+}
+
+// leave takes it away.
+func (m *Match) leave(client netcode.ClientID, _ *netcode.CloseError) {
+	if avatar, ok := m.avatars[client]; ok && m.world.Alive(avatar) {
+		m.world.RemoveEntity(avatar)
+	}
+	delete(m.avatars, client)
+}

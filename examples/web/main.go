@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/arche-netcode/netcode/systems"
+)
+
+func main() {
+	address := flag.String("listen", "127.0.0.1:8080", "address of the page")
+	loss := flag.Float64("loss", 0, "part of the datagrams that is lost, for each direction, from 0 to 1")
+	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
+	flag.Parse()
+	ctx, stop := systems.Interrupt(context.Background())
+	defer stop()
+	if err := run(ctx, *address, *loss, *url); err != nil {
+		fmt.Fprintln(os.Stderr, "web:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, address string, loss float64, url string) error {
+	if url != "" {
+		return headless(ctx, url, printer())
+	}
+	wasm, err := build()
+	if err != nil {
+		return err
+	}
+	h, err := listen(wasm, address, loss, "")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("open %s  (the client is %d kB, compressed)\n", h.url, len(h.wasm)/1000)
+	return h.run(ctx)
+}

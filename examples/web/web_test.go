@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/examples/web/game"
+)
+
+var (
+	all   = flag.Bool("all", false, "also WebTransport without loss, WebSocket with loss, and TestTabs")
+	loud  = flag.Bool("loud", false, "print the log of Chromium")
+	shots = flag.String("shots", "", "folder for screenshots")
+	tabs  = flag.Int("tabs", 2, "tabs that play at once in TestTabs")
+)
+
+// built is the client, built once for all tests.
+var built = sync.OnceValues(build)
+
+// start starts a host.
+func start(t *testing.T, loss float64, blocked string) *host {
+	wasm, err := built()
+	require.NoError(t, err)
+	h, err := listen(wasm, "127.0.0.1:0", loss, blocked)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return h
+}
+
+// until waits until something holds, for as long as a slow machine may need.
+func until(t *testing.T, text string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
+		require.True(t, time.Now().Before(end), text)
+	}
+}
+
+// inStep stops the bodies, and waits until the world of a page is the server's.
+func inStep(t *testing.T, h *host, pages ...*tab) {
+	h.match.Stop()
+	for _, page := range pages {
+		until(t, "the page has the server's world", func() bool {
+			p, s := page.panel(), h.match.State() // From now on it is the same in each tick, and nothing is sent of it.
+			return p.Entities == s.Entities && p.Hash == s.Hash
+		})
+	}
+}
+
+// play plays in one page, by one way, and compares the worlds.
+func play(t *testing.T, b *browser, name string, loss float64, blocked, by string) {
+	h := start(t, loss, blocked)
+	page := b.open(h.url)
+	until(t, "the game plays", func() bool {
+		p := page.panel()
+		return p != nil && p.Connected && p.Bodies == game.Bodies+1 && p.Tick > 0
+	})
+	defer page.close()
+	require.Equal(t, by, page.panel().By)
+	moving := page.panel().Hash
+	page.key("keydown", "ArrowRight")
+	until(t, "the avatar moves", func() bool { return page.panel().OwnX > 5 })
+	page.key("keyup", "ArrowRight")
+	if *shots != "" {
+		page.screenshot(filepath.Join(*shots, name+".png"))
+	}
+	require.NotEqual(t, moving, page.panel().Hash, "bodies move")
+	inStep(t, h, page)
+	require.Greater(t, page.panel().OwnX, float32(5))
+	t.Logf("%s: %+v, the server has %+v", name, *page.panel(), h.match.State())
+}
+
+func TestInAChromium(t *testing.T) {
+	b := openBrowser(t)
+	if *all {
+		t.Run("WebTransport", func(t *testing.T) { play(t, b, "webtransport", 0, "", "WebTransport") })
+	}
+	t.Run("WebTransport with 5 % loss", func(t *testing.T) { play(t, b, "webtransport-5", .05, "", "WebTransport") })
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // as a network that drops UDP
+	require.NoError(t, err)
+	defer silent.Close()
+	t.Run("WebSocket, with WebTransport blocked", func(t *testing.T) { play(t, b, "websocket", 0, silent.LocalAddr().String(), "WebSocket") })
+	if *all {
+		t.Run("WebSocket with 5 % loss", func(t *testing.T) { play(t, b, "websocket-5", .05, silent.LocalAddr().String(), "WebSocket") })
+	}
+}
+
+func TestTabs(t *testing.T) {
+	if !*all {
+		t.Skip("without -all, a page at a time is enough")
+	}
+	b := openBrowser(t)
+	h := start(t, 0, "")
+	var pages []*tab
+	for range *tabs {
+		pages = append(pages, b.open(h.url))
+	}
+	for _, page := range pages {
+		until(t, "each plays", func() bool { p := page.panel(); return p != nil && p.Connected && p.Bodies == game.Bodies+*tabs })
+	}
+	inStep(t, h, pages...)
+	t.Logf("%d tabs have the server's world: %+v", *tabs, h.match.State())
+}
+
+// The same client as a native program, by both ways.
+func TestHeadless(t *testing.T) {
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	for by, blocked := range map[string]string{"WebTransport": "", "WebSocket": silent.LocalAddr().String()} {
+		t.Run(by, func(t *testing.T) {
+			h := start(t, .05, blocked)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			var mu sync.Mutex
+			var last game.Panel
+			way := ""
+			done := make(chan error, 1)
+			go func() {
+				done <- headless(ctx, h.url, func(by string, p *game.Panel) {
+					mu.Lock()
+					defer mu.Unlock()
+					last, way = *p, by
+				})
+			}()
+			panel := func() game.Panel {
+				mu.Lock()
+				defer mu.Unlock()
+				return last
+			}
+			until(t, "it plays", func() bool {
+				p := panel()
+				return p.Connected && p.Bodies == game.Bodies+1 && p.Replayed+uint64(p.Tick) > 0
+			})
+			require.Equal(t, by, way)
+			h.match.Stop()
+			cancel()
+			require.NoError(t, <-done)
+			until(t, "its avatar leaves with it", func() bool { return h.match.State().Entities == game.Bodies })
+		})
+	}
+}
+
+func TestTheClientIsSmall(t *testing.T) {
+	wasm, err := built()
+	require.NoError(t, err)
+	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
+	require.Less(t, len(wasm), 3_000_000)
+	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
+	require.NoError(t, err)
+}
