@@ -44,6 +44,7 @@ type slot struct {
 	checked netcode.Tick // The newest tick in which that was compared.
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
+	late    bool         // The server's came before the step was replayed that spawns it here.
 	spawnIn uint32       // The run in which a step spawned it last.
 	show    correction
 }
@@ -77,11 +78,14 @@ func (c *client) learn(w *ecs.World) {
 }
 
 // Predict has this client predict an entity, or not, from now on, whoever owns it. It is for a client's simulation: an entity that its
-// player is about to touch.
+// player is about to touch. It holds until the connection ends.
 func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	if s.client != nil {
 		s.client.chosen[entity] = on
 		s.client.decide(entity)
+		if s.client.end.State() == netcode.Connected {
+			_ = netcode.Send(s.client.end, netcode.ToServer(), &chosen{entity, on})
+		}
 	}
 }
 
@@ -113,6 +117,7 @@ func (c *client) update() {
 		c.begin(max(c.replica.Heard(), target-Window/2))
 		for i := range c.slots {
 			if c.slots[i].used && !c.slots[i].id.IsZero() {
+				c.dropLocal(c.slots[i].entity)
 				c.take(i)
 			}
 		}
@@ -189,7 +194,12 @@ func (c *client) decide(id netcode.NetworkID) {
 	switch {
 	case want && n < 0:
 		if e, ok := c.group.Entity(id); ok {
-			n = c.newSlot(slot{id: id, entity: e})
+			s := slot{id: id, entity: e}
+			if origin := c.originOf(id); origin.Client == c.end.ID() && origin.Client != 0 && c.now > tick.None {
+				s.origin, s.spawned, s.late = origin, tick.Near(origin.Tick, c.now), true
+			}
+			n = c.newSlot(s)
+			c.dropLocal(e)
 			c.number(id, n)
 			c.stats.Started++
 			c.group.Apply.Bridge().SetAside(id, c.all.mask)
@@ -238,12 +248,17 @@ func (c *client) wants(id netcode.NetworkID) bool {
 func (c *client) start(n int) {
 	s := &c.slots[n]
 	s.known, s.checked, s.show = c.knownOf(s), tick.None, correction{}
-	if s.spawned != tick.None {
+	if s.spawned != tick.None && !s.late {
 		c.dirty = true // Apply has written the server's state into the world.
 		return
 	}
 	s.known = max(s.known, c.history.oldest)
-	if s.known > c.now {
+	if s.known <= c.now {
+		return
+	}
+	if _, there := c.replica.AsOf(s.id, c.now); there { // With an input delay the step lies behind what is known.
+		s.known = c.now
+	} else {
 		c.strip(s.entity) // It is there from that tick on.
 	}
 }
@@ -376,6 +391,13 @@ func (c *client) free(n int) {
 	c.slots[n] = slot{}
 }
 
+// dropLocal removes the local components of an entity, whose values are not known here.
+func (c *client) dropLocal(e ecs.Entity) {
+	if w := c.step.World; w.Alive(e) {
+		c.structure.change(&c.history, w, e, c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())
+	}
+}
+
 // untag takes an entity out of the simulation. Its components stay.
 func (c *client) untag(e ecs.Entity) {
 	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
@@ -383,9 +405,16 @@ func (c *client) untag(e ecs.Entity) {
 	}
 }
 
-// strip takes an entity out of the simulation with its components.
+// strip takes an entity out of the simulation with its components, and with what is shown of them.
 func (c *client) strip(e ecs.Entity) {
-	if c.step.World.Alive(e) {
-		c.structure.change(&c.history, c.step.World, e, c.tagged, 0)
+	w := c.step.World
+	if !w.Alive(e) {
+		return
+	}
+	c.structure.change(&c.history, w, e, c.tagged, 0)
+	for k := range c.history.components {
+		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
+			w.Remove(e, p.shown.id)
+		}
 	}
 }

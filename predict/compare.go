@@ -29,7 +29,7 @@ func (c *client) check() (back netcode.Tick) {
 		if !s.used || s.id.IsZero() {
 			continue
 		}
-		if s.checked == tick.None && s.spawned == tick.None {
+		if s.checked == tick.None && (s.spawned == tick.None || s.late) {
 			if s.known <= c.now { // Else advance takes it.
 				s.checked = s.known
 				c.correct(i, s.known)

@@ -87,22 +87,22 @@ func (f *effects) end(s *Simulation) {
 	for i, e := range f.before {
 		if !f.matched[i] {
 			s.stats.Cancelled++
-			f.tell(s, f.cancel, e)
+			f.tell(s, "OnCancel", f.cancel, e)
 		}
 	}
 	for _, e := range f.calls {
-		f.tell(s, f.play, e)
+		f.tell(s, "OnEffect", f.play, e)
 	}
 	f.calls = f.calls[:0]
 }
 
 // tell calls functions of the game with an effect.
-func (f *effects) tell(s *Simulation, to []func(Effect), e Effect) {
+func (f *effects) tell(s *Simulation, hook string, to []func(Effect), e Effect) {
 	for _, call := range to {
 		if s.server != nil {
-			s.server.end.Contain("OnEffect", func() { call(e) })
+			s.server.end.Contain(hook, func() { call(e) })
 		} else {
-			s.client.end.Contain("OnEffect", func() { call(e) })
+			s.client.end.Contain(hook, func() { call(e) })
 		}
 	}
 }

@@ -218,12 +218,13 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			break
 		}
 		theirs := a.Sums[i*each : (i+1)*each]
-		if len(own) != each || theirs[0] == 0 && theirs[each-1] == 0 {
+		if len(own) == 0 || theirs[0] == 0 && theirs[each-1] == 0 {
 			continue // One side has no hashes of this tick.
 		}
-		for system, sum := range own {
+		for system, sum := range theirs {
+			own := append(own, make([]uint32, each-len(own))...) // It was despawned here: 0.
 			switch {
-			case sum == theirs[system]:
+			case sum == own[system]:
 			case system == 0:
 				return from + netcode.Tick(i), Outside
 			default:

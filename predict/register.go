@@ -79,6 +79,7 @@ func of(p *netcode.Protocol) *predictions {
 			Name: "predict", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
 		})
 		input.TellUsed(p)
+		handleChosen(p)
 	}
 	return all
 }
@@ -160,6 +161,9 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 		plan := f.Schema.Plan(n)
 		if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
 			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component names entities of a world: use a NetworkID", r.of))
+		}
+		if every := f.Schema.Options(n).Every; every > 1 {
+			panic(fmt.Sprintf("netcode: predict.Register[%s]: the component travels every %d ticks only (netcode.Every): a client could not compare the others", r.of, every))
 		}
 		if authority.WriterOf(a.protocol, plan) != authority.ServerWrites {
 			panic(fmt.Sprintf("netcode: predict.Register[%s]: a client writes the component (authority.WrittenBy): remove one of the two", r.of))

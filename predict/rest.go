@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // A server sends nothing of an entity that does not change. A client that predicts it elsewhere must learn that it rests, and in
@@ -32,7 +33,42 @@ var errRest = errors.New("resting entities that are not legal")
 type resting struct {
 	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
 	tick netcode.Tick        // The tick that was told last.
+	also []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
 	next uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
+}
+
+// alsoAtMost bounds the entities that a client chooses to predict, beside those of Owner and Predicted. The server forgets the
+// oldest.
+const alsoAtMost = 256
+
+// chosen tells the server that a client predicts an entity, or not, by its own choice.
+type chosen struct {
+	Entity wire.NetworkID
+	On     bool
+}
+
+// handleChosen registers the message.
+func handleChosen(p *netcode.Protocol) {
+	netcode.Handle(p, func(ctx *netcode.Context, m *chosen) {
+		server := netcode.ServerOf(ctx.End)
+		if server == nil {
+			return
+		}
+		if r, ok := netcode.ExtensionOf[*resting](server.Session(ctx.Sender)); ok {
+			r.choose(m.Entity, m.On)
+		}
+	}, netcode.Named("netcode.predict.chosen"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient(), netcode.AtStage(netcode.StageInitialization))
+}
+
+// choose notes an entity that the client predicts, or forgets it.
+func (r *resting) choose(id netcode.NetworkID, on bool) {
+	r.also = slices.DeleteFunc(r.also, func(other netcode.NetworkID) bool { return other == id })
+	if on {
+		if len(r.also) == alsoAtMost {
+			r.also = slices.Delete(r.also, 0, 1)
+		}
+		r.also = append(r.also, id)
+	}
 }
 
 // restAtServer returns the hooks of a server.
@@ -42,6 +78,7 @@ func restAtServer(s *netcode.Server) netcode.ServerHooks {
 		return r
 	}
 	return netcode.ServerHooks{
+		State:  &simulated{},
 		Opened: func(*netcode.Session) any { return &resting{} },
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errRest },
@@ -99,16 +136,23 @@ func (w *restWriter) finish(now netcode.Tick) int {
 	return w.size
 }
 
-// begin forgets the entities of the tick before.
-func (r *resting) begin() { r.ids = r.ids[:0] }
+// begin lists the entities that the client chose.
+func (r *resting) begin() { r.ids = append(r.ids[:0], r.also...) }
 
-// order puts the entities in order.
+// order puts the entities in order, each once.
 func (r *resting) order() {
 	slices.SortFunc(r.ids, func(a, b netcode.NetworkID) int { return int(int64(a.Index) - int64(b.Index)) })
+	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })
 }
 
+// simulated is state of an end: whether it has a simulation.
+type simulated struct{ is bool }
+
 // rested is a client's state: the ticks in which entities rested, by network index.
-type rested struct{ ticks []netcode.Tick }
+type rested struct {
+	simulated
+	ticks []netcode.Tick
+}
 
 // restAtClient returns the hooks of a client.
 func restAtClient(c *netcode.Client) netcode.ClientHooks {

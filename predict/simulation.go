@@ -54,14 +54,14 @@ type Resource interface {
 type Stats struct {
 	Steps          uint64 // Steps of new ticks.
 	Replayed       uint64 // Steps of ticks that were simulated before.
-	Rollbacks      uint64 // Returns to an earlier tick, for whatever reason.
+	Rollbacks      uint64 // Returns to an earlier tick or to the start of this one, for whatever reason: also for an own spawn that arrives.
 	Mispredictions uint64 // Entities whose predicted state was not the server's.
 	Corrected      uint64 // Returns because the server used another input than the client.
 	Guessed        uint64 // Returns because a relayed input of another player is not as it was guessed.
 	Started        uint64 // Entities that are predicted from then on.
 	Stopped        uint64 // Entities that are not predicted any more.
 	Restarts       uint64 // Times that the client fell so far behind that it began anew.
-	Unconfirmed    uint64 // Entities that were spawned here and not at the server.
+	Unconfirmed    uint64 // Entities that were spawned here and not at the server. They count as no misprediction.
 	Cancelled      uint64 // Effects that a corrected replay does not have.
 	Late           uint64 // Effects that only a corrected replay has.
 }
@@ -79,6 +79,16 @@ type Misprediction struct {
 
 // String implements fmt.Stringer.
 func (m Misprediction) String() string {
+	if m.Field == "" {
+		there := "is there at the server, not predicted"
+		if m.True == 0 {
+			there = "is predicted, not there at the server"
+		}
+		if m.Component == "" {
+			return fmt.Sprintf("tick %d: entity %v %s", m.Tick, m.ID, there)
+		}
+		return fmt.Sprintf("tick %d, entity %v: %s %s", m.Tick, m.ID, m.Component, there)
+	}
 	return fmt.Sprintf("tick %d, entity %v: %s.%s is %.6g, predicted %.6g", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
 }
 
@@ -113,7 +123,7 @@ type group interface {
 
 // Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give all of
 // them the same systems, in the same order. A step runs in stage Update: set inputs before, as in PreUpdate. Simulate panics on another
-// group, on a configuration out of range, and where no component was given to Register.
+// group, on an end that has a simulation, on a configuration out of range, and where no component was given to Register.
 func Simulate(g group, config Config, list ...System) *Simulation {
 	if config.InputDelay < 0 || config.InputDelay > 8 {
 		panic(fmt.Sprintf("netcode: predict.Simulate: Config.InputDelay is 0 to 8, not %d", config.InputDelay))
@@ -146,6 +156,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	if !ok || len(all.registered) == 0 {
 		panic("netcode: predict.Simulate: no component is predicted: call predict.Register before the server, or the client, is made")
 	}
+	s.mustBeOnly()
 	s.all = all
 	if s.server != nil {
 		s.learnTraces(s.server.end)
@@ -154,6 +165,23 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	}
 	g.Add(netcode.StageUpdate, s)
 	return s
+}
+
+// mustBeOnly panics for a second simulation of an end.
+func (s *Simulation) mustBeOnly() {
+	var at *simulated
+	if s.server != nil {
+		at, _ = netcode.ExtensionOf[*simulated](s.server.end)
+	} else if r, ok := netcode.ExtensionOf[*rested](s.client.end); ok {
+		at = &r.simulated
+	}
+	if at == nil {
+		return
+	}
+	if at.is {
+		panic("netcode: predict.Simulate: this end has a simulation: give all systems to one call")
+	}
+	at.is = true
 }
 
 func (s *Simulation) protocol() *netcode.Protocol {

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -84,15 +85,10 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 
 // adopt finds the entity that was spawned here for one that the server shows anew.
 func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
-	if c.replica == nil || c.all.spawnOf < 0 {
+	origin := c.originOf(id)
+	if origin.Client == 0 {
 		return ecs.Entity{}, false
 	}
-	lanes := c.replica.Row(id.Index, c.all.spawnOf)
-	if lanes == nil {
-		return ecs.Entity{}, false
-	}
-	var origin components.SpawnOf
-	dequantise(c.end.Protocol().Schema().Plan(c.all.spawnOf), lanes, &origin)
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
@@ -104,6 +100,17 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	return ecs.Entity{}, false
 }
 
+// originOf is the step that spawned the server's entity, zero if none did.
+func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
+	if c.replica == nil || c.all.spawnOf < 0 {
+		return origin
+	}
+	if lanes := c.replica.Row(id.Index, c.all.spawnOf); lanes != nil {
+		dequantise(c.end.Protocol().Schema().Plan(c.all.spawnOf), lanes, &origin)
+	}
+	return origin
+}
+
 // dropNotRespawned removes the entities that a step has spawned, and that its replay has not.
 func (c *client) dropNotRespawned(t netcode.Tick) {
 	for i := range c.slots {
@@ -113,10 +120,15 @@ func (c *client) dropNotRespawned(t netcode.Tick) {
 	}
 }
 
-// dropUnconfirmed removes the entities that the server should have shown by now, whatever was lost.
+// unconfirmedTicks is the least time that a spawn of the server may come late, when packets were lost.
+const unconfirmedTicks = 8
+
+// dropUnconfirmed removes the entities that the server should have shown by now, though a packet was lost and one more.
 func (c *client) dropUnconfirmed() {
+	rtt, jitter := c.end.RTT()
+	wait := min(Window, netcode.Tick(2*(rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+unconfirmedTicks)
 	for i := range c.slots {
-		if s := &c.slots[i]; s.used && s.id.IsZero() && c.replica.Heard() >= s.spawned+Window {
+		if s := &c.slots[i]; s.used && s.id.IsZero() && c.replica.Heard() >= s.spawned+wait {
 			c.stats.Unconfirmed++
 			c.unspawn(i)
 		}

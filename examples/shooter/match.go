@@ -35,6 +35,7 @@ type match struct {
 	judged  map[netcode.ClientID][]verdict
 	truth   map[netcode.ClientID]map[netcode.Tick]Position
 	seen    []body // For judge alone.
+	settles bool   // The match is over.
 }
 
 // verdict has the targets that the server found for a shot: with the targets where the shooter saw them and the muzzle where its
@@ -92,7 +93,7 @@ func newMatch(o options) (*match, error) {
 		return nil, err
 	}
 	m.host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(m.host, predict.Config{}, rules(m.note, m.judge, o.provoke)...))
+	player.watch(predict.Simulate(m.host, predict.Config{}, rules(m.note, m.judge, m.gusts())...))
 	m.host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, m.host, frameRate))
 	for range o.bots {
@@ -103,6 +104,14 @@ func newMatch(o options) (*match, error) {
 		}
 	}
 	return m, nil
+}
+
+// gusts tells whether gusts blow now; it is nil in a match without any.
+func (m *match) gusts() func() bool {
+	if !m.options.provoke {
+		return nil
+	}
+	return func() bool { return !m.settles }
 }
 
 // newPlayer makes a player who looks at the world in one way or another.
@@ -134,7 +143,7 @@ func (m *match) join(p *netcode.Protocol, server *transport.Conditioner, link tr
 	server.SetLinkFrom(socket.LocalAddr(), link)
 	group := systems.NewClient(player.client, socket, m.clock)
 	group.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(group, predict.Config{}, rules(nil, nil, m.options.provoke)...))
+	player.watch(predict.Simulate(group, predict.Config{}, rules(nil, nil, m.gusts())...))
 	group.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))
 	return player.client.Connect(server.LocalAddr())
@@ -205,6 +214,7 @@ func (m *match) play() result {
 	for range m.options.seconds * frameRate {
 		m.step()
 	}
+	m.settles = true
 	for i, p := range m.players {
 		p.still = true
 		m.sockets[i].SetLink(transport.Link{Delay: p.link.Delay})

@@ -66,8 +66,9 @@ func protocol() *netcode.Protocol {
 }
 
 // rules returns the systems of the game: the same ones on the server, the host and the clients. note, before each step, and judge
-// are called on the server alone. provoked adds a system that breaks the rules.
-func rules(note predict.Func, judge func(s *predict.Step, shooter netcode.ClientID, muzzle Position, c Control), provoked bool) []predict.System {
+// are called on the server alone. gusts, if it is not nil, adds a system that breaks the rules while it
+// is true.
+func rules(note predict.Func, judge func(s *predict.Step, shooter netcode.ClientID, muzzle Position, c Control), gusts func() bool) []predict.System {
 	list := []predict.System{
 		predict.Func(func(s *predict.Step) {
 			if s.OnServer() {
@@ -81,8 +82,8 @@ func rules(note predict.Func, judge func(s *predict.Step, shooter netcode.Client
 			judge:   judge,
 		},
 	}
-	if provoked {
-		list = append(list, &gust{generic.NewFilter2[components.Simulate, Position]()})
+	if gusts != nil {
+		list = append(list, &gust{generic.NewFilter2[components.Simulate, Position](), gusts})
 	}
 	return list
 }
@@ -90,13 +91,14 @@ func rules(note predict.Func, judge func(s *predict.Step, shooter netcode.Client
 // gust blows every two seconds, on the server alone. That is an error in a simulation: clients cannot predict it.
 type gust struct {
 	bodies *generic.Filter2[components.Simulate, Position]
+	blows  func() bool
 }
 
 const gustEvery = 2 * frameRate // Ticks.
 
 // Step implements predict.System.
 func (g *gust) Step(s *predict.Step) {
-	if !s.OnServer() || s.Tick%gustEvery != 0 {
+	if !s.OnServer() || s.Tick%gustEvery != 0 || !g.blows() {
 		return
 	}
 	for query := g.bodies.Query(s.World); query.Next(); {
