@@ -48,8 +48,6 @@ func predictions() []mutation {
 	list = append(list,
 		change("predict", "hashes are those of the first run of a tick", "TestAMispredictionNamesTheSystem",
 			"predict/explain.go", "clear(t.sums[n])", "_ = n"),
-		change("predict", "a server's entity is not the one of the step that spawned it", "TestASpawnIsThereOnce",
-			"predict/client.go", "origin.Client == c.end.ID() && origin.Client != 0 &&", "origin.Client == c.end.ID() && origin.Client == 0 &&"),
 		change("predict", "a server does not learn which entities a client chose", "TestAChosenEntityThatRestsIsCorrected",
 			"predict/rest.go", "r.also = append(r.also, id)", "_ = id"),
 		change("predict", "what a step despawned is shown", "TestADespawnedEntityIsNotShown",
