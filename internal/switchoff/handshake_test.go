@@ -34,7 +34,7 @@ func handshake() []mutation {
 		change("handshake", "a cookie is good for each connection from an IP address", "TestCookieIsBoundToAnAddressWithoutIP",
 			"peer/cookie.go", "append(b, 0, addr.Via), addr.Key)", "append(b, 0, addr.Via), 0)"),
 		change("transports", "a blocked connection keeps the oldest datagrams", "TestNewerDatagramsReplaceOlderOnesWhileBlocked",
-			"transport/queued/ring.go", "\t\tr.first = (r.first + 1) % len(r.slots)\n\t\tr.n--\n\t\tdropped = true", "\t\treturn true"),
+			"transport/queued/ring.go", "\t\tr.first = (r.first + 1) % len(r.slots)\n\t\tr.n--\n\t\tdropped = true", "\t\tr.mu.Unlock()\n\t\treturn true"),
 		change("transports", "one IP address has all connections", "TestLimits",
 			"transport/queued/queued.go", "c.perIP[ip] >= c.config.PerIP", "false"),
 		change("transports", "one peer fills the queue", "TestLimits",
