@@ -154,17 +154,25 @@ func (r *predictRun) start() error {
 	return startPredict[quantPosition, quantRotation, quantVelocity](r)
 }
 
-// startPredict makes both ends, and the world that the systems run in alone.
-func startPredict[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](r *predictRun) error {
+// predictProtocol has the components of a body, predicted or not, and the input of its player.
+func predictProtocol[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](predicted bool) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[components.Owner](p)
 	netcode.Replicate[P](p)
 	netcode.Replicate[R](p)
 	netcode.Replicate[V](p)
-	predict.Register[P](p)
-	predict.Register[R](p)
-	predict.Register[V](p)
 	input.Register[predictInput](p)
+	if predicted {
+		predict.Register[P](p)
+		predict.Register[R](p)
+		predict.Register[V](p)
+	}
+	return p
+}
+
+// startPredict makes both ends, and the world that the systems run in alone.
+func startPredict[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](r *predictRun) error {
+	p := predictProtocol[P, R, V](true)
 	config := netcode.Config{TickRate: tickHz, SendBudget: -1, SentPackets: 4096}
 	var err error
 	if r.server, err = netcode.NewServer(p, config); err != nil {

@@ -35,55 +35,57 @@ type playedServer struct {
 }
 
 type playedClient struct {
-	client *netcode.Client
-	world  ecs.World
-	sim    *predict.Simulation // Nil without prediction.
-	frame  []systems.System
+	client  *netcode.Client
+	world   ecs.World
+	sim     *predict.Simulation // Nil without prediction.
+	systems []systems.System
 }
 
-// steering moves the bodies that players own, and a tenth of the others on circles.
+// steering moves the bodies that players own, and a tenth of the others on circles. It is the game of both servers.
 type steering struct {
-	owned  *generic.Filter4[components.Owner, quantPosition, quantRotation, quantVelocity]
+	bodies *generic.Filter4[components.Owner, quantPosition, quantRotation, quantVelocity] // At a client, those that it predicts.
 	input  func(owner netcode.ClientID) predictInput
-	mine   netcode.ClientID // At a client, that of its player: it moves no other.
-	others bool
-	step   int
+	steps  int
 }
 
-func (s *steering) move(w *ecs.World) {
-	if s.owned == nil {
-		s.owned = generic.NewFilter4[components.Owner, quantPosition, quantRotation, quantVelocity]()
-	}
-	s.step++
+func newSteering() *steering {
+	return &steering{bodies: generic.NewFilter4[components.Owner, quantPosition, quantRotation, quantVelocity]()}
+}
+
+// newPredictedSteering is the same game as a system of a simulation.
+func newPredictedSteering() predict.System {
+	s := newSteering()
+	s.bodies.With(generic.T[components.Simulate]())
+	return predict.Func(func(step *predict.Step) {
+		s.input = func(owner netcode.ClientID) predictInput {
+			in, _ := predict.Input[predictInput](step, owner)
+			return in
+		}
+		s.steer(step.World)
+	})
+}
+
+// steer takes a step.
+func (s *steering) steer(w *ecs.World) {
+	s.steps++
 	n := 0
-	for query := s.owned.Query(w); query.Next(); n++ {
+	for query := s.bodies.Query(w); query.Next(); n++ {
 		owner, at, turn, speed := query.Get()
 		p, r, v := position(*at), rotation(*turn), velocity(*speed)
 		switch {
-		case s.mine != 0 && owner.Client != s.mine:
 		case owner.Client != 0:
 			driveBody(&p, &r, &v, s.input(owner.Client), 0)
-		case s.others && n%10 == 0:
-			phase := float64(s.step)*.05 + float64(n)
+		case n%10 == 0:
+			phase := float64(s.steps)*.05 + float64(n)
 			driveBody(&p, &r, &v, predictInput{X: float32(math.Cos(phase)), Y: float32(math.Sin(phase))}, 0)
 		}
 		*at, *turn, *speed = quantPosition(p), quantRotation(r), quantVelocity(v)
 	}
 }
 
-// newPlayedServer makes a server of so many bodies, of which each of the clients owns one.
+// newPlayedServer makes a server with some bodies. Each client owns one of them.
 func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
-	p := netcode.NewProtocol()
-	netcode.Replicate[components.Owner](p)
-	netcode.Replicate[quantPosition](p)
-	netcode.Replicate[quantRotation](p)
-	netcode.Replicate[quantVelocity](p)
-	input.Register[predictInput](p)
-	if predicted {
-		predict.Register[quantPosition](p)
-		predict.Register[quantRotation](p)
-		predict.Register[quantVelocity](p)
-	}
+	p := predictProtocol[quantPosition, quantRotation, quantVelocity](predicted)
 	config := netcode.Config{TickRate: tickHz, SendBudget: -1, Clients: predictClients}
 	s := &playedServer{world: ecs.NewWorld()}
 	var err error
@@ -106,7 +108,8 @@ func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.join(p, config, transport.Condition(conn, transport.Link{Delay: predictDelay}, uint64(len(s.clients)), s.clock), socket.LocalAddr(), predicted); err != nil {
+		slow := transport.Condition(conn, transport.Link{Delay: predictDelay}, uint64(len(s.clients)), s.clock)
+		if err := s.addClient(p, config, slow, socket.LocalAddr(), predicted); err != nil {
 			return nil, err
 		}
 	}
@@ -115,34 +118,28 @@ func newPlayedServer(bodies int, predicted bool) (*playedServer, error) {
 
 func (s *playedServer) clock() time.Duration { return s.now }
 
-// start adds the game's systems: as a simulation, or as they are.
+// start adds the game: as a simulation, or as a plain system.
 func (s *playedServer) start(socket transport.Conn, predicted bool) {
 	group := systems.NewServer(s.server, socket, s.clock)
-	game := &steering{others: true}
 	if predicted {
-		predict.Simulate(group, predict.Config{}, predict.Func(func(step *predict.Step) {
-			game.input = func(owner netcode.ClientID) predictInput {
-				in, _ := predict.Input[predictInput](step, owner)
-				return in
-			}
-			game.move(step.World)
-		}))
+		predict.Simulate(group, predict.Config{}, newPredictedSteering())
 	} else {
+		game := newSteering()
 		game.input = func(owner netcode.ClientID) predictInput {
 			in, _ := input.At[predictInput](s.server, owner, s.server.Tick())
 			return in
 		}
 		group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
 			if s.server.TickDue() {
-				game.move(w)
+				game.steer(w)
 			}
 		}))
 	}
 	s.loop = systems.NewRunner(&s.world, group, tickHz)
 }
 
-// join adds a client, which predicts its own body or nothing.
-func (s *playedServer) join(p *netcode.Protocol, config netcode.Config, conn transport.Conn, address transport.Addr, predicted bool) error {
+// addClient adds a client, which predicts its own body or nothing.
+func (s *playedServer) addClient(p *netcode.Protocol, config netcode.Config, conn transport.Conn, server transport.Addr, predicted bool) error {
 	client, err := netcode.NewClient(p, config)
 	if err != nil {
 		return err
@@ -151,45 +148,38 @@ func (s *playedServer) join(p *netcode.Protocol, config netcode.Config, conn tra
 	c := &playedClient{client: client, world: ecs.NewWorld()}
 	group := systems.NewClient(client, conn, s.clock)
 	if predicted {
-		game := &steering{}
-		c.sim = predict.Simulate(group, predict.Config{}, predict.Func(func(step *predict.Step) {
-			game.mine = client.ID()
-			game.input = func(owner netcode.ClientID) predictInput {
-				in, _ := predict.Input[predictInput](step, owner)
-				return in
-			}
-			game.move(step.World)
-		}))
+		c.sim = predict.Simulate(group, predict.Config{}, newPredictedSteering())
 	}
-	c.frame = group.Systems()
-	for _, system := range c.frame {
+	c.systems = group.Systems()
+	for _, system := range c.systems {
 		system.Initialize(&c.world)
 	}
 	s.clients = append(s.clients, c)
-	return client.Connect(address)
+	return client.Connect(server)
 }
 
-// frame is a frame of all ends. It measures the server's.
-func (s *playedServer) frame(measured bool) {
+// playFrame runs a frame of all ends, and returns the time of the server's in ns.
+func (s *playedServer) playFrame() (took float64) {
 	s.now += time.Second / tickHz
-	took := timed(s.loop.Step)
-	if measured {
-		s.took = append(s.took, took)
-	}
+	took = timed(s.loop.Step)
 	for i, c := range s.clients {
 		at := s.now.Seconds() + float64(i)
 		_ = input.Set(c.client, &predictInput{X: float32(math.Sin(at)), Y: float32(math.Cos(at))})
-		for _, system := range c.frame {
+		for _, system := range c.systems {
 			system.Update(&c.world)
 		}
 	}
+	return took
 }
 
-func (s *playedServer) mispredicted() (sum uint64) {
+// check returns an error if a client does not predict its body, and that alone, or if it was wrong.
+func (s *playedServer) check() error {
 	for _, c := range s.clients {
-		sum += c.sim.Stats().Mispredictions
+		if stats := c.sim.Stats(); stats.Started != 1 || stats.Mispredictions != 0 {
+			return fmt.Errorf("client %d predicts %d bodies, with %d mispredictions where nobody interferes", c.client.ID(), stats.Started, stats.Mispredictions)
+		}
 	}
-	return sum
+	return nil
 }
 
 // runPredictServer measures the server's tick with 64 predicting clients against the same game without prediction, in turns.
@@ -202,12 +192,12 @@ func runPredictServer(o options) error {
 			return err
 		}
 		for range predictServerFrames {
-			games[i].frame(false)
+			games[i].playFrame()
 		}
 	}
 	for start := time.Now(); time.Since(start) < 4*o.budget || len(games[0].took) < 60; {
 		for _, g := range games {
-			g.frame(true)
+			g.took = append(g.took, g.playFrame())
 		}
 	}
 	for _, g := range games {
@@ -219,8 +209,8 @@ func runPredictServer(o options) error {
 			return fmt.Errorf("%d clients play, of %d: %w", playing, predictClients, g.fault)
 		}
 	}
-	if wrong := games[1].mispredicted(); wrong > 0 {
-		return fmt.Errorf("%d mispredictions where nobody interferes", wrong)
+	if err := games[1].check(); err != nil {
+		return err
 	}
 	r := result{Scenario: "predict.server", Main: true, Value: median(games[1].took) / 1000, Unit: "us", Params: map[string]any{
 		"entities": bodies, "clients": predictClients, "frames": len(games[0].took), "anchor": "the same game without prediction",

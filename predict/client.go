@@ -26,6 +26,7 @@ type client struct {
 	byEntity  []int32    // By id of the world's entity: 1 + slot.
 	simulated ecs.Filter // Entities of the simulation.
 	chosen    map[netcode.NetworkID]bool
+	untold    []chosen // Choices that the server was not told of.
 
 	now     netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest  netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
@@ -80,12 +81,21 @@ func (c *client) learn(w *ecs.World) {
 // Predict has this client predict an entity, or not, from now on, whoever owns it. It is for a client's simulation: an entity that its
 // player is about to touch. It holds until the connection ends.
 func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
-	if s.client != nil {
-		s.client.chosen[entity] = on
-		s.client.decide(entity)
-		if s.client.end.State() == netcode.Connected {
-			_ = netcode.Send(s.client.end, netcode.ToServer(), &chosen{entity, on})
-		}
+	if s.client == nil {
+		return
+	}
+	if was, is := s.client.chosen[entity]; is && was == on {
+		return
+	}
+	s.client.chosen[entity] = on
+	s.client.untold = append(s.client.untold, chosen{entity, on})
+	s.client.decide(entity)
+}
+
+// tellChosen tells the server of the entities that were chosen, as many as can be sent now.
+func (c *client) tellChosen() {
+	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
+		c.untold = slices.Delete(c.untold, 0, 1)
 	}
 }
 
@@ -103,6 +113,7 @@ func (c *client) update() {
 	if bridge == nil || c.replica == nil || c.end.State() != netcode.Connected {
 		return
 	}
+	c.tellChosen()
 	at := c.end.Time()
 	target := min(at.Tick-netcode.Tick(c.config.InputDelay), c.replica.Heard()+Window-1)
 	if target <= tick.None {
@@ -146,6 +157,7 @@ func (c *client) restart() {
 	c.slots = c.slots[:0]
 	clear(c.byIndex)
 	clear(c.chosen)
+	c.untold = c.untold[:0]
 	c.leaving = c.leaving[:0]
 }
 

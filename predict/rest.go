@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -136,10 +137,13 @@ func (w *restWriter) finish(now netcode.Tick) int {
 	return w.size
 }
 
-// begin lists the entities that the client chose.
-func (r *resting) begin() { r.ids = append(r.ids[:0], r.also...) }
+// begin lists the entities that the client chose, and forgets those that are gone.
+func (r *resting) begin(store *snapshot.Store) {
+	r.also = slices.DeleteFunc(r.also, func(id netcode.NetworkID) bool { return !store.Alive(id) })
+	r.ids = append(r.ids[:0], r.also...)
+}
 
-// order puts the entities in order, each once.
+// order puts the entities in order, each once. All of them live: no two have the same index.
 func (r *resting) order() {
 	slices.SortFunc(r.ids, func(a, b netcode.NetworkID) int { return int(int64(a.Index) - int64(b.Index)) })
 	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })

@@ -73,7 +73,7 @@ func (s *server) update() {
 func (s *server) listPredicted(w *ecs.World) {
 	for client := range s.end.Clients {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
-			r.begin()
+			r.begin(s.end.Store())
 		}
 	}
 	query := w.Query(&s.simulated)

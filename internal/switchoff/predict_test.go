@@ -8,8 +8,8 @@ func predictions() []mutation {
 		same    = "TestASpawnStaysTheSameEntity"
 	)
 	list := []mutation{
-		change("predict", "fewer ticks are kept than a client predicts ahead", "TestARoundTripAsLongAsTheWindow",
-			"predict/history.go", "return &h.masks[int(t%Window)*h.slots+slot]", "return &h.masks[int(t%(Window/2))*h.slots+slot]"),
+		change("predict", "one tick fewer is kept than a client predicts ahead", "TestTheHistoryHasTheWholeWindow",
+			"predict/history.go", "return &h.masks[int(t%Window)*h.slots+slot]", "return &h.masks[int(t%(Window-1))*h.slots+slot]"),
 		change("predict", "local components do not go back", effects,
 			"predict/history.go", "if c := &h.components[k]; r.mask>>k&1 != 0 {\n\t\t\t\tcopy", "if c := &h.components[k]; r.mask>>k&1 != 0 && c.row >= 0 {\n\t\t\t\tcopy"),
 		change("predict", "effects play in replays", effects,
@@ -48,6 +48,12 @@ func predictions() []mutation {
 	list = append(list,
 		change("predict", "hashes are those of the first run of a tick", "TestAMispredictionNamesTheSystem",
 			"predict/explain.go", "clear(t.sums[n])", "_ = n"),
+		change("predict", "a server's entity is not the one of the step that spawned it", "TestASpawnIsThereOnce",
+			"predict/client.go", "origin.Client == c.end.ID() && origin.Client != 0 &&", "origin.Client == c.end.ID() && origin.Client == 0 &&"),
+		change("predict", "local state of another time is used again", "TestLocalStateBeginsAnew",
+			"predict/client.go", "c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())", "c.tagged, c.history.maskOf(w, e, c.tagged))"),
+		change("predict", "a choice is told again and again", "TestChoicesAreToldOnce",
+			"predict/client.go", "if was, is := s.client.chosen[entity]; is && was == on {", "if was, is := s.client.chosen[entity]; is && was != on && was == on {"),
 		change("predict", "a server does not learn which entities a client chose", "TestAChosenEntityThatRestsIsCorrected",
 			"predict/rest.go", "r.also = append(r.also, id)", "_ = id"),
 		change("predict", "what a step despawned is shown", "TestADespawnedEntityIsNotShown",
