@@ -23,6 +23,17 @@ func addCrate(g *game, speed float32) ecs.Entity {
 	return maker.NewWith(&components.Replicated{}, &position{X: 7}, &velocity{X: speed})
 }
 
+// requireCorrected makes a client wrong for ten frames about a crate that stands still.
+func (p *player) requireCorrected(g *game, crate netcode.NetworkID) {
+	p.rules.wind = .1
+	g.run(10)
+	p.rules.wind = 0
+	g.run(5 * rate)
+	e, _ := p.group.Entity(crate)
+	at := generic.NewMap1[position](p.world)
+	require.InDelta(g.t, 7, float64(at.Get(e).X), .02, "%+v", p.sim.Stats())
+}
+
 // An entity that the client chose is corrected, though it rests at the server.
 func TestAChosenEntityThatRestsIsCorrected(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 3, 1, predict.Config{})
@@ -34,13 +45,7 @@ func TestAChosenEntityThatRestsIsCorrected(t *testing.T) {
 	p.sim.Predict(id, true)
 	g.run(rate)
 	require.True(t, p.sim.Predicts(id))
-	p.rules.wind = .1
-	g.run(10)
-	p.rules.wind = 0
-	g.run(5 * rate)
-	e, _ := p.group.Entity(id)
-	at := generic.NewMap1[position](p.world)
-	require.InDelta(t, 7, float64(at.Get(e).X), .02, "%+v", p.sim.Stats())
+	p.requireCorrected(g, id)
 	g.heal()
 }
 
@@ -199,13 +204,7 @@ func TestChoicesAreToldOnce(t *testing.T) {
 	require.Equal(t, id.Index, again.Index)
 	p.sim.Predict(again, true)
 	g.run(rate)
-	p.rules.wind = .1
-	g.run(10)
-	p.rules.wind = 0
-	g.run(3 * rate)
-	e, _ := p.group.Entity(again)
-	at := generic.NewMap1[position](p.world)
-	require.InDelta(t, 7, float64(at.Get(e).X), .02)
+	p.requireCorrected(g, again)
 }
 
 func TestTextsOfMispredictions(t *testing.T) {

@@ -60,7 +60,7 @@ func Explain(p *netcode.Protocol) {
 		Server: func(*netcode.Server) netcode.ServerHooks { return netcode.ServerHooks{State: &traces{}} },
 		Client: func(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &traces{}} },
 	})
-	netcode.Answer(p, answerTrace, netcode.Named("netcode.predict.ask"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
+	netcode.Answer(p, answerTrace, netcode.Named("netcode.predict.ask"), netcode.NamedAnswer("netcode.predict.trace"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
 }
 
 // OnExplanation adds a function that is called on a client, about a round trip after OnMisprediction, with the system that made
@@ -76,13 +76,12 @@ type askTrace struct {
 
 // traceAnswer is the hashes: by tick, then before the first system and after each.
 type traceAnswer struct {
-	Each uint8 // Hashes of one tick; 0 in a tick without any.
+	Each uint8 // Hashes of one tick, less 1. A tick without any has zeros.
 	Sums [explainSums]uint32
 }
 
 // traces is the hashes of an end.
 type traces struct {
-	end     netcode.Endpoint
 	each    int // Hashes of a tick: one more than there are systems.
 	ticks   [Window]netcode.Tick
 	sums    [Window]map[netcode.NetworkID][]uint32
