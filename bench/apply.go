@@ -132,7 +132,7 @@ func (a *applyRun) start(entities int) error {
 // warm plays ticks that do not count.
 func (a *applyRun) warm(ticks int) error {
 	for range ticks {
-		t, err := a.next()
+		t, err := a.nextTick()
 		if err == nil {
 			err = a.turn(t, false)
 		}
@@ -199,7 +199,7 @@ func (a *applyRun) anchors(t *sentTick) error {
 // measure plays ticks, by turns the client and the anchors first, until the time is used up and the worlds were compared in the last of them.
 func (a *applyRun) measure(budget time.Duration) error {
 	for start, n, compared := time.Now(), 0, false; n < 2*applyCompared || time.Since(start) < budget || !compared; n++ {
-		t, err := a.next()
+		t, err := a.nextTick()
 		if err != nil {
 			return err
 		}

@@ -20,8 +20,8 @@ type sentTick struct {
 	compared bool   // digest was made
 }
 
-// next is the next tick for the client. The server makes some more when there is none.
-func (a *applyRun) next() (*sentTick, error) {
+// nextTick is the next tick for the client. The server makes some more when there is none.
+func (a *applyRun) nextTick() (*sentTick, error) {
 	if a.arrived == len(a.sent) {
 		a.arrived = 0
 		for len(a.sent) < a.ahead {
@@ -40,7 +40,7 @@ func (a *applyRun) next() (*sentTick, error) {
 // send makes the packets of the next tick, in which every mover has moved. They are all acknowledged at once, if any is.
 func (a *applyRun) send(t *sentTick) error {
 	for k, i := range a.movers {
-		p, r, v := a.orbits[k].next()
+		p, r, v := a.orbits[k].nextPose()
 		a.server.write(a.server.entities[i], p, r, v)
 	}
 	a.capture.Run(a.store.Tick() + 1)

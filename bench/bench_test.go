@@ -118,7 +118,7 @@ func TestOnlyNamesALine(t *testing.T) {
 		var names []string
 		for _, p := range lossPoints() {
 			if p.only(name) {
-				names = append(names, p.name())
+				names = append(names, p.label())
 			}
 		}
 		trip, loss, _ := strings.Cut(name, "/")

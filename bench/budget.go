@@ -66,7 +66,7 @@ type budgetRun struct {
 	left    int                   // ticks in which state left
 }
 
-func (r *budgetRun) now() time.Duration { return time.Duration(r.frame) * time.Second / budgetHz }
+func (r *budgetRun) elapsed() time.Duration { return time.Duration(r.frame) * time.Second / budgetHz }
 
 func newBudgetRun(entities, budget int, loss float64) (*budgetRun, error) {
 	r := &budgetRun{
@@ -91,12 +91,12 @@ func newBudgetRun(entities, budget int, loss float64) (*budgetRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		link := transport.Condition(end, transport.Link{Delay: 30 * time.Millisecond, Loss: loss}, uint64(i+1), r.now)
+		link := transport.Condition(end, transport.Link{Delay: 30 * time.Millisecond, Loss: loss}, uint64(i+1), r.elapsed)
 		r.links = append(r.links, link)
 		if i == 0 {
-			address, r.steps[i] = end.LocalAddr(), systems.NewServer(r.server, link, r.now).Systems()
+			address, r.steps[i] = end.LocalAddr(), systems.NewServer(r.server, link, r.elapsed).Systems()
 		} else {
-			r.steps[i] = systems.NewClient(r.client, link, r.now).Systems()
+			r.steps[i] = systems.NewClient(r.client, link, r.elapsed).Systems()
 		}
 		for _, s := range r.steps[i] {
 			s.Initialize(&r.body[i].world)
@@ -113,7 +113,7 @@ func newBudgetRun(entities, budget int, loss float64) (*budgetRun, error) {
 func (r *budgetRun) step() {
 	r.frame++
 	for i, e := range r.body[0].entities {
-		p, q, v := r.orbits[i].next()
+		p, q, v := r.orbits[i].nextPose()
 		r.body[0].write(e, p, q, v)
 	}
 	for i := range r.steps {

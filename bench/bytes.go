@@ -116,7 +116,7 @@ func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d d
 		if err != nil {
 			return nil, err
 		}
-		b.links = append(b.links, transport.Condition(end, link, seed, b.now))
+		b.links = append(b.links, transport.Condition(end, link, seed, b.elapsed))
 		return b.links[len(b.links)-1], nil
 	}
 	serverEnd, err := listen(9000, 1)
@@ -128,8 +128,8 @@ func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d d
 		return nil, err
 	}
 	b.serverSocket = &countedSocket{socket: serverEnd, headers: true}
-	b.serverFrame = systems.NewServer(b.server, b.serverSocket, b.now)
-	b.clientFrame = systems.NewClient(b.client, clientEnd, b.now)
+	b.serverFrame = systems.NewServer(b.server, b.serverSocket, b.elapsed)
+	b.clientFrame = systems.NewClient(b.client, clientEnd, b.elapsed)
 	b.serverSteps, b.clientSteps = b.serverFrame.Systems(), b.clientFrame.Systems()
 	for _, s := range b.serverSteps {
 		s.Initialize(&b.serverWorld)
@@ -141,8 +141,10 @@ func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d d
 	return b, b.client.Connect(serverEnd.LocalAddr())
 }
 
-// now is the virtual clock: exact multiples of a frame, so that 50 ms are three frames at 60 Hz.
-func (b *byteRun) now() time.Duration { return time.Duration(b.frame * int64(time.Second) / b.rate) }
+// elapsed is the virtual clock: exact multiples of a frame, so that 50 ms are three frames at 60 Hz.
+func (b *byteRun) elapsed() time.Duration {
+	return time.Duration(b.frame * int64(time.Second) / b.rate)
+}
 
 // run plays the motion through and compares the client in every frame.
 func (b *byteRun) run() error {

@@ -40,7 +40,7 @@ type codecRun struct {
 // of the time measured, what it wrote is decoded by hand, or what it read is compared with the rows.
 func runCodec(o options) error {
 	c := &codecRun{motion: newCodecMotion(), rows: make([]codecRow, codecRows), want: make([]byte, codecRows*codecBytes)}
-	c.next()
+	c.nextValue()
 	if err := c.addWays(); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func runCodec(o options) error {
 	return nil
 }
 
-// next moves the rows on.
-func (c *codecRun) next() {
+// nextValue moves the rows on.
+func (c *codecRun) nextValue() {
 	c.motion.step(c.rows)
 	for i := range c.rows {
 		handPut(c.want[i*codecBytes:], &c.rows[i])
@@ -78,7 +78,7 @@ func (c *codecRun) next() {
 
 // round runs every way once, starting with another one each time.
 func (c *codecRun) round(number int) error {
-	c.next()
+	c.nextValue()
 	for k := range c.ways {
 		w := c.ways[(number+k)%len(c.ways)]
 		began := time.Now()

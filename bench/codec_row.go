@@ -93,7 +93,7 @@ func newCodecMotion() *codecMotion { return &codecMotion{orbits: newScene(codecR
 // step moves every body by a sixtieth of a second and writes its row.
 func (m *codecMotion) step(rows []codecRow) {
 	for i := range rows {
-		p, q, v := m.orbits[i].next()
+		p, q, v := m.orbits[i].nextPose()
 		rows[i] = codecRow{Pos: [3]float32{p.X, p.Y, p.Z}, Rot: q.Q, Vel: [3]float32{v.X, v.Y, v.Z}}
 		rows[i].ID, rows[i].Flags = uint32(i)*2654435761, uint8(i*7)
 	}

@@ -67,7 +67,7 @@ func dirtyScenes(o options) []dirtyScene {
 func runDirty(o options) error {
 	for _, s := range dirtyScenes(o) {
 		d := newDirtyRun(s)
-		if err := d.measure(o.budget); err != nil {
+		if err := d.measureDirty(o.budget); err != nil {
 			return fmt.Errorf("%+v: %w", s, err)
 		}
 		d.report(o)
@@ -209,7 +209,7 @@ func (d *dirtyRun) mark() {
 // turn is one tick: the game writes, the world is captured, and beside it the floor compares.
 func (d *dirtyRun) turn(keep bool) error {
 	for k, i := range d.movers {
-		p, r, v := d.orbits[k].next()
+		p, r, v := d.orbits[k].nextPose()
 		d.body.write(d.body.entities[i], p, r, v)
 	}
 	if d.relations > 0 {
@@ -239,7 +239,7 @@ func (d *dirtyRun) turn(keep bool) error {
 	return failed
 }
 
-func (d *dirtyRun) measure(budget time.Duration) error {
+func (d *dirtyRun) measureDirty(budget time.Duration) error {
 	for range 3 {
 		if err := d.turn(false); err != nil {
 			return err

@@ -166,7 +166,7 @@ func (f *farClients) pump() (read int64) {
 func (f *farClients) frame() {
 	f.frames++
 	for _, c := range f.clients {
-		c.late.frame(f.frames)
+		c.late.passFrame(f.frames)
 		for _, s := range c.steps {
 			s.Update(&c.body.world)
 		}

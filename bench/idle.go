@@ -35,7 +35,7 @@ func runIdle(o options) error {
 		return err
 	}
 	for _, moving := range fractions {
-		if err := run.measure(moving, o); err != nil {
+		if err := run.measureIdle(moving, o); err != nil {
 			return fmt.Errorf("%v changed: %w", moving, err)
 		}
 	}
@@ -151,8 +151,8 @@ func (r *idleRun) bitsets() {
 	}
 }
 
-// measure prints one line for a part of the entities that changes in every tick.
-func (r *idleRun) measure(moving float64, o options) error {
+// measureIdle prints one line for a part of the entities that changes in every tick.
+func (r *idleRun) measureIdle(moving float64, o options) error {
 	var observed, floors []float64
 	each := float64(len(r.ids) * len(r.views))
 	changed := 0

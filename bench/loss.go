@@ -32,15 +32,15 @@ func (p lossPoint) link() transport.Link {
 	return transport.Link{Delay: p.roundTrip / 2, Loss: p.loss, BurstLoss: p.burst}
 }
 
-// name selects a network without bursts, such as 20/50: its round trip in ms and its loss in percent.
-func (p lossPoint) name() string {
+// label selects a network without bursts, such as 20/50: its round trip in ms and its loss in percent.
+func (p lossPoint) label() string {
 	return fmt.Sprintf("%d/%d", p.roundTrip/time.Millisecond, int(p.loss*100+0.5))
 }
 
 // only reports whether a network is the one of a name, or the one without loss that this one is held against.
 func (p lossPoint) only(name string) bool {
-	clean := lossPoint{roundTrip: p.roundTrip}.name()
-	return p.burst.Length == 0 && p.name() == name || p.total() == 0 && strings.HasPrefix(name, strings.TrimSuffix(clean, "0"))
+	clean := lossPoint{roundTrip: p.roundTrip}.label()
+	return p.burst.Length == 0 && p.label() == name || p.total() == 0 && strings.HasPrefix(name, strings.TrimSuffix(clean, "0"))
 }
 
 // total is the part of all datagrams that is lost.

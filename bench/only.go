@@ -43,7 +43,7 @@ func bytesLines() (names []string) {
 func lossLines() (names []string) {
 	for _, p := range lossPoints() {
 		if p.burst.Length == 0 {
-			names = append(names, p.name())
+			names = append(names, p.label())
 		}
 	}
 	return names

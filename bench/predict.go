@@ -136,7 +136,7 @@ func runPredict(o options) error {
 			r := &predictRun{bodies: bodies, exact: exact}
 			err := r.start()
 			if err == nil {
-				err = r.measure(o.budget)
+				err = r.measurePredict(o.budget)
 			}
 			if err != nil {
 				return fmt.Errorf("%d bodies, exact %v: %w", bodies, exact, err)
@@ -238,8 +238,8 @@ func placePredicted[P position | quantPosition, R rotation | quantRotation, V ve
 	}
 }
 
-// frame is a frame of both ends. It returns the time of the client's simulation.
-func (r *predictRun) frame() (took float64) {
+// runFrame is a frame of both ends. It returns the time of the client's simulation.
+func (r *predictRun) runFrame() (took float64) {
 	r.now += time.Second / tickHz
 	r.serverLoop.Step()
 	_ = input.Set(r.client, &predictInput{X: float32(math.Sin(r.now.Seconds())), Y: float32(math.Cos(r.now.Seconds()))})
@@ -253,10 +253,10 @@ func (r *predictRun) frame() (took float64) {
 	return took
 }
 
-// measure measures quiet frames, and then frames that all go back.
-func (r *predictRun) measure(budget time.Duration) error {
+// measurePredict measures quiet frames, and then frames that all go back.
+func (r *predictRun) measurePredict(budget time.Duration) error {
 	for range predictWarm {
-		r.frame()
+		r.runFrame()
 	}
 	if r.fault != nil {
 		return r.fault
@@ -273,7 +273,7 @@ func (r *predictRun) measure(budget time.Duration) error {
 	}
 	r.setWind(.05)
 	for range 30 {
-		r.frame()
+		r.runFrame()
 	}
 	before = r.sim.Stats()
 	for start := time.Now(); time.Since(start) < budget/2 || len(r.replays) < 60; {
@@ -285,11 +285,11 @@ func (r *predictRun) measure(budget time.Duration) error {
 	r.count()
 	r.setWind(0)
 	for range predictWarm {
-		r.frame()
+		r.runFrame()
 	}
 	settled := r.sim.Stats().Mispredictions
 	for range predictWarm {
-		r.frame()
+		r.runFrame()
 	}
 	if r.sim.Stats().Mispredictions != settled {
 		return errors.New("mispredictions go on when the wind is over")
@@ -300,7 +300,7 @@ func (r *predictRun) measure(budget time.Duration) error {
 // quiet measures a frame of one tick, without a return, and a copy of the same columns.
 func (r *predictRun) quiet() {
 	r.there.spend()
-	took := r.frame()
+	took := r.runFrame()
 	spent, steps := r.there.spend()
 	copied := timed(func() {
 		at := r.frameNumber() % predict.Window
@@ -322,7 +322,7 @@ func (r *predictRun) frameNumber() int { return int(r.now * tickHz / time.Second
 func (r *predictRun) replay() {
 	r.there.spend()
 	before := r.sim.Stats()
-	took := r.frame()
+	took := r.runFrame()
 	_, steps := r.there.spend()
 	after := r.sim.Stats()
 	if after.Rollbacks == before.Rollbacks {

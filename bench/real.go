@@ -119,7 +119,7 @@ func realLines() []string { return []string{"real", "real.server", "real.client"
 // measureReal plays a scene on the network and on the perfect one, by turns.
 func measureReal(s realScene, o options) error {
 	punctual := newRealRun(s, o.network.punctual())
-	err := errors.Join(punctual.play(realWarmUp, false), punctual.measure(realTicks))
+	err := errors.Join(punctual.playTicks(realWarmUp, false), punctual.measureTicks(realTicks))
 	if err != nil {
 		return fmt.Errorf("without loss: %w", err)
 	}
@@ -127,12 +127,12 @@ func measureReal(s realScene, o options) error {
 	punctual = nil
 	real, perfect := newRealRun(s, o.network), newRealRun(s, o.network.perfect())
 	for _, r := range []*realRun{perfect, real} {
-		if err := r.play(realWarmUp, false); err != nil {
+		if err := r.playTicks(realWarmUp, false); err != nil {
 			return err
 		}
 	}
 	for start := time.Now(); time.Since(start) < o.budget || len(real.sends) < realTicks; {
-		if err := errors.Join(perfect.measure(realTurns), real.measure(realTurns)); err != nil {
+		if err := errors.Join(perfect.measureTicks(realTurns), real.measureTicks(realTurns)); err != nil {
 			return err
 		}
 	}

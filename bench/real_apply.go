@@ -58,7 +58,7 @@ func measureRealApply(o options) error {
 	var gets []float64
 	for _, r := range []*realRun{perfect, real} {
 		r.withWorlds()
-		if err := r.play(realWarmUp, false); err != nil {
+		if err := r.playTicks(realWarmUp, false); err != nil {
 			return err
 		}
 		for _, c := range r.clients {
@@ -66,7 +66,7 @@ func measureRealApply(o options) error {
 		}
 	}
 	for start := time.Now(); time.Since(start) < o.budget || len(gets) < realTicks; {
-		if err := errors.Join(perfect.measure(realTurns), real.measure(realTurns)); err != nil {
+		if err := errors.Join(perfect.measureTicks(realTurns), real.measureTicks(realTurns)); err != nil {
 			return err
 		}
 		plain.rows = plain.rows[:0]

@@ -155,8 +155,8 @@ func (c *realClient) send(r *realRun) {
 	c.settled()
 }
 
-// play is the client's frame: it reads what has arrived and acknowledges, as Client.Send does it.
-func (c *realClient) play(r *realRun) error {
+// playClient is the client's frame: it reads what has arrived and acknowledges, as Client.Send does it.
+func (c *realClient) playClient(r *realRun) error {
 	now := time.Duration(r.now) * realTick
 	first := c.client.Next()
 	arrived := c.down.take(r.now)

@@ -89,8 +89,8 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	f.held = &heldSocket{socket: near}
 	f.late = newLateSocket(f.held, n, 0)
 	f.late.begin(n.punctual())
-	f.serve = systems.NewServer(f.server, far, f.now).Systems()
-	f.steps = systems.NewClient(f.client, f.late, f.now).Systems()
+	f.serve = systems.NewServer(f.server, far, f.frameTime).Systems()
+	f.steps = systems.NewClient(f.client, f.late, f.frameTime).Systems()
 	for _, s := range f.serve {
 		s.Initialize(&f.body.world)
 	}
@@ -101,20 +101,20 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	return f, f.client.Connect(far.LocalAddr())
 }
 
-func (f *frameRun) now() time.Duration { return time.Duration(f.frames) * realTick }
+func (f *frameRun) frameTime() time.Duration { return time.Duration(f.frames) * realTick }
 
 // turn plays a frame of the server and one of the client.
 func (f *frameRun) turn(keep bool) error {
 	f.frames++
 	for k, e := range f.body.entities {
-		p, q, v := f.orbits[k].next()
+		p, q, v := f.orbits[k].nextPose()
 		f.body.write(e, p, q, v)
 	}
 	for _, s := range f.serve {
 		s.Update(&f.body.world)
 	}
 	f.held.pump()
-	f.late.frame(f.frames)
+	f.late.passFrame(f.frames)
 	arrived := f.late.due
 	if f.client.State() == netcode.Connected {
 		if err := input.Set(f.client, &realInput{X: 0.5, Y: float32(f.frames%100) / 100, Jump: f.frames%7 == 0}); err != nil {

@@ -41,14 +41,14 @@ func (g *realGame) move() {
 		return
 	}
 	for i := range g.walkers {
-		p, q, v := g.walkers[i].next()
+		p, q, v := g.walkers[i].nextPose()
 		g.body.write(g.body.entities[i], p, q, v)
 	}
 	if g.walkers != nil {
 		return
 	}
 	for k, i := range g.movers {
-		next := g.orbits[k].next
+		next := g.orbits[k].nextPose
 		if g.tumbles {
 			next = g.orbits[k].tumble
 		}
@@ -60,7 +60,7 @@ func (g *realGame) move() {
 // tumble is next for a body that also bobs and turns about an axis of all three directions: each of its ten floats changes in
 // each step.
 func (o *orbit) tumble() (position, rotation, velocity) {
-	p, q, v := o.next()
+	p, q, v := o.nextPose()
 	sin, cos := math.Sincos(o.phase)
 	half := float64(q.Q[2])
 	p.Z += float32(2 + sin + 0.5*math.Cos(2*o.phase))
@@ -89,8 +89,8 @@ func newWalkers(n int) []walker {
 	return all
 }
 
-// next goes on by 1/60 s.
-func (w *walker) next() (position, rotation, velocity) {
+// nextPose goes on by 1/60 s.
+func (w *walker) nextPose() (position, rotation, velocity) {
 	w.phase = math.Mod(w.phase+w.rhythm, 2*math.Pi)
 	turn := walkTurn * math.Sin(w.phase)
 	if math.Max(math.Abs(w.x), math.Abs(w.y)) > walkSide/2 { // back towards the middle

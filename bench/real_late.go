@@ -38,9 +38,9 @@ func (l *lateSocket) begin(n realNetwork) {
 	}
 }
 
-// frame begins a frame: it takes what the held socket has read, and sends the client's datagrams that are old enough. A datagram of a client reaches the server in its
+// passFrame begins a frame: it takes what the held socket has read, and sends the client's datagrams that are old enough. A datagram of a client reaches the server in its
 // next tick by itself, so that is a tick of the round trip.
-func (l *lateSocket) frame(number int64) {
+func (l *lateSocket) passFrame(number int64) {
 	if l == nil {
 		return
 	}

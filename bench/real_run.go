@@ -212,7 +212,7 @@ func (r *realRun) payloadRoom() []byte {
 func (r *realRun) deliver() error {
 	for i, c := range r.clients {
 		c.send(r)
-		if err := c.play(r); err != nil {
+		if err := c.playClient(r); err != nil {
 			return fmt.Errorf("client %d, tick %d: %w", i, r.now, err)
 		}
 	}
@@ -232,8 +232,8 @@ func (r *realRun) counts() realCounts {
 	return k
 }
 
-// play plays ticks that count or do not.
-func (r *realRun) play(ticks int, keep bool) error {
+// playTicks plays ticks that count or do not.
+func (r *realRun) playTicks(ticks int, keep bool) error {
 	for range ticks {
 		if err := r.turn(keep); err != nil {
 			return err
@@ -242,10 +242,10 @@ func (r *realRun) play(ticks int, keep bool) error {
 	return nil
 }
 
-// measure plays ticks that count.
-func (r *realRun) measure(ticks int) error {
+// measureTicks plays ticks that count.
+func (r *realRun) measureTicks(ticks int) error {
 	before := r.counts()
-	err := r.play(ticks, true)
+	err := r.playTicks(ticks, true)
 	r.counted.add(r.counts(), before)
 	return err
 }

@@ -48,8 +48,8 @@ func TestRealIsVerified(t *testing.T) {
 func TestRealPerfectNetworkLosesNothing(t *testing.T) {
 	s := realScene{entities: 40, clients: 5, moving: 1}
 	r := newRealRun(s, realNetwork{loss: 0.5, jitter: 3, classes: 4, seed: 2}.perfect())
-	require.NoError(t, r.play(30, false))
-	require.NoError(t, r.measure(50))
+	require.NoError(t, r.playTicks(30, false))
+	require.NoError(t, r.measureTicks(50))
 	require.Zero(t, r.counted.lost)
 	require.Zero(t, r.counted.resent)
 	require.EqualValues(t, 50*5, r.counted.sent, "a packet for each client and tick")
@@ -84,7 +84,7 @@ func TestRealNetworkDelays(t *testing.T) {
 // A row that differs, an entity that is missing, and one too many are all noticed.
 func TestRealNoticesAWrongDecoder(t *testing.T) {
 	r := newRealRun(realScene{entities: 10, clients: 2, moving: 1}, realNetwork{loss: 0.3, jitter: 1, classes: 1, seed: 1})
-	require.NoError(t, r.play(20, false))
+	require.NoError(t, r.playTicks(20, false))
 	require.NoError(t, r.heal())
 	c, store := r.clients[0], r.game.store
 	require.NoError(t, r.compareClient(c))
@@ -162,7 +162,7 @@ func TestRealClientsOwnWork(t *testing.T) {
 func TestRealNoticesAWrongWorld(t *testing.T) {
 	r := newRealRun(realScene{entities: 10, clients: 1, moving: 1}, realNetwork{loss: 0.2, jitter: 1, classes: 1, seed: 1})
 	r.withWorlds()
-	require.NoError(t, r.play(40, false))
+	require.NoError(t, r.playTicks(40, false))
 	require.NoError(t, r.heal())
 	require.NoError(t, r.compareWorlds())
 	require.NotEmpty(t, r.applies())
@@ -196,7 +196,7 @@ func TestWalkersStayOnThePlane(t *testing.T) {
 	all := newWalkers(100)
 	for range 20000 {
 		for i := range all {
-			p, _, v := all[i].next()
+			p, _, v := all[i].nextPose()
 			require.Less(t, max(p.X, -p.X, p.Y, -p.Y), float32(511), "the range of the position")
 			require.NotEqual(t, velocity{}, v)
 		}
@@ -233,7 +233,7 @@ func TestLateSocket(t *testing.T) {
 			network.in = append(network.in, []byte("down"))
 		}
 		held.pump()
-		l.frame(int64(now))
+		l.passFrame(int64(now))
 		if n, _, err := l.Receive(buf); n > 0 {
 			require.NoError(t, err)
 			require.Equal(t, "down", string(buf[:n]))
@@ -251,7 +251,7 @@ func TestLateSocket(t *testing.T) {
 	network.in, network.out = append(network.in, []byte("down")), nil
 	for now := 20; now < 40; now++ {
 		held.pump()
-		l.frame(int64(now))
+		l.passFrame(int64(now))
 		n, _, err := l.Receive(buf)
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -266,8 +266,8 @@ func TestRealSendsAllThatMoves(t *testing.T) {
 	require.Equal(t, 4096, realScene{entities: 40000, moving: 0.1}.config().SentPackets)
 	require.Equal(t, 1024, realScene{entities: 10000, moving: 1, sight: 200}.config().SentPackets)
 	r := newRealRun(realScene{entities: 4000, clients: 4, moving: 1}, realNetwork{loss: 0.05, jitter: 1, classes: 4, seed: 1})
-	require.NoError(t, r.play(30, false))
-	require.NoError(t, r.measure(20))
+	require.NoError(t, r.playTicks(30, false))
+	require.NoError(t, r.measureTicks(20))
 	require.Zero(t, r.counted.full)
 	require.EqualValues(t, 20*4*4000, r.counted.records)
 }

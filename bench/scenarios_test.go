@@ -39,7 +39,7 @@ func TestApplyNoticesAWrongWorld(t *testing.T) {
 	at := &sentTick{}
 	for !at.compared {
 		var err error
-		at, err = a.next()
+		at, err = a.nextTick()
 		require.NoError(t, err)
 		require.NoError(t, a.turn(at, true))
 	}
@@ -116,7 +116,7 @@ func TestIdleNoticesAClientThatIsNotIdle(t *testing.T) {
 	r.change(0.5)
 	r.observe(false)
 	o := options{budget: time.Millisecond, report: func(result) {}}
-	require.ErrorContains(t, r.measure(0, o), "have something to say")
+	require.ErrorContains(t, r.measureIdle(0, o), "have something to say")
 	r.replica = replica.New(r.store.Schema(), snapshot.Config{}, 1)
 	require.Error(t, r.verify(), "a client that never got the rows")
 }

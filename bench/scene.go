@@ -58,13 +58,13 @@ func movers(entities int, fraction float64) int {
 func (s *scene) step() {
 	clear(s.dirty)
 	for k, i := range s.moving {
-		s.positions[i], s.rotations[i], s.velocity[i] = s.orbits[k].next()
+		s.positions[i], s.rotations[i], s.velocity[i] = s.orbits[k].nextPose()
 		s.dirty[i>>6] |= 1 << (i & 63)
 	}
 }
 
-// next turns the body on by one step of 1/60 s and returns its values.
-func (o *orbit) next() (position, rotation, velocity) {
+// nextPose turns the body on by one step of 1/60 s and returns its values.
+func (o *orbit) nextPose() (position, rotation, velocity) {
 	o.phase = math.Mod(o.phase+o.turn, 2*math.Pi)
 	sin, cos := math.Sincos(o.phase)
 	halfSin, halfCos := math.Sincos(o.phase / 2)

@@ -175,7 +175,7 @@ func newShareGame(store *snapshot.Store, entities int, moving float64) *shareGam
 func (g *shareGame) turn(moves bool) {
 	if moves {
 		for k, i := range g.movers {
-			p, r, v := g.orbits[k].next()
+			p, r, v := g.orbits[k].nextPose()
 			g.body.write(g.body.entities[i], p, r, v)
 		}
 	}

@@ -237,7 +237,7 @@ func (r *steadyRun) step(moving bool) {
 	r.frame++
 	if moving {
 		for i, e := range r.movers {
-			p, q, v := r.orbits[i].next()
+			p, q, v := r.orbits[i].nextPose()
 			r.body.write(e, p, q, v)
 		}
 		r.serverTalks()

@@ -42,7 +42,9 @@ type segment struct {
 	at           int64 // frame of it
 }
 
-func (s *stream) now() time.Duration { return time.Duration(s.frame * int64(time.Second) / bytesHz) }
+func (s *stream) elapsed() time.Duration {
+	return time.Duration(s.frame * int64(time.Second) / bytesHz)
+}
 
 // playStream sends so many bytes in each frame and returns how old each moving body is at the receiver.
 func playStream(perFrame []int, moves changes, p lossPoint) (*histogram, error) {
@@ -54,7 +56,7 @@ func playStream(perFrame []int, moves changes, p lossPoint) (*histogram, error) 
 		if err != nil {
 			return nil, err
 		}
-		ends[i] = transport.Condition(end, p.link(), uint64(i)+1, s.now)
+		ends[i] = transport.Condition(end, p.link(), uint64(i)+1, s.elapsed)
 	}
 	s.sender, s.receiver = ends[0], ends[1]
 	ages := &histogram{}

@@ -140,7 +140,7 @@ func (r *tickRun) step() {
 		return
 	}
 	for k, e := range r.subjects {
-		next := r.orbits[k].next
+		next := r.orbits[k].nextPose
 		if r.tumbles {
 			next = r.orbits[k].tumble
 		}
