@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The server tells a client the inputs of the players of whom it sees an entity: those that it used, and those that it has
+// The server relays inputs of a player to each client that sees one of the player's entities: the inputs that it used, and those
 // of coming ticks. A client that predicts entities of others simulates with them. [Relay] turns it on. A section, from the server to a
 // client, at most once a network tick:
 //
@@ -61,8 +61,8 @@ type decay struct {
 	make func(plan *quantize.Plan) func(lanes []uint32, age int)
 }
 
-// Relay makes the server tell each client the inputs of type T of the other players of whom the client sees an entity, by
-// Server.SetOwner or components.Owner. Relayed has them at the client, and predict.Input, so that entities of others can be predicted. Call it
+// Relay makes the server send a player's inputs of type T to each other client that sees one of the player's entities. Server.SetOwner
+// and components.Owner say whose an entity is. Relayed has the inputs at the client, and predict.Input, so that entities of others can be predicted. Call it
 // on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. When the protocol freezes,
 // it panics if T is no input.
 func Relay[T any](p *netcode.Protocol) {

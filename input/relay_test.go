@@ -20,7 +20,7 @@ type wheel struct {
 	Horn bool `net:"event"`
 }
 
-// relayedTypes is a protocol of two inputs, of which wheel is relayed.
+// relayedTypes is a protocol of two inputs. Only wheel is relayed.
 func relayedTypes(more ...func(p *netcode.Protocol)) *types {
 	p := netcode.NewProtocol()
 	Relay[wheel](p)

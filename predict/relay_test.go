@@ -99,7 +99,7 @@ func TestARelayedInputIsThatOfItsTick(t *testing.T) {
 	require.Positive(t, input.StatsOf(g.server).Relayed)
 }
 
-// A player of whom nothing is seen is not told of, on a host, too.
+// Nothing is relayed of a player whose entities are all hidden.
 func TestInputsOfAPlayerWhoIsHiddenAreNotTold(t *testing.T) {
 	g := newShared(t, transport.Link{Delay: 20 * time.Millisecond}, 23, true, predict.Config{})
 	g.run(3 * rate)

@@ -21,7 +21,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/usage"
@@ -72,16 +71,16 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.seconds, "seconds", 20, "seconds of play in each row, of virtual time")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the bots' wits and of the network's moods")
 	o.trips = []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 300 * time.Millisecond}
-	flags.Func("rtt", "`round trips` (default 0ms,50ms,150ms,300ms)", list(&o.trips, trip))
+	flags.Func("rtt", "`round trips` (default 0ms,50ms,150ms,300ms)", usage.List(&o.trips, usage.RoundTrip))
 	flags.DurationVar(&o.jitter, "jitter", 10*time.Millisecond, "spread of the delay, at most a quarter of the round trip")
 	o.losses = []float64{0, .05, .2}
-	flags.Func("loss", "`percent` of the packets lost, each way (default 0,5,20)", list(&o.losses, percent))
+	flags.Func("loss", "`percent` of the packets lost, each way (default 0,5,20)", usage.List(&o.losses, usage.Percent))
 	o.delays = []int{0}
-	flags.Func("delay", "`ticks` of input delay (default 0)", list(&o.delays, delay))
+	flags.Func("delay", "`ticks` of input delay (default 0)", usage.List(&o.delays, delay))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON array")
 	takes := usage.Takes{
 		"players": "a whole number from 1 to 16", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
-		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100, as 0,5", "delay": "ticks from 0 to 8, as 0,2",
+		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,5", "delay": "ticks from 0 to 8, as 0,2",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
 		switch {
@@ -97,39 +96,6 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 		fmt.Fprintln(stderr, "carball:", err)
 	}
 	return o, err
-}
-
-// list reads values with commas between them.
-func list[T any](to *[]T, read func(string) (T, error)) func(string) error {
-	return func(s string) error {
-		*to = nil
-		for _, one := range strings.Split(s, ",") {
-			v, err := read(one)
-			if err != nil {
-				return err
-			}
-			*to = append(*to, v)
-		}
-		return nil
-	}
-}
-
-// trip reads a round trip.
-func trip(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err == nil && (d < 0 || d > time.Second) {
-		err = errors.New("it is from 0s to 1s")
-	}
-	return d, err
-}
-
-// percent reads the loss of a link, 0 to 100, as a share.
-func percent(s string) (float64, error) {
-	loss, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-	if err == nil && !(loss >= 0 && loss <= 100) {
-		err = errors.New("it is in percent: from 0 to 100")
-	}
-	return loss / 100, err
 }
 
 // delay reads an input delay.

@@ -31,7 +31,7 @@ const (
 // boostSound is the effect of a boost.
 const boostSound = 1
 
-// Place is where a body is, in metres and radians.
+// Place is the position of a body in metres, and its angle in radians.
 type Place struct {
 	X, Y  float32 `net:"min=-40,max=40,step=0.001"`
 	Angle float32 `net:"angle,bits=16"`

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/transport/udp"
 )
 
 // patience is the longest time that a test waits; it is no limit of speed.
@@ -194,4 +195,16 @@ func TestNamesAreUnique(t *testing.T) {
 	require.Equal(t, "bot2", h.free(botName), "nobody is taken for the bot")
 	long := h.free(strings.Repeat("x", maxName))
 	require.Equal(t, strings.Repeat("x", maxName-4)+"2", long)
+}
+
+// A server in clear does not listen where the internet may reach it, and says so by an error.
+func TestAPublicServerInClearIsAnError(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	socket, err := udp.Listen(":0", udp.Config{})
+	require.NoError(t, err)
+	defer socket.Close()
+	var refused *netcode.PlainError
+	require.ErrorAs(t, serve(context.Background(), socket, netcode.Config{}, io.Discard), &refused)
 }

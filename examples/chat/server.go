@@ -28,6 +28,9 @@ func serve(ctx context.Context, socket transport.Conn, config netcode.Config, ou
 	if h.server, err = netcode.NewServer(newProtocol(h.hear, nil, h.who), config); err != nil {
 		return err
 	}
+	if err := h.server.MayListen(socket); err != nil {
+		return err
+	}
 	h.server.OnDisconnect(h.left)
 	fmt.Fprintln(out, "listening on", socket.LocalAddr())
 	return systems.NewRunner(nil, systems.NewServer(h.server, socket, systems.WallClock()), framesPerSecond).Run(ctx)

@@ -115,3 +115,12 @@ func TestWrongAddressesAreErrors(t *testing.T) {
 		require.Error(t, serve(context.Background(), "nowhere"))
 	}
 }
+
+// A server in clear does not listen where the internet may reach it, and says so by an error.
+func TestAPublicServerInClearIsAnError(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	var refused *netcode.PlainError
+	require.ErrorAs(t, serve(context.Background(), ":0"), &refused)
+}

@@ -32,6 +32,9 @@ func serve(ctx context.Context, address string) error {
 		return err
 	}
 	server.OnError(func(err error) { log.Print("server: ", err) })
+	if err := server.MayListen(socket); err != nil { // the internet may reach it, and it is not encrypted
+		return err
+	}
 
 	// Its loop: netcode's systems, and the game's own between them.
 	loop := systems.NewServer(server, socket, systems.WallClock())

@@ -26,8 +26,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/usage"
@@ -75,10 +73,10 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.seconds, "seconds", 60, "seconds of play, of virtual time")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the bots' wits and of the network's moods")
 	o.trips = []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 300 * time.Millisecond}
-	flags.Func("rtt", "`round trips` of the links (default 0ms,50ms,150ms,300ms)", list(&o.trips, trip))
+	flags.Func("rtt", "`round trips` of the links (default 0ms,50ms,150ms,300ms)", usage.List(&o.trips, usage.RoundTrip))
 	flags.DurationVar(&o.jitter, "jitter", 10*time.Millisecond, "spread of the delay, at most a quarter of the round trip")
 	o.losses = []float64{0, .05, .2}
-	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", list(&o.losses, percent))
+	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", usage.List(&o.losses, usage.Percent))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
 	takes := usage.Takes{
@@ -104,43 +102,6 @@ func (o *options) check(takes usage.Takes) error {
 		return takes.Wrong("jitter", o.jitter)
 	}
 	return nil
-}
-
-// list reads values with commas between them.
-func list[T any](to *[]T, read func(string) (T, error)) func(string) error {
-	return func(s string) error {
-		*to = nil
-		for _, one := range strings.Split(s, ",") {
-			v, err := read(one)
-			if err != nil {
-				return err
-			}
-			*to = append(*to, v)
-		}
-		return nil
-	}
-}
-
-// trip reads a round trip.
-func trip(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err == nil && (d < 0 || d > time.Second) {
-		err = errors.New("it is from 0s to 1s")
-	}
-	return d, err
-}
-
-// percent reads the loss of a link, 0 to 100, as a share. Numbers below 1 without a sign are shares, as in examples/arena.
-func percent(s string) (float64, error) {
-	number, isPercent := strings.CutSuffix(s, "%")
-	loss, err := strconv.ParseFloat(number, 64)
-	if isPercent || loss >= 1 {
-		loss /= 100
-	}
-	if err == nil && !(loss >= 0 && loss <= 1) {
-		err = errors.New("it is in percent: from 0 to 100")
-	}
-	return loss, err
 }
 
 // run is the whole command.

@@ -35,22 +35,23 @@ func openBrowser(t *testing.T) *browser {
 	if path == "" {
 		t.Skip("no Chromium here: apt-get install chromium, and run: cd examples/web && go test .")
 	}
-	command := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+	// A shell ends Chromium when its own input ends: at the end of the test, however this process ends.
+	command := exec.Command("sh", "-c", `"$@" & p=$!; read _; kill $p; for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 $p || exit 0; sleep .3; done; kill -9 $p`, "sh", path, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 		// A tab in the background plays on.
 		"--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
 		"--user-data-dir="+t.TempDir(), "about:blank")
 	stderr, err := command.StderrPipe()
 	require.NoError(t, err)
+	input, err := command.StdinPipe()
+	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	b := &browser{t: t}
 	t.Cleanup(func() {
-		if b.socket != nil { // It ends its own processes.
-			b.call("", "Browser.close", map[string]any{}, nil)
+		if b.socket != nil {
 			_ = b.socket.CloseNow()
-		} else {
-			_ = command.Process.Kill()
 		}
+		_ = input.Close()
 		_ = command.Wait()
 	})
 	url := make(chan string, 1)

@@ -1,2 +1,2 @@
-// Package usage reads a program's flags, and says in one line what is wrong with one and what it takes.
+// Package usage reads the flags of a program, and says in one line which one is wrong and which values it takes.
 package usage

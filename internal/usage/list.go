@@ -1,0 +1,46 @@
+package usage
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// List returns a function for flag.FlagSet.Func that reads values with commas between them, each by read, in place of those
+// that are there.
+func List[T any](to *[]T, read func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for _, one := range strings.Split(s, ",") {
+			v, err := read(one)
+			if err != nil {
+				return err
+			}
+			*to = append(*to, v)
+		}
+		return nil
+	}
+}
+
+// RoundTrip reads a round trip, 0s to 1s.
+func RoundTrip(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && (d < 0 || d > time.Second) {
+		err = errors.New("it is from 0s to 1s")
+	}
+	return d, err
+}
+
+// Percent reads 0 to 100 percent, as a share. Numbers below 1 without a sign are shares: 10, 10% and 0.10 are the same.
+func Percent(s string) (float64, error) {
+	number, isPercent := strings.CutSuffix(s, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if isPercent || share >= 1 {
+		share /= 100
+	}
+	if err == nil && !(share >= 0 && share <= 1) {
+		err = errors.New("it is in percent: from 0 to 100")
+	}
+	return share, err
+}
