@@ -46,7 +46,7 @@ const (
 	acceptPayload = 1 + 1 + 4 // status, cipher, session
 	acceptSize    = helloSize + noiseSize + acceptPayload
 
-	// cookieLife is the time for that a cookie is good.
+	// cookieLife is the time for which a cookie is good.
 	cookieLife = 10 * time.Second
 )
 

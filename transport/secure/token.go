@@ -25,7 +25,7 @@ const (
 	maxServerText  = 64 // Bytes of one address.
 	tokenVersion   = 1
 	tokenNonceSize = chacha20poly1305.NonceSizeX
-	// clockSkew is the time by that a token may come from the future.
+	// clockSkew is the time by which a token may come from the future.
 	clockSkew = time.Minute
 )
 
