@@ -114,7 +114,7 @@ func (m *match) join(p *netcode.Protocol, server transport.Addr) error {
 	group := systems.NewClient(client, socket, m.clock)
 	group.Add(netcode.StagePreUpdate, systems.Func(one.act))
 	one.sim = predict.Simulate(group, predict.Config{InputDelay: m.setting.delay}, newPhysics())
-	one.sim.OnEffect(one.hear)
+	one.sim.OnEffect(one.countBoost)
 	group.Add(netcode.StagePostLateUpdate, systems.Func(one.look))
 	m.players = append(m.players, one)
 	m.loops = append(m.loops, systems.NewRunner(&world, group, frameRate))

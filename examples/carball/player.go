@@ -90,8 +90,8 @@ func (p *player) chase() {
 	p.drive.Boost = p.random.IntN(90) == 0
 }
 
-// hear counts boosts of the own car.
-func (p *player) hear(e predict.Effect) {
+// countBoost counts boosts of the own car.
+func (p *player) countBoost(e predict.Effect) {
 	if e.Age > 0 || !p.world.Alive(e.Entity) || !p.world.Has(e.Entity, p.owner) {
 		return // The press came too late to the server, and another tick has it.
 	}
