@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,7 +48,7 @@ func (s State) String() string {
 //
 // # Methods for games
 //
-//   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
+//   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
@@ -252,6 +253,9 @@ type attempt struct {
 	asked  time.Duration // Time of the first Join,
 	waits  bool          // if one did.
 	busy   bool          // The server answered that too many attempts come from here.
+	// payload is of ConnectWith.
+	payload []byte
+	pending bool // The server answered that it has not decided yet.
 
 	accept   peer.Accept // The offer of the server,
 	accepted bool        // if it did: then this end joins, until it is welcome.
@@ -260,7 +264,15 @@ type attempt struct {
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
 // under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
 // nothing. The error says that the address names no server, or that Config.Random failed.
-func (c *Client) Connect(server transport.Addr) error {
+func (c *Client) Connect(server transport.Addr) error { return c.ConnectWith(server, nil) }
+
+// ConnectWith is Connect with a payload for the server's OnApprove: who the player is and what proves it, at most MaxPayload
+// bytes. The payload is copied. It is sent when this client has proved its address, and anyone on the path can read it unless the transport is
+// secure. The server refuses with peer.ReasonNotApproved and a text, see Err. The error also says that the payload is too long.
+func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
+	if len(payload) > MaxPayload {
+		return fmt.Errorf("netcode: ConnectWith: the payload has %d bytes, at most %d: send what proves the player, and the rest as a message after OnConnect", len(payload), MaxPayload)
+	}
 	if !server.IsValid() {
 		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
 	}
@@ -284,7 +296,7 @@ func (c *Client) Connect(server transport.Addr) error {
 		c.over(c.reason)
 	}
 	c.drop()
-	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true}
+	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true, payload: bytes.Clone(payload)}
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
@@ -413,6 +425,9 @@ func (c *Client) refused(refuse peer.Refuse) {
 		c.stats.BusyAddress++
 		c.attempt.busy = true
 		return
+	case peer.ReasonPending: // The game at the server is asked.
+		c.attempt.pending = true
+		return
 	}
 	c.end(reason)
 }
@@ -453,7 +468,7 @@ func (c *Client) appendJoin(b []byte) []byte {
 	}
 	c.stats.Joins++
 	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
-	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie}, fromClient)
+	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie, Payload: a.payload}, fromClient)
 }
 
 // giveUp ends an attempt that took too long.
@@ -463,6 +478,9 @@ func (c *Client) giveUp() {
 	case c.attempt.busy:
 		reason.Reason = peer.ReasonBusy
 		reason.Detail = fmt.Sprintf("%v answered nothing else in %v", c.attempt.server, c.config.HandshakeTimeout)
+	case c.attempt.pending:
+		reason.Reason = peer.ReasonPending
+		reason.Detail = fmt.Sprintf("%v had not decided in %v", c.attempt.server, c.config.HandshakeTimeout)
 	case c.attempt.accepted:
 		reason.Detail = fmt.Sprintf("%v accepted, and made no session in %v", c.attempt.server, c.config.HandshakeTimeout)
 	}

@@ -104,7 +104,15 @@ type Config struct {
 	Calls         int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
 	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
 
-	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
+	// Keep is for how long a player whose connection was lost may come back, with the identity that OnApprove gave it, and gets its client
+	// id back; default 0: it is a new player then. See Server.OnLeave. Server only.
+	Keep time.Duration
+	// RefuseSecond refuses a client whose player, by its identity, is connected already: peer.ReasonAlreadyConnected. Default: the new
+	// connection takes over, and the old one ends with peer.ReasonTakenOver. With it, a player whose line broke cannot come back before the
+	// old connection's SilenceTimeout. Server only.
+	RefuseSecond bool
+
+	HandshakeTimeout time.Duration // How long connecting may take, and how long a server's OnApprove; default 5 s.
 	SilenceTimeout   time.Duration // The connection to a peer that sends nothing for so long ends; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
@@ -172,6 +180,7 @@ func (c Config) withDefaults() Config {
 	orTime(&c.ReliableStall, 5*time.Second)
 	orTime(&c.FlushTimeout, time.Second)
 	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
+	c.Keep = min(c.Keep, math.MaxInt64/2)
 	orTime(&c.LeaveTimeout, 2*time.Second)
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
@@ -227,7 +236,7 @@ func (c Config) check() error {
 		value time.Duration
 	}{
 		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}, {"Pulse", c.Pulse},
-		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout}, {"LeaveTimeout", c.LeaveTimeout},
+		{"Keep", c.Keep}, {"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout}, {"LeaveTimeout", c.LeaveTimeout},
 	}
 	for _, t := range times {
 		if t.value < 0 {

@@ -255,6 +255,7 @@ func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
 const (
 	nameOnConnect    = "OnConnect"
 	nameOnDisconnect = "OnDisconnect"
+	nameOnLeave      = "OnLeave"
 	nameAnswer       = "function of Call"
 )
 
@@ -330,18 +331,21 @@ func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 type events struct {
 	connected    []func(wire.ClientID)
 	disconnected []func(wire.ClientID, *peer.Error)
+	left         []func(wire.ClientID)
 
 	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
+	gone func(wire.ClientID)              // Called after left, likewise.
 	end  *endpointCore                    // The owner of the events.
 
 	waiting []event
 	firing  bool
 }
 
-// event is a connection that began, or one that ended for a reason.
+// event is a connection that began, one that ended for a reason, or a client that left for good.
 type event struct {
 	client wire.ClientID
 	reason *peer.Error
+	left   bool
 }
 
 // fire tells all events that wait, and those that the called functions cause.
@@ -364,6 +368,13 @@ func (e *events) fireAll() {
 
 // tell calls the functions for one event.
 func (e *events) tell(what event) {
+	if what.left {
+		for _, f := range e.left {
+			e.tellLeft(f, what.client)
+		}
+		e.gone(what.client)
+		return
+	}
 	if what.reason == nil {
 		for _, f := range e.connected {
 			e.tellConnected(f, what.client)
@@ -378,6 +389,11 @@ func (e *events) tell(what event) {
 
 func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
 	defer e.end.contained(nameOnConnect, e.with(client))
+	f(client)
+}
+
+func (e *events) tellLeft(f func(wire.ClientID), client wire.ClientID) {
+	defer e.end.contained(nameOnLeave, client)
 	f(client)
 }
 

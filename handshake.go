@@ -79,8 +79,29 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 		s.refuse(from, join.Nonce, reason)
 		return
 	}
-	s.replace(c)
-	s.open(from, join.Nonce, epoch, before)
+	if a, ok := s.approve(from, join); ok {
+		s.seatApproved(from, join.Nonce, epoch, before, a)
+	}
+}
+
+// seatApproved makes the session of a client that may have a place, if there is one.
+func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, a *Approval) {
+	s.settle(a)
+	identity := ""
+	if a != nil {
+		identity = a.identity
+		reason := s.takeOver(identity)
+		if reason == nil {
+			reason = s.hasRoom(from)
+		}
+		if reason != nil {
+			s.approvals.refused.Add(nonce, reason, s.frame.now)
+			s.refuse(from, nonce, reason)
+			return
+		}
+	}
+	s.replace(s.byAddress[from])
+	s.open(from, nonce, epoch, before, identity)
 }
 
 // cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
@@ -121,9 +142,18 @@ func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 	return s.fits(from)
 }
 
-// fits returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
-// be replaced, so its place counts.
+// fits returns the reason that there is no place for a client, nil if there is one. Where OnApprove decides, a client that asks may be a player that is
+// connected, and have its place: hasRoom is asked when that is known.
 func (s *Server) fits(from transport.Addr) *peer.Error {
+	if s.approvals.ask != nil && !s.closing {
+		return nil
+	}
+	return s.hasRoom(from)
+}
+
+// hasRoom returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
+// be replaced, so its place counts.
+func (s *Server) hasRoom(from transport.Addr) *peer.Error {
 	if s.closing {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}

@@ -189,9 +189,13 @@ func (r *reader) accept(b []byte, nonce uint64) string {
 
 // join reads what the client sends when it was accepted.
 func (r *reader) join(b []byte) string {
-	must(len(b) == 25 && binary.LittleEndian.Uint64(b[1:]) == r.nonce, "illegal join")
+	must(len(b) >= 25 && len(b) <= 425 && binary.LittleEndian.Uint64(b[1:]) == r.nonce, "illegal join")
 	must(string(b[9:25]) != strings.Repeat("\x00", 16), "no cookie")
-	return fmt.Sprintf("join nonce=%016x cookie=%x", r.nonce, b[9:25])
+	text := fmt.Sprintf("join nonce=%016x cookie=%x", r.nonce, b[9:25])
+	if len(b) > 25 {
+		text += fmt.Sprintf(" payload=%x", b[25:])
+	}
+	return text
 }
 
 // welcome reads what begins a session. It may come again.

@@ -142,6 +142,7 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 		"challenge nonce=1122334455667788 " + cookie,
 		"accept nonce=1122334455667788 epoch=cafef00d rate=30 window=64 packet=1200",
 		"join nonce=1122334455667788 " + cookie,
+		"join nonce=1122334455667788 " + cookie + " payload=616e6e61",
 		"welcome client=3 tick=1000",
 		`refuse nonce=1122334455667788 reason=32 detail="64 of 64"`,
 		"packet sequence=1 acks=- []",

@@ -24,7 +24,7 @@ import (
 //
 // # Methods for games
 //
-//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
+//   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
@@ -38,7 +38,7 @@ import (
 // TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
 // world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain]
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver]
 //
 // # Methods for extensions
 //
@@ -56,9 +56,11 @@ type Server struct {
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	admission
-	secretAt time.Duration // When the cookies' secret was last made anew.
-	out      outbox.Buffer
-	workers  sendWorkers
+	approvals approvals
+	players   players
+	secretAt  time.Duration // When the cookies' secret was last made anew.
+	out       outbox.Buffer
+	workers   sendWorkers
 
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
@@ -67,7 +69,7 @@ type Server struct {
 	byID      map[wire.ClientID]*Session
 	near      [numNear]*Session // Connected ones among them, at their id's remainder.
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
-	sessions  []*Session        // In ascending order of id; the ended ones leave in sweep.
+	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
@@ -112,6 +114,8 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
+		approvals: approvals{refused: peer.NewPastSessions()},
+		players:   players{byIdentity: map[string]*player{}, byClient: map[wire.ClientID]*player{}},
 		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
@@ -120,7 +124,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
-	s.events.over = s.forgetAfter
+	s.events.over, s.events.gone = s.forgetAfter, s.leaveInterest
 	s.extend()
 	return s, nil
 }
@@ -132,6 +136,9 @@ func (s *Server) BeginFrame(now time.Duration) {
 	for _, c := range s.sessions {
 		c.receivedAt += stall
 		c.leaveEnd += stall
+	}
+	for _, p := range s.players.away {
+		p.until += stall
 	}
 	s.beginFrame()
 	call(s.hooks.beginFrame)
@@ -211,7 +218,7 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 }
 
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
-// reason. Nothing reaches this client any more, and no later client has its id. When the client closed in order, it is called
+// reason. Nothing reaches this client any more. Its player may come back with the same id, see OnLeave; no other client ever has it. When the client closed in order, it is called
 // after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
 // Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
@@ -224,11 +231,11 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 // not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
 // OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
 // Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
-// yet. Kick says false if there is no such client.
+// yet. A player that is away (Config.Keep) has left for good with Kick. Kick says false if there is no such client.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {
-		return false
+		return s.kickAway(client)
 	}
 	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
 	s.events.fire()
@@ -251,6 +258,9 @@ func (s *Server) Close(reason Reason) {
 			continue
 		}
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
+	}
+	for len(s.players.away) > 0 {
+		s.bidFarewell(s.players.away[0])
 	}
 	s.events.fire()
 }
@@ -387,8 +397,10 @@ func (s *Server) farClient(id wire.ClientID) *Session {
 
 // forget removes a session from the tables by id.
 func (s *Server) forget(c *Session) {
-	delete(s.byID, c.id)
-	s.recipients.shut(c.id)
+	if s.byID[c.id] == c { // Its player may have come back, with the same id.
+		delete(s.byID, c.id)
+		s.recipients.shut(c.id)
+	}
 	if near := &s.near[c.id%numNear]; *near == c {
 		*near = nil
 	}
@@ -407,6 +419,9 @@ func (s *Server) SetInterest(policy Interest) {
 			if c.state == connected || c.state == leaving {
 				s.interest.Leave(c.id)
 			}
+		}
+		for _, p := range s.players.away {
+			s.interest.Leave(p.id)
 		}
 	}
 	if policy == nil && s.interest != nil {

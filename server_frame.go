@@ -178,8 +178,14 @@ func (s *Server) rotateSecret() {
 	s.cookies.Rotate(secret)
 }
 
-// expire ends sessions that are silent, and continues closes.
+// expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
+	if len(s.approvals.pending) > 0 {
+		s.expireApprovals()
+	}
+	if len(s.players.away) > 0 {
+		s.expireAway()
+	}
 	for _, c := range s.sessions {
 		switch {
 		case c.near != nil:

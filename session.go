@@ -44,6 +44,8 @@ type Session struct {
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
 	kept         []any     // State of extensions.
+	player       *player   // Nil without an identity.
+	returned     bool      // The player had a session before, with the same id.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
@@ -147,15 +149,15 @@ func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32) {
+func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string) {
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		s.Report(err)
 		return
 	}
 	in, out := checksums(epoch, s.protocol.canon.Hash)
-	s.lastID++
-	c := &Session{id: s.lastID, state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
+	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
+	s.introduce(c, identity)
 	c.recaller.session = c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
@@ -222,9 +224,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.now)
 	}
-	if s.interest != nil {
-		s.interest.Leave(c.id)
-	}
+	s.depart(c, reason)
+	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.near == nil {
 		s.releaseLast(&c.link, c)
 	}
@@ -268,7 +269,12 @@ func (s *Server) remove(c *Session) {
 // once more.
 func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
 	s.calls.Drop(client, reason)
-	if s.interest != nil {
+	s.leaveInterest(client)
+}
+
+// leaveInterest makes the interest forget a client, unless it is a player that is away and may come back.
+func (s *Server) leaveInterest(client wire.ClientID) {
+	if s.interest != nil && s.players.byClient[client] == nil {
 		s.interest.Leave(client)
 	}
 }

@@ -33,6 +33,13 @@ type Stats struct {
 	RefusedNetwork    uint64 // ClientsPerNetwork: hellos and joins refused because their network has so many places.
 	BusyAddress       uint64 // HandshakesPerAddress: hellos and joins put off because too many came from their address.
 	BusyNetwork       uint64 // HandshakesPerNetwork: hellos and joins put off because too many came from their network.
+	NotApproved       uint64 // Clients that OnApprove refused.
+	ApprovalsFull     uint64 // Clients, ClientsPerAddress: joins put off because OnApprove has not decided about so many others.
+	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.
+	TakenOver         uint64 // Connections ended because the same player connected anew.
+	RefusedSecond     uint64 // RefuseSecond: clients refused because the same player is connected.
+	Returned          uint64 // Players that came back within Keep.
+	KeptFull          uint64 // Clients: players that were forgotten before Keep was over because so many others are away.
 	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
 	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up. A server has none.
 	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.

@@ -80,6 +80,9 @@ const (
 	ReasonNotAllowed Reason = 11
 	// ReasonTooManyEntities means that the server showed more entities than the client's Config.MaxEntities.
 	ReasonTooManyEntities Reason = 12
+	// ReasonTakenOver means that the same player, by the identity that the server's OnApprove accepted, connected anew. Its old
+	// connection ends with this.
+	ReasonTakenOver Reason = 13
 
 	// ReasonFull means that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -94,9 +97,17 @@ const (
 	// ReasonBusy means that too many attempts to connect come from the client's address, or from the network around it. The
 	// client goes on trying, and its attempt ends with this if it gets no other answer in time.
 	ReasonBusy Reason = 37
+	// ReasonNotApproved means that the server's OnApprove refused the client. The detail is the text that it gave.
+	ReasonNotApproved Reason = 38
+	// ReasonPending means that the server's OnApprove has not decided about the client. The client goes on asking, and its attempt ends
+	// with this if there is no decision in time.
+	ReasonPending Reason = 39
+	// ReasonAlreadyConnected means that the player, by its identity, is connected already, and the server lets the first
+	// connection stay (Config.RefuseSecond).
+	ReasonAlreadyConnected Reason = 40
 
 	// lastReason is the last of those above. Higher numbers belong to the game.
-	lastReason = ReasonBusy
+	lastReason = ReasonAlreadyConnected
 )
 
 // Ours reports whether a reason is one of those above, and not one that a game has given.
@@ -132,6 +143,8 @@ func (r Reason) String() string {
 		return "wrote what it has no authority over"
 	case ReasonTooManyEntities:
 		return "more entities than Config.MaxEntities"
+	case ReasonTakenOver:
+		return "the same player connected anew"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:
@@ -144,6 +157,12 @@ func (r Reason) String() string {
 		return "too many clients from one address or network"
 	case ReasonBusy:
 		return "too many attempts to connect from one address or network"
+	case ReasonNotApproved:
+		return "not approved"
+	case ReasonPending:
+		return "not decided yet"
+	case ReasonAlreadyConnected:
+		return "the player is connected already"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }

@@ -256,19 +256,24 @@ func ParseAccept(datagram []byte) (Accept, error) {
 // client's packets, which starts from the epoch: so it proves that its sender has received Accept. Only now does the
 // server make a session.
 //
-//	byte 0     1       9        25
-//	+------+-------+--------+----------+
-//	| 0x85 | nonce | cookie | checksum |
-//	+------+-------+--------+----------+
-//	 1      8       16       4
+//	byte 0     1       9        25        25+n
+//	+------+-------+--------+---------+----------+
+//	| 0x85 | nonce | cookie | payload | checksum |
+//	+------+-------+--------+---------+----------+
+//	 1      8       16       n         4
 //
-// It is as long as a Challenge, which may be its answer.
+// It is at least as long as a Challenge, which may be its answer. The payload is the game's, n = 0..MaxPayloadOfJoin bytes: the rest of
+// the datagram.
 type Join struct {
-	Nonce  uint64 // of the Hello
-	Cookie Cookie // of the Hello; never zero
+	Nonce   uint64 // of the Hello
+	Cookie  Cookie // of the Hello; never zero
+	Payload []byte // of the game at the client, for the game at the server; may be empty
 }
 
-const joinSize = 25 + wire.ChecksumSize
+// MaxPayloadOfJoin is the most bytes of Join.Payload: a Join then has 429 bytes, and fits into a path of 576.
+const MaxPayloadOfJoin = 400
+
+const joinSize = 25 + wire.ChecksumSize // without a payload
 
 // AppendJoin appends the datagram. check is that of the client's packets.
 func AppendJoin(b []byte, j Join, check wire.Checksum) []byte {
@@ -276,16 +281,18 @@ func AppendJoin(b []byte, j Join, check wire.Checksum) []byte {
 	b = append(b, wire.HandshakeFlag|byte(KindJoin))
 	b = binary.LittleEndian.AppendUint64(b, j.Nonce)
 	b = append(b, j.Cookie[:]...)
+	b = append(b, j.Payload...)
 	return seal(check, b, start)
 }
 
 // ParseJoin reads a Join datagram, all but its checksum, which is known only when the cookie is: JoinSealed reads that.
-// The error is ErrMalformed.
+// The payload is a part of the datagram, not a copy. The error is ErrMalformed.
 func ParseJoin(datagram []byte) (Join, error) {
-	if len(datagram) != joinSize || KindOf(datagram) != KindJoin {
+	if len(datagram) < joinSize || len(datagram) > joinSize+MaxPayloadOfJoin || KindOf(datagram) != KindJoin {
 		return Join{}, ErrMalformed
 	}
-	j := Join{Nonce: binary.LittleEndian.Uint64(datagram[1:]), Cookie: Cookie(datagram[9:25])}
+	end := len(datagram) - wire.ChecksumSize
+	j := Join{Nonce: binary.LittleEndian.Uint64(datagram[1:]), Cookie: Cookie(datagram[9:25]), Payload: datagram[25:end:end]}
 	if j.Cookie.IsZero() {
 		return Join{}, ErrMalformed
 	}

@@ -280,6 +280,49 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
+// FuzzJoin reads hostile Joins, each as it is and sealed for a session. The payload is a part of the datagram and never larger than it may be.
+func FuzzJoin(f *testing.F) {
+	check := wire.NewChecksum(7, 9)
+	for _, payload := range [][]byte{nil, []byte("anna"), make([]byte, MaxPayloadOfJoin), make([]byte, MaxPayloadOfJoin+1)} {
+		f.Add(AppendJoin(nil, Join{Nonce: 1, Cookie: Cookie{1}, Payload: payload}, check))
+	}
+	f.Add(AppendJoin(nil, Join{}, check))
+	f.Fuzz(func(t *testing.T, datagram []byte) {
+		for _, b := range [][]byte{datagram, seal(check, append([]byte(nil), datagram...), 0)} {
+			j, err := ParseJoin(b)
+			if err != nil {
+				continue
+			}
+			require.LessOrEqual(t, len(j.Payload), MaxPayloadOfJoin)
+			if JoinSealed(b, check) {
+				require.Equal(t, b, AppendJoin(nil, j, check))
+			}
+		}
+	})
+}
+
+// A Join has any payload up to the limit, and is a Join at no other length.
+func TestJoinLengths(t *testing.T) {
+	check := wire.NewChecksum(7, 9)
+	for n := range MaxPayloadOfJoin + 2 {
+		b := AppendJoin(nil, Join{Nonce: 1, Cookie: Cookie{1}, Payload: make([]byte, n)}, check)
+		j, err := ParseJoin(b)
+		if n > MaxPayloadOfJoin {
+			require.ErrorIs(t, err, ErrMalformed)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, j.Payload, n)
+		require.Equal(t, n, cap(j.Payload), "nobody can append over the checksum")
+		require.True(t, JoinSealed(b, check))
+	}
+	b := AppendJoin(nil, Join{Nonce: 1, Cookie: Cookie{1}}, check)
+	for n := range b {
+		_, err := ParseJoin(b[:n])
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
 func FuzzRefuse(f *testing.F) {
 	seeds := [][]byte{AppendRefuse(nil, Refuse{Reason: ReasonFull}),
 		AppendRefuse(nil, Refuse{Nonce: 1, Reason: ReasonWrongProtocol, Detail: "Position.X differs"})}

@@ -127,6 +127,7 @@ func TestGoldenBytes(t *testing.T) {
 		Rate: 30, Window: 64, PacketSize: 1200}), goldenAccept)
 	check := wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)
 	golden(t, "join", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie}, check), goldenJoin)
+	golden(t, "join with a payload", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie, Payload: []byte("anna")}, check), goldenPayload)
 	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000}, ^check), goldenWelcome)
 	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
 
@@ -148,6 +149,7 @@ const (
 	goldenChallenge = "82 8877665544332211 0102030405060708090a0b0c0d0e0f10 7953dc34"
 	goldenAccept    = "83 8877665544332211 0df0feca 1e00 4000 b004 a1ceaca3"
 	goldenJoin      = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 79a5146d"
+	goldenPayload   = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 616e6e61 9a0475f5"
 	goldenWelcome   = "86 03000000 e803000000000000 6b65b729"
 	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
 	goldenEmpty     = "00 0100 0200 197da71e"

@@ -158,6 +158,7 @@ func mustBePrivate(server *netcode.Server, socket Socket) {
 	if err := server.MayListen(socket); err != nil {
 		panic(err)
 	}
+	server.SetProver(socket)
 }
 
 // mustBeGiven panics on a function that is nil when it is given, and not when it is called.

@@ -106,6 +106,9 @@ func (c *Conditioner) LocalAddr() Addr { return c.inner.LocalAddr() }
 // Secure implements Secured: it is that of the connection inside.
 func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
 
+// Proved implements Prover: it is that of the connection inside.
+func (c *Conditioner) Proved(of Addr) (user string, data []byte, ok bool) { return proved(c.inner, of) }
+
 // Close closes the connection inside.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 

@@ -70,3 +70,18 @@ func IsSecure(conn any) bool {
 	s, ok := conn.(Secured)
 	return ok && s.Secure()
 }
+
+// Prover is implemented by a Conn that has proof of who its peers are, as transport/secure has by their connect tokens.
+type Prover interface {
+	// Proved returns the user at an address, and what else the proof says of it, which is not to be changed. ok is false where
+	// nothing is proved.
+	Proved(of Addr) (user string, data []byte, ok bool)
+}
+
+// proved is Proved of any connection.
+func proved(conn Conn, of Addr) (user string, data []byte, ok bool) {
+	if p, is := conn.(Prover); is {
+		return p.Proved(of)
+	}
+	return "", nil, false
+}

@@ -179,6 +179,15 @@ func (j *Joined) Secure() bool {
 	return true
 }
 
+// Proved implements Prover: the connection of the address proves.
+func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
+	c, of, err := j.inside(of)
+	if err != nil {
+		return "", nil, false
+	}
+	return proved(c, of)
+}
+
 // Conns returns the connections inside, in the order of Addr.Via.
 func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }
 

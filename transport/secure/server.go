@@ -191,6 +191,12 @@ func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
 	return Identity{}, false
 }
 
+// Proved implements transport.Prover by the connect tokens: Approval.User and Approval.Data of netcode are those of Identity.
+func (s *Server) Proved(of transport.Addr) (user string, data []byte, ok bool) {
+	who, ok := s.Identity(of)
+	return who.User, who.Data, ok && who.User != ""
+}
+
 // Send seals a datagram. To an address without a session nothing is sent, which is counted.
 func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	c := s.byAddress[to]

@@ -1,0 +1,151 @@
+package netcode
+
+import (
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// player is a client that OnApprove gave an identity: it is connected, or away and may come back. Its client id is its own in both.
+type player struct {
+	identity string
+	id       wire.ClientID
+	session  *Session      // Nil while it is away.
+	until    time.Duration // While it is away, the time at which it has left for good.
+}
+
+// players is the clients with an identity.
+type players struct {
+	byIdentity map[string]*player // Looked up only.
+	byClient   map[wire.ClientID]*player
+	away       []*player // In the order in which they left. Config.Clients at most.
+}
+
+// OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
+// without Config.Keep, that is right after OnDisconnect. A player with an identity whose connection was lost is away for
+// Config.Keep first: it keeps its client id, and with it the entities that it owns, what it may write and its place in interest policies. It has
+// left for good when it did not come back in that time, when it closed in order, when it was kicked, or when the server closes. A player that comes back is
+// told of by OnConnect, with the same id, and Returned. No other player ever has that id. OnLeave panics on nil.
+func (s *Server) OnLeave(f func(client ClientID)) {
+	mustBeGiven(f != nil, "Server.OnLeave")
+	s.events.left = append(s.events.left, f)
+}
+
+// Identity returns the identity that Approval.Accept gave a client that is connected or away; empty for any other.
+func (s *Server) Identity(client ClientID) string {
+	if p := s.players.byClient[client]; p != nil {
+		return p.identity
+	}
+	return ""
+}
+
+// Returned reports whether a connected client is a player that was connected before, under the same id.
+func (s *Server) Returned(client ClientID) bool {
+	c := s.client(client)
+	return c != nil && c.returned
+}
+
+// Away yields the players that are away and may come back, in the order in which they went. The function that it calls may Kick them.
+func (s *Server) Away(yield func(ClientID) bool) {
+	for _, p := range slices.Clone(s.players.away) {
+		if p.session == nil && !yield(p.id) {
+			return
+		}
+	}
+}
+
+// takeOver ends the session of a player who connects anew, so that there is one at a time. It returns the reason to refuse
+// the new one instead.
+func (s *Server) takeOver(identity string) *peer.Error {
+	p := s.players.byIdentity[identity]
+	switch {
+	case identity == "" || p == nil || p.session == nil:
+		return nil
+	case p.session.state == leaving: // It has closed in order: who comes now is a new player.
+		delete(s.players.byIdentity, identity)
+		return nil
+	case s.config.RefuseSecond:
+		s.stats.RefusedSecond++
+		return &peer.Error{Reason: peer.ReasonAlreadyConnected}
+	}
+	s.stats.TakenOver++
+	s.end(p.session, &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
+	s.events.fire() // OnDisconnect comes before the new session is there.
+	return nil
+}
+
+// introduce gives a session that begins its client id: that of its player, or a new one.
+func (s *Server) introduce(c *Session, identity string) {
+	p := s.players.byIdentity[identity]
+	if identity == "" || p == nil {
+		s.lastID++
+		c.id = s.lastID
+		if identity != "" {
+			c.player = &player{identity: identity, id: c.id, session: c}
+			s.players.byIdentity[identity], s.players.byClient[c.id] = c.player, c.player
+		}
+		return
+	}
+	s.players.away = slices.DeleteFunc(s.players.away, func(other *player) bool { return other == p })
+	s.stats.Returned++
+	c.id, c.player, c.returned, p.session = p.id, p, true, c
+}
+
+// depart takes the player of a session that is over: it is away, or has left for good.
+func (s *Server) depart(c *Session, reason *peer.Error) {
+	p := c.player
+	switch {
+	case p == nil:
+		s.events.waiting = append(s.events.waiting, event{client: c.id, left: true})
+	case !s.keeps(c, reason):
+		s.bidFarewell(p)
+	default:
+		p.session, p.until = nil, s.frame.after(s.config.Keep)
+		s.players.away = append(s.players.away, p)
+		for len(s.players.away) > s.config.Clients {
+			s.stats.KeptFull++
+			s.bidFarewell(s.players.away[0])
+		}
+	}
+}
+
+// keeps reports whether a player may come back after its session ended for a reason.
+func (s *Server) keeps(c *Session, reason *peer.Error) bool {
+	switch {
+	case reason.Reason == peer.ReasonTakenOver: // It is back already.
+		return true
+	case s.closing || s.config.Keep == 0 || c.state == leaving:
+		return false
+	}
+	return reason.Reason != peer.ReasonClosed && reason.Reason != peer.ReasonKicked
+}
+
+// bidFarewell forgets a player, and tells the game.
+func (s *Server) bidFarewell(p *player) {
+	if s.players.byIdentity[p.identity] == p {
+		delete(s.players.byIdentity, p.identity)
+	}
+	delete(s.players.byClient, p.id)
+	s.players.away = slices.DeleteFunc(s.players.away, func(other *player) bool { return other == p })
+	s.events.waiting = append(s.events.waiting, event{client: p.id, left: true})
+}
+
+// expireAway ends the time of the players that did not come back.
+func (s *Server) expireAway() {
+	for len(s.players.away) > 0 && s.frame.now >= s.players.away[0].until {
+		s.bidFarewell(s.players.away[0])
+	}
+}
+
+// kickAway ends the time of a player that is away, and reports whether there is one.
+func (s *Server) kickAway(client wire.ClientID) bool {
+	p := s.players.byClient[client]
+	if p == nil || p.session != nil {
+		return false
+	}
+	s.bidFarewell(p)
+	s.events.fire()
+	return true
+}
