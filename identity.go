@@ -14,6 +14,7 @@ type player struct {
 	id       wire.ClientID
 	session  *Session      // Nil while it is away.
 	until    time.Duration // While it is away, the time at which it has left for good.
+	left     bool          // It has left for good, and OnLeave is still to come.
 }
 
 // players is the clients with an identity.
@@ -33,7 +34,7 @@ func (s *Server) OnLeave(f func(client ClientID)) {
 	s.events.left = append(s.events.left, f)
 }
 
-// Identity returns the identity that Approval.Accept gave a client that is connected or away; empty for any other.
+// Identity returns the identity that Approval.Accept gave a client that is connected or away, in OnDisconnect and OnLeave too; empty for any other.
 func (s *Server) Identity(client ClientID) string {
 	if p := s.players.byClient[client]; p != nil {
 		return p.identity
@@ -127,9 +128,22 @@ func (s *Server) bidFarewell(p *player) {
 	if s.players.byIdentity[p.identity] == p {
 		delete(s.players.byIdentity, p.identity)
 	}
-	delete(s.players.byClient, p.id)
+	p.left = true
 	s.players.away = slices.DeleteFunc(s.players.away, func(other *player) bool { return other == p })
 	s.events.waiting = append(s.events.waiting, event{client: p.id, left: true})
+}
+
+// forgetLeft forgets a client after OnLeave.
+func (s *Server) forgetLeft(client wire.ClientID) {
+	delete(s.players.byClient, client)
+	s.leaveInterest(client)
+}
+
+// leaveInterest makes the interest forget a client, unless it is a player that may come back.
+func (s *Server) leaveInterest(client wire.ClientID) {
+	if p := s.players.byClient[client]; s.interest != nil && (p == nil || p.left) {
+		s.interest.Leave(client)
+	}
 }
 
 // expireAway ends the time of the players that did not come back.
@@ -142,7 +156,7 @@ func (s *Server) expireAway() {
 // kickAway ends the time of a player that is away, and reports whether there is one.
 func (s *Server) kickAway(client wire.ClientID) bool {
 	p := s.players.byClient[client]
-	if p == nil || p.session != nil {
+	if p == nil || p.session != nil || p.left {
 		return false
 	}
 	s.bidFarewell(p)

@@ -124,7 +124,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
-	s.events.over, s.events.gone = s.forgetAfter, s.leaveInterest
+	s.events.over, s.events.gone = s.forgetAfter, s.forgetLeft
 	s.extend()
 	return s, nil
 }

@@ -272,13 +272,6 @@ func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
 	s.leaveInterest(client)
 }
 
-// leaveInterest makes the interest forget a client, unless it is a player that is away and may come back.
-func (s *Server) leaveInterest(client wire.ClientID) {
-	if s.interest != nil && s.players.byClient[client] == nil {
-		s.interest.Leave(client)
-	}
-}
-
 // sweep removes the sessions that are gone from the list.
 func (s *Server) sweep() {
 	kept := s.sessions[:0]

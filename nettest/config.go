@@ -31,6 +31,8 @@ type Config struct {
 	// ClientClock, when not nil, says what the clock of client i shows at a moment of virtual time: one that drifts, jumps
 	// or stands. The time on links is always n.Now.
 	ClientClock func(i int, now time.Duration) time.Duration
+	// Payload, when not nil, is the payload with which client i connects, for OnApprove of the server.
+	Payload func(i int) []byte
 	// SetupClient likewise for each client, i counting from 0.
 	SetupClient func(i int, c *systems.ClientSystems, w *ecs.World)
 }

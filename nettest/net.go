@@ -171,7 +171,11 @@ func (n *Net) Join() *Client {
 		n.config.SetupClient(i, client.Systems, &client.World)
 	}
 	client.loop = systems.NewRunner(&client.World, client.Systems, n.config.Rate)
-	if err := end.Connect(n.address); err != nil {
+	var payload []byte
+	if n.config.Payload != nil {
+		payload = n.config.Payload(i)
+	}
+	if err := end.ConnectWith(n.address, payload); err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}
 	n.Clients = append(n.Clients, client)

@@ -8,6 +8,7 @@
 // A server's frame:
 //
 //	Receive                    takes the datagrams of the socket: acknowledgements, inputs, messages
+//	Away                       removes or hands over the entities of players that are away, and gives them back
 //	Dispatch, Initialization   calls the handlers of the stage; then the game's systems of the stage run, as in each stage
 //	Accept                     writes to the world what clients may write
 //	Dispatch, EarlyUpdate

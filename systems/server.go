@@ -19,6 +19,7 @@ type ServerSystems struct {
 	Capture *Capture        // Tick runs it.
 	Send    *Send           // The last of a frame.
 	Accept  *Accept         // Nil for a protocol in which clients write nothing.
+	Away    *Away           // After Receive: the entities of players that are away.
 
 	spawned []func(ecs.Entity, netcode.NetworkID)
 }
@@ -41,6 +42,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	if authority.ClientsWrite(server.Protocol()) {
 		s.Accept = &Accept{Server: server, Capture: s.Capture}
 	}
+	s.Away = newAway(server, s.Capture)
 	s.Tick = &Tick{Server: server, Capture: s.Capture}
 	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
 		for _, f := range s.spawned {
@@ -61,7 +63,7 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 // Systems implements Group. It lists a server's frame, see the package comment.
 func (s *ServerSystems) Systems() []System {
 	f := s.newFrame(s.Server)
-	f.run(s.Receive)
+	f.run(s.Receive, s.Away)
 	f.stage(tick.Initialization)
 	s.update(f)
 	f.stage(tick.PostLateUpdate)

@@ -1,0 +1,188 @@
+package systems
+
+import (
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	netecs "github.com/arche-netcode/netcode/ecs"
+)
+
+// WhileAway says what becomes of the entities that belong to a player while it is away: its connection was lost, and
+// Config.Keep of the server lets it come back.
+type WhileAway uint8
+
+// The choices. In each, what a player may write by authority.Grant has the fate of its entities.
+const (
+	// KeepEntities leaves them as they are. They wait for their player, and are removed when it has left for good.
+	KeepEntities WhileAway = iota
+	// DespawnEntities removes them at once. The game makes new ones when the player returns.
+	DespawnEntities
+	// HandOver gives them to the server, or to whom Away.To names. A player that returns gets back what is still with those. When
+	// it has left for good, they stay with them.
+	HandOver
+)
+
+// Away deals with the entities of players that are away, those in the world by components.Owner and those of netcode.Server.Spawn
+// by their owner. It does nothing for clients to which OnApprove gave no identity: those are the game's, in OnDisconnect. It
+// runs after Receive.
+type Away struct {
+	Server  *netcode.Server // Tells who is away.
+	Capture *Capture        // Knows the entities.
+	Then    WhileAway       // The choice. It may change at any time.
+	// To returns the client that gets an entity with HandOver, 0 for the server; nil is always the server.
+	To func(client netcode.ClientID, e ecs.Entity) netcode.ClientID
+
+	changed []netcode.ClientID // Players that went, came or left since the last run, in order.
+	handed  map[netcode.ClientID][]handed
+	owned   []ecs.Entity // Scratch.
+}
+
+// handed is an entity that was handed over, in the world or in none.
+type handed struct {
+	entity ecs.Entity
+	id     netcode.NetworkID // Of one in no world, or that the client was named for.
+	to     netcode.ClientID
+	named  bool // The client was named for it, by authority.Grant.
+}
+
+// newAway makes the system, which listens to the server.
+func newAway(server *netcode.Server, capture *Capture) *Away {
+	a := &Away{Server: server, Capture: capture, handed: map[netcode.ClientID][]handed{}}
+	note := func(client netcode.ClientID) {
+		if server.Identity(client) != "" && !slices.Contains(a.changed, client) {
+			a.changed = append(a.changed, client)
+		}
+	}
+	server.OnDisconnect(func(client netcode.ClientID, _ *netcode.CloseError) { note(client) })
+	server.OnLeave(note)
+	server.OnConnect(func(client netcode.ClientID) {
+		if server.Returned(client) {
+			note(client)
+		}
+	})
+	return a
+}
+
+// Initialize implements System.
+func (a *Away) Initialize(*ecs.World) {}
+
+// Update implements System.
+func (a *Away) Update(w *ecs.World) {
+	for _, client := range a.changed {
+		switch s := a.Server.Session(client); {
+		case s != nil:
+			a.giveBack(w, client)
+		case a.Server.Identity(client) == "":
+			a.leave(w, client)
+		case a.Then == DespawnEntities:
+			a.despawn(w, client)
+		case a.Then == HandOver:
+			a.handOver(w, client)
+		}
+	}
+	a.changed = a.changed[:0]
+}
+
+// Finalize implements System.
+func (a *Away) Finalize(*ecs.World) {}
+
+// leave ends the wait for a player.
+func (a *Away) leave(w *ecs.World, client netcode.ClientID) {
+	if a.Then == HandOver {
+		a.handOver(w, client)
+	} else {
+		a.despawn(w, client)
+	}
+	delete(a.handed, client)
+}
+
+// despawn removes the entities of a client.
+func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
+	for _, e := range a.inWorld(w, client) {
+		w.RemoveEntity(e)
+	}
+	store := a.Server.Store()
+	for id := range store.All {
+		if store.Owner(id) == client && !a.Server.Despawn(id) {
+			if e, ok := a.Capture.Entity(id); ok && w.Alive(e) { // Its owner was set by Server.SetOwner.
+				w.RemoveEntity(e)
+			}
+		}
+		if store.Named(id) == client {
+			authority.Grant(a.Server, id, 0)
+		}
+	}
+	a.Capture.MarkWorld()
+}
+
+// handOver gives the entities of a client to others.
+func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
+	list := a.handed[client]
+	for _, e := range a.inWorld(w, client) {
+		to := a.to(client, e)
+		list = append(list, handed{entity: e, to: to})
+		a.setOwner(w, e, to)
+	}
+	store := a.Server.Store()
+	for id := range store.All {
+		e, _ := a.Capture.Entity(id)
+		if store.Owner(id) == client {
+			to := a.to(client, e)
+			list = append(list, handed{id: id, to: to})
+			a.Server.SetOwner(id, to)
+		}
+		if store.Named(id) == client {
+			to := a.to(client, e)
+			list = append(list, handed{id: id, to: to, named: true})
+			authority.Grant(a.Server, id, to)
+		}
+	}
+	if len(list) > 0 {
+		a.handed[client] = list
+	}
+}
+
+// giveBack gives a player that returned what is still with whom it was handed to.
+func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
+	store := a.Server.Store()
+	for _, h := range a.handed[client] {
+		switch {
+		case h.named:
+			if store.Alive(h.id) && store.Named(h.id) == h.to {
+				authority.Grant(a.Server, h.id, client)
+			}
+		case !h.entity.IsZero():
+			if owner, ok := netecs.OwnerOf(w, h.entity); ok && owner == h.to {
+				a.setOwner(w, h.entity, client)
+			}
+		case store.Alive(h.id) && store.Owner(h.id) == h.to:
+			a.Server.SetOwner(h.id, client)
+		}
+	}
+	delete(a.handed, client)
+}
+
+// to returns the client that gets an entity.
+func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
+	if a.To == nil {
+		return 0
+	}
+	return a.To(client, e)
+}
+
+// setOwner changes the owner of an entity in the world, and at once in the store: nobody marks the component.
+func (a *Away) setOwner(w *ecs.World, e ecs.Entity, to netcode.ClientID) {
+	netecs.SetOwner(w, e, to)
+	if id, ok := a.Capture.ID(e); ok {
+		a.Server.SetOwner(id, to)
+	}
+}
+
+// inWorld lists the entities of the world that belong to a client. The list is good until the next call.
+func (a *Away) inWorld(w *ecs.World, client netcode.ClientID) []ecs.Entity {
+	a.owned = netecs.AppendOwned(a.owned[:0], w, client)
+	return a.owned
+}
