@@ -17,7 +17,7 @@ import (
 const callTime = 5 * time.Second
 
 // Answer registers question Q with its answer R, and the function that answers it. Call it on both sides; a side that never
-// answers gives nil, and refuses. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
+// answers gives nil, and refuses; so does each end that shall have a function of its own by OnCall. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
 // other way over the channel on which the question came. One type may be the answer to several questions. The function fills
 // in the answer before it returns; its error travels to the caller as the text of a *CallError instead. Answer panics as
 // Handle does.

@@ -61,7 +61,36 @@ func On[T any](end Endpoint, handler func(ctx *Context, m *T)) {
 		c.inbound.SetCodec(h.of.ID(), codec.With(both))
 		return
 	}
+	if of := c.protocol.messages.ByGoType(t); of != nil && c.protocol.roles[of.ID()] == question {
+		panic(fmt.Sprintf("netcode: On[%s]: the message is a question: call netcode.OnCall", t))
+	}
 	panic(fmt.Sprintf("netcode: On[%s]: the message is not registered: call netcode.Handle[%s](protocol, nil) on both sides", t, t.Name()))
+}
+
+// OnCall makes f the function that answers question Q at one end: a server, a client or a host's player. It is On for questions: several
+// clients in a process answer each in its own way, and f uses objects made after the protocol. Q and R are registered with Answer on both
+// sides, there with nil if no end needs the same function. A question has one answer, so f takes the place of the function of Answer, and of an earlier
+// OnCall of the end. OnCall panics on an end or a function that is nil, and on a Q and R that were not given to Answer.
+func OnCall[Q, R any](end Endpoint, f func(ctx *Context, q *Q, r *R) error) {
+	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
+	c := coreOf(end)
+	switch {
+	case c == nil:
+		panic(fmt.Sprintf("netcode: OnCall[%s]: no end to answer: %T", q, end))
+	case f == nil:
+		panic(fmt.Sprintf("netcode: OnCall[%s]: the function is nil", q))
+	}
+	if err := c.protocol.answers(q, r); err != nil {
+		panic(fmt.Sprintf("netcode: OnCall[%s]: %v", q, err))
+	}
+	of := c.protocol.messages.ByGoType(q)
+	handler := answering(f)
+	if of.OwnerOnly {
+		handler = ownersOnly(question, handler)
+	}
+	if codec, ok := c.inbound.Codec(of.ID()).(*message.CodecOf[Q]); ok {
+		c.inbound.SetCodec(of.ID(), codec.With(handler))
+	}
 }
 
 // role is the use of a message type.

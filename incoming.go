@@ -274,8 +274,8 @@ func (c *endpointCore) special(ctx *Context, payload []byte) {
 		}
 		return
 	}
-	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
-		of.Codec.Handle(ctx, payload)
+	if codec := c.inbound.Codec(ctx.Type); codec != nil { // With the function of OnCall, if this end has one.
+		codec.Handle(ctx, payload)
 	}
 }
 

@@ -35,7 +35,7 @@
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles
 //   - smooth.go: interpolated components, delayed despawns
-//   - resource.go, compare.go, problem.go: singletons; comparison for tests; problems
+//   - resource.go, owner.go, compare.go, problem.go: singletons; components.Owner for the systems; comparison for tests; problems
 //
 // The build tag netcode_plain turns the two fast paths off.
 package netecs
