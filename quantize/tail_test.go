@@ -180,12 +180,18 @@ func TestTailIgnoresJunk(t *testing.T) {
 	p.Dequantise(want, unsafe.Pointer(&junk))
 	require.Equal(t, settled(p, want), junk, "what is behind a length is cleared")
 
-	name[0], name[1] = 0xFF, 0xFF // a length of 65535
-	name[2] = 0xC3                // no UTF-8 with what follows
+	for i := range name {
+		name[i] = 'a' // a length of 0x6161
+	}
 	p.Quantise(unsafe.Pointer(&junk), lanes)
 	require.True(t, p.Legal(lanes))
 	back := settled(p, lanes)
-	require.Equal(t, "", back.Name.String())
+	require.Equal(t, strings.Repeat("a", 20), back.Name.String())
+	name[5] = 0xC3 // no UTF-8 with what follows
+	p.Quantise(unsafe.Pointer(&junk), lanes)
+	require.True(t, p.Legal(lanes))
+	back = settled(p, lanes)
+	require.Equal(t, "aaa", back.Name.String())
 }
 
 // TestTailFaultNamesElement holds that a fault names the element, and none behind the length.

@@ -41,7 +41,7 @@ func together(s *Schema, rows Mask) bool {
 		return false
 	}
 	for m := rows; m != 0; m &= m - 1 {
-		if s.Widths[m.Lowest()] > delta.MaxStreamLanes || s.Tailed.Has(m.Lowest()) {
+		if s.Widths[m.Lowest()] > delta.MaxStreamLanes {
 			return false
 		}
 	}

@@ -24,7 +24,7 @@ func tails() []mutation {
 			"quantize/unsafe.go", "\t\tclear(memory(at, f.start+uintptr(n)*f.stride, uintptr(f.most-n)*f.stride))\n", ""),
 		change("tails", "a changed text is sent whole", bits,
 			"quantize/tail.go", "for most := min(int(before[o.lane]), n);", "for most := 0;"),
-		testedIn("nettest", change("tails", "a row with a text is made side by side with others", "TestShortTextsOfManyEntities",
-			"snapshot/delta_batch.go", " || s.Tailed.Has(m.Lowest()) {", " {")),
+		testedIn("nettest", change("tails", "a row with a text is packed ahead", "TestShortTextsOfManyEntities",
+			"snapshot/record.go", "p.cache.packs && !s.schema.Tailed.Has(row):", "p.cache.packs:")),
 	}
 }
