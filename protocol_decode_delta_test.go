@@ -79,7 +79,7 @@ func newDiffer(s *shape, set tables) *differ {
 			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class."+l.model, 131, 168)
 		}
 	}
-	for first := 0; first < len(d.lanes) && len(d.lanes) > 1; first += 4 {
+	for first := 0; first < len(d.lanes) && len(d.lanes)+len(s.tail) > 1; first += 4 {
 		n := min(4, len(d.lanes)-first)
 		d.which = append(d.which, set.find(fmt.Sprintf("%s.which%d", prefix, first/4), fmt.Sprintf("class.which%d", n), 1<<n, whichContexts(n)))
 	}
@@ -132,11 +132,11 @@ type leant struct {
 
 // row reads a row that differs from the one at T.
 func (d *differ) row(s *stream, v leant) []uint32 {
-	row := append([]uint32{}, v.base...)
+	row := append([]uint32{}, v.base[:len(d.lanes)]...)
 	any := false
 	for first := 0; first < len(row); first += 4 {
 		n, changed := min(4, len(row)-first), 1
-		if len(row) > 1 {
+		if len(row)+len(d.shape.tail) > 1 {
 			moved := 0
 			for i := range n {
 				if v.before != nil && v.base[first+i] != v.before[first+i] {
@@ -153,7 +153,8 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 			}
 		}
 	}
-	must(any, "nothing differs")
+	row, tail := d.shape.changedTail(s, v.base, row)
+	must(any || tail, "nothing differs")
 	d.shape.legal(row)
 	return row
 }

@@ -49,7 +49,7 @@ func (r *reader) run(of *shape, s *stream, limit uint64) (rows [][]uint32) {
 		row := slices.Clone(rows[i-1])
 		if s.bit() {
 			r.seen["input that differs"]++
-			r.differing(of, s, row)
+			row = of.differing(s, row, r.seen)
 		}
 		rows = append(rows, row)
 	}
@@ -57,8 +57,8 @@ func (r *reader) run(of *shape, s *stream, limit uint64) (rows [][]uint32) {
 }
 
 // differing reads a row that differs from what it was.
-func (r *reader) differing(of *shape, s *stream, row []uint32) {
-	changed := false
+func (of *shape) differing(s *stream, was []uint32, seen map[string]int) []uint32 {
+	changed, row := false, slices.Clone(was[:len(of.lanes)])
 	for i := range of.fields {
 		f := &of.fields[i]
 		if !s.bit() {
@@ -69,24 +69,26 @@ func (r *reader) differing(of *shape, s *stream, row []uint32) {
 			if len(f.widths) > 1 && !s.bit() {
 				continue
 			}
-			row[f.lane+j] = r.lane(s, width, row[f.lane+j])
+			row[f.lane+j] = otherNumber(s, width, row[f.lane+j], seen)
 			any = true
 		}
 		must(any, "a field that differs in nothing")
 		changed = true
 	}
-	must(changed, "a row that differs in nothing")
+	row, tail := of.changedTail(s, was, row)
+	must(changed || tail, "a row that differs in nothing")
 	of.legal(row)
+	return row
 }
 
-// lane reads a number of so many bits that is another one than it was.
-func (r *reader) lane(s *stream, width int, old uint32) uint32 {
+// otherNumber reads a number of so many bits that is another one than it was.
+func otherNumber(s *stream, width int, old uint32, seen map[string]int) uint32 {
 	if width == 1 {
 		return old ^ 1
 	}
 	mask := uint64(1)<<width - 1
 	if width > 3 && !s.bit() {
-		r.seen["lane as distance"]++
+		seen["lane as distance"]++
 		v := s.number()
 		must(varLength(v) < width, "the longer form")
 		z := v + 1
@@ -99,7 +101,7 @@ func (r *reader) lane(s *stream, width int, old uint32) uint32 {
 	now := uint32(s.bits(width))
 	must(now != old, "a number that does not differ")
 	if width > 3 {
-		r.seen["lane in full"]++
+		seen["lane in full"]++
 		d := int64(uint64(now-old)<<(64-width)) >> (64 - width)
 		z := uint64(2 * d)
 		if d < 0 {

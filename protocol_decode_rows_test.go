@@ -56,14 +56,16 @@ type field struct {
 	low        uint64 // an integer's least value, as 64 bits in two's complement
 	most       uint64 // N
 	bounded    bool
-	lane       int   // its first number's place in the row
-	widths     []int // of its numbers
+	lane       int    // its first number's place in the row
+	widths     []int  // of its numbers
+	of         *shape // the elements of a list
 }
 
 // shape is one description.
 type shape struct {
 	name   string
 	fields []field
+	tail   []field // texts and lists
 	lanes  []lane
 }
 
@@ -80,6 +82,10 @@ func parseShape(text string) shape {
 		path, kind, typed := strings.Cut(part, ":")
 		if !typed {
 			continue // it says how all fields travel
+		}
+		if f, is := parseTail(path, kind); is {
+			s.tail = append(s.tail, f)
+			continue
 		}
 		f := parseField(path, kind)
 		f.lane = len(s.lanes)
@@ -164,7 +170,7 @@ func (s *shape) row(from *stream) []uint32 {
 		}
 	}
 	s.legal(row)
-	return row
+	return s.wholeTail(from, row)
 }
 
 // entity reads a field that names an entity: zeros for nobody.
@@ -301,6 +307,9 @@ func (s *shape) text(row []uint32) string {
 	var parts []string
 	for i := range s.fields {
 		parts = append(parts, s.fields[i].path+":"+s.fields[i].text(row))
+	}
+	for i, elements := range s.tails(row) {
+		parts = append(parts, s.tail[i].path+":"+s.tail[i].spell(elements))
 	}
 	return s.name + "{" + strings.Join(parts, ";") + "}"
 }

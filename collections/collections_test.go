@@ -554,9 +554,10 @@ func panicText(t *testing.T, f func()) (text string) {
 func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	type item struct{ Name string }
 	for want, f := range map[string]func(){
-		`netcode: collections.NewMap[string, int32] "m": the key: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`:   func() { collections.NewMap[string, int32](netcode.NewProtocol(), "m") },
-		`netcode: collections.NewMap[int32, string] "m": the value: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() { collections.NewMap[int32, string](netcode.NewProtocol(), "m") },
-		`netcode: collections.NewMap[int32, collections_test.item] "m": the value: wire: item.Name: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() {
+		`netcode: collections.NewMap[string, int32] "m": the key: wire: string: string holds a pointer: only plain data can travel (kind string); a wire.Text can, such as wire.Text32 for 32 bytes`:   func() { collections.NewMap[string, int32](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[wire.Text[[16]uint8], int32] "m": the key: wire.Text[[16]uint8] has a text or a list, whose length differs: use a number that stands for it, or an array`:         func() { collections.NewMap[wire.Text16, int32](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, string] "m": the value: wire: string: string holds a pointer: only plain data can travel (kind string); a wire.Text can, such as wire.Text32 for 32 bytes`: func() { collections.NewMap[int32, string](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, collections_test.item] "m": the value: wire: item.Name: string holds a pointer: only plain data can travel (kind string); a wire.Text can, such as wire.Text32 for 32 bytes`: func() {
 			collections.NewMap[int32, item](netcode.NewProtocol(), "m")
 		},
 		`netcode: collections.NewMap[struct {}, int32] "m": the key: nothing of struct {} travels`: func() { collections.NewMap[struct{}, int32](netcode.NewProtocol(), "m") },

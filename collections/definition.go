@@ -86,6 +86,9 @@ func newDefinition(kind kind, name string, element, key reflect.Type, limits lim
 		if err != nil {
 			return nil, err
 		}
+		if plan.Fixed() < plan.Lanes() {
+			return nil, fmt.Errorf("the key: %s has a text or a list, whose length differs: use a number that stands for it, or an array", key)
+		}
 		if len(plan.Refs()) > 0 {
 			return nil, fmt.Errorf("a key of kind entity would be another one for each client: leave out the tag of %s", key)
 		}

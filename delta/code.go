@@ -29,7 +29,7 @@ func (d *Delta) Prepare() {
 				l.short = l.table.shorten()
 			}
 		}
-		d.ready = !plain.On && !d.plan.Extrapolates() && len(d.lanes) <= 64
+		d.ready = !plain.On && !d.plan.Extrapolates() && len(d.lanes) <= 64 && !d.hasTail()
 		if d.wide && d.class != classOther {
 			d.tables = d.findTables()
 		}
@@ -202,8 +202,8 @@ func (w *BitBuffer) symbol(t *Table, flat []atomic.Uint32, context, symbol, size
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
-// codeList is Code by way of lists of symbols, for what is rare: a component with an extrapolation of its own, and one of very
-// many lanes.
+// codeList is Code by way of lists of symbols, for what is rare: a component with an extrapolation of its own, one of very
+// many lanes, and one with texts or lists.
 func (d *Delta) codeList(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 	var list [1]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
@@ -222,6 +222,7 @@ func (d *Delta) codeList(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 			}
 		}
 	}
+	d.codeTail(w, now, v)
 	v.Miss = q.miss
 }
 
@@ -250,7 +251,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) [
 		}
 	}
 	v.Miss = q.miss
-	return dst
+	return d.appendTail(dst, now, v)
 }
 
 // differing returns which lanes of the group are others than at T, and which were others at T than at T′: bit i for the i-th.
@@ -363,6 +364,9 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) b
 				return false
 			}
 		}
+	}
+	if d.hasTail() && !r.Failed() && d.plan.ReadTail(r, v.Base, lanes) {
+		any = true
 	}
 	if !any || r.Failed() || !d.plan.LegalRow(lanes) {
 		r.Fail()

@@ -20,6 +20,7 @@ import (
 //	row    for each group of up to four lanes: one symbol, which of them changed;
 //	       in the context of which of them changed between T' and T
 //	       then each changed lane in order
+//	       then texts and lists, see tail.go
 //	lane   token of its distance from the extrapolation, in the context of the movement that was extrapolated and of how many
 //	       ticks ago T was; raw, where there is nothing to extrapolate; nothing, where it has two values
 //
@@ -29,7 +30,9 @@ type Delta struct {
 	plan        *quantize.Plan
 	groups      []deltaGroup
 	lanes       []deltaLane
+	fixed       int // lanes before those of texts and lists, which come behind: see tail
 	predictions predictedPool
+	tails       tailPool
 	floats      bool // all lanes are such
 	once        sync.Once
 	ready       bool // for Code
@@ -196,7 +199,7 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
 		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 	}
-	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes())}
+	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes()), fixed: p.Fixed()}
 	prefix := tableName(p.Name())
 	for i := range d.lanes {
 		l := &d.lanes[i]
@@ -210,8 +213,8 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 			return nil, err
 		}
 	}
-	for first := 0; first < len(d.lanes); first += groupLanes {
-		g := deltaGroup{first: first, count: min(groupLanes, len(d.lanes)-first)}
+	for first := 0; first < d.fixed; first += groupLanes {
+		g := deltaGroup{first: first, count: min(groupLanes, d.fixed-first)}
 		if len(d.lanes) > 1 {
 			var err error
 			name := prefix + ".which" + strconv.Itoa(len(d.groups))
@@ -435,5 +438,8 @@ func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, 
 			}
 			each(int(d.plan.Lane(g.first+i).Field), bits)
 		}
+	}
+	if d.hasTail() {
+		d.plan.EachTail(v.Base, now, each)
 	}
 }

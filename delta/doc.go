@@ -18,6 +18,7 @@
 //
 //   - delta.go: Delta: the groups, lanes and tables of a plan
 //   - code.go: encodes and decodes one row: the plain code that all others equal
+//   - tail.go: texts and lists
 //   - batch.go: encodes several rows of one component side by side
 //   - row_reader.go: decodes rows that are extrapolated together
 //   - row_class.go: faster code for rows of floats

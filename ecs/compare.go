@@ -185,6 +185,9 @@ func step(v reflect.Value, path string) (next reflect.Value, rest string) {
 		end = len(path)
 	}
 	name, rest := path[:end], path[end:]
+	if list := v.Kind() == reflect.Struct && strings.HasPrefix(name, "["); list {
+		v = v.Field(1) // a wire.List: its elements
+	}
 	if v.Kind() == reflect.Struct {
 		return v.FieldByName(name), rest
 	}

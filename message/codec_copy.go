@@ -53,6 +53,9 @@ func (e *exact) turn(b []byte) {
 
 // compileCopy chooses the copy of memory where that is what the plan writes.
 func (c *CodecOf[T]) compileCopy() {
+	if c.plan.Fixed() < c.plan.Lanes() {
+		return // a text or a list is as long as it is
+	}
 	t := reflect.TypeFor[T]()
 	var e exact
 	end, ok := e.add(t, 0, "")

@@ -115,7 +115,7 @@ func (p *gamePlayer) Update(*ecs.World) {
 func (p *gamePlayer) write() {
 	for id, e := range p.sorted {
 		if p.w.Has(e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
-			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = gameMine{p.r.Int32(), float32(p.r.IntN(100)) / 2}
+			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = drawMine(p.r)
 			p.g.met["own writes"]++
 		}
 	}

@@ -1,6 +1,8 @@
 package nettest_test
 
 import (
+	"math/rand/v2"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
@@ -10,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // The components of the games. Values are rounded on their way to numbers that float32 holds exactly, so that values can be
@@ -25,8 +28,14 @@ type (
 		Note uint8 `net:"-"`
 	}
 	gameExact struct {
-		F float32
-		N int64
+		F    float32
+		N    int64
+		Name wire.Text[[12]byte]
+		Bag  wire.List[gameItem, [4]gameItem]
+	}
+	gameItem struct {
+		Kind  uint8 `net:"min=0,max=9"`
+		Label wire.Text[[4]byte]
 	}
 	gameNames struct {
 		E ecs.Entity `net:"entity"`
@@ -44,6 +53,7 @@ type (
 	gameMine  struct { // Its owner writes it, in half of the games.
 		V int32
 		X float32 `net:"half"`
+		T wire.Text[[12]byte]
 	}
 )
 
@@ -83,6 +93,34 @@ const (
 	// namingParts are those whose value depends on who else is there.
 	namingParts = partMask(1)<<partNames | 1<<partChild | 1<<partJoint
 )
+
+// drawExact draws a value with texts and a list that differ in parts from the one before.
+func drawExact(r *rand.Rand, was gameExact) gameExact {
+	was.F, was.N = r.Float32(), r.Int64()
+	switch texts := []string{"", "Ann", "Anna", "Änne", "a long name!"}; r.IntN(3) {
+	case 0:
+		was.Name.Set(texts[r.IntN(len(texts))])
+	case 1:
+		item := gameItem{Kind: uint8(r.IntN(10))}
+		item.Label.Set(texts[r.IntN(4)])
+		if n := was.Bag.Len(); !was.Bag.Append(item) {
+			was.Bag.Truncate(r.IntN(n))
+		}
+	default:
+		if n := was.Bag.Len(); n > 0 {
+			was.Bag.At(r.IntN(n)).Kind = uint8(r.IntN(10))
+			was.Bag.Remove(r.IntN(n))
+		}
+	}
+	return was
+}
+
+// drawMine draws a value of gameMine.
+func drawMine(r *rand.Rand) (v gameMine) {
+	v.V, v.X = r.Int32(), float32(r.IntN(100))/2
+	v.T.Set([]string{"", "mine", "my own text"}[r.IntN(3)])
+	return v
+}
 
 func (m partMask) has(part int) bool { return m>>part&1 != 0 }
 

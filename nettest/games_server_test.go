@@ -155,13 +155,14 @@ func (g *match) changeParts(e *gameEntity) {
 func (g *match) changeValue(e *gameEntity) {
 	w := g.world
 	if w.Has(e.Entity, w.id[partExact]) {
-		*gameAt[gameExact](w, e.Entity, w.id[partExact]) = gameExact{g.r.Float32(), g.r.Int64()}
+		exact := gameAt[gameExact](w, e.Entity, w.id[partExact])
+		*exact = drawExact(g.r, *exact)
 	}
 	if w.Has(e.Entity, w.id[partSlow]) {
 		gameAt[gameSlow](w, e.Entity, w.id[partSlow]).V++
 	}
 	if w.Has(e.Entity, w.id[partMine]) && !g.protocol.writes {
-		*gameAt[gameMine](w, e.Entity, w.id[partMine]) = gameMine{g.r.Int32(), float32(g.r.IntN(100)) / 2}
+		*gameAt[gameMine](w, e.Entity, w.id[partMine]) = drawMine(g.r)
 	}
 	if w.Has(e.Entity, w.id[partTurn]) {
 		gameAt[gameTurn](w, e.Entity, w.id[partTurn]).On = g.r.IntN(2) == 0

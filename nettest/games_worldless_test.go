@@ -44,7 +44,7 @@ func (g *match) sayOne(*gameEntity) {
 			e.said[partExact] = nil
 		}
 	case 2, 3:
-		v := gameExact{g.r.Float32(), g.r.Int64()}
+		v := drawExact(g.r, gameExact{})
 		g.put(netcode.Put(s, e.id, &v))
 		e.said[partExact] = v
 	case 4:

@@ -20,7 +20,10 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 		return bad
 	}
 	lanes = lanes[:len(rows)*n]
-	for i := 0; i < len(ops); i++ {
+	if p.fixedOps < len(ops) {
+		bad = p.quantiseTailRows(base, size, rows, lanes, bad)
+	}
+	for i := 0; i < p.fixedOps; i++ {
 		o := &ops[i]
 		switch o.kind {
 		case opFixed32:
@@ -130,7 +133,7 @@ func widened(b uint32) float64 {
 
 // findRuns finds the runs of fields that rows are quantised by, where the processor is wide.
 func (p *Plan) findRuns() {
-	for i := 0; p.wide && i < len(p.ops); {
+	for i := 0; p.wide && i < p.fixedOps; {
 		n := p.runOf(i)
 		if p.ops[i].kind == opQuat {
 			p.ops[i].quat = p.ops[i].quatNumbers()

@@ -21,7 +21,7 @@ const maxLanes = 2048
 const maxName = 255
 
 // Compile turns a component type into a plan, under the name that it has on the wire. Booleans, sized
-// integers, floats, arrays, structs and named types of these travel, also in unexported fields; blank
+// integers, floats, arrays, structs and named types of these travel, also in unexported fields, and so do wire.Text and wire.List; blank
 // fields and those tagged `net:"-"` do not. The errors name the type and the field, and say why it
 // cannot be sent or what is wrong with its tag. Tags:
 //
@@ -39,7 +39,7 @@ const maxName = 255
 //	                                    without bounds, event=count adds an integer of at most 32 bits
 //	net:"-"                             is not sent and is never touched on the receiver
 //
-// A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
+// A tag on an array or a wire.List goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
 // target: see Plan.Target.
 func Compile(t reflect.Type, name string) (*Plan, error) {
 	if t == nil {
@@ -58,7 +58,9 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 			return nil, err
 		}
 	}
-	c.finish()
+	if err := c.close(); err != nil {
+		return nil, err
+	}
 	return c.plan, nil
 }
 
@@ -85,9 +87,10 @@ func checkName(name string) error {
 
 // compiler builds one plan.
 type compiler struct {
-	root string
-	plan *Plan
-	tag  tag // of the field that is being compiled
+	root  string
+	plan  *Plan
+	tag   tag        // of the field that is being compiled
+	found []tailSpec // texts and lists, which come behind all other fields
 }
 
 // fail returns an error that names the field.
@@ -107,6 +110,10 @@ func (e *NotFieldsError) Error() string { return e.text }
 
 // value compiles what lies at offset: a field, or a whole component when path is empty.
 func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
+	if isTail(t) {
+		c.found = append(c.found, tailSpec{t, path, offset, tagText})
+		return nil
+	}
 	tag, err := parseTag(tagText)
 	if err != nil {
 		return c.fail(path, "%v", err)
@@ -164,12 +171,12 @@ func (c *compiler) structure(t reflect.Type, path string, offset uintptr) error 
 // array compiles each element.
 func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string) error {
 	for i := 0; i < t.Len(); i++ {
-		before := len(c.plan.ops)
+		before, found := len(c.plan.ops), len(c.found)
 		name := path + "[" + strconv.Itoa(i) + "]"
 		if err := c.value(t.Elem(), name, offset+uintptr(i)*t.Elem().Size(), tag); err != nil {
 			return err
 		}
-		if len(c.plan.ops) == before {
+		if len(c.plan.ops) == before && len(c.found) == found {
 			return nil // nothing of the element is sent: nor of the others, however many
 		}
 	}
@@ -202,24 +209,40 @@ func (c *compiler) finish() {
 	p.floats, p.wide = true, kernel.Wide()
 	p.findRuns()
 	p.floatRows = p.onlyFloatRows()
-	for _, l := range p.lanes {
+	for _, l := range p.lanes[:p.fixed] {
 		p.bits += int(l.bits)
 		p.widths = append(p.widths, l.bits)
 		p.floats = p.floats && l.check == checkFloat32
 	}
-	p.bits += len(p.refs) * (maxRefBits - 64)
+	for _, ref := range p.refs {
+		if ref < p.fixed {
+			p.bits += maxRefBits - 64
+		}
+	}
 	for i := range p.ops {
 		o := &p.ops[i]
-		size := o.bytes()
-		if size == 0 {
-			continue // a target, which has no memory
-		}
-		if n := len(p.spans); n > 0 && p.spans[n-1].offset+p.spans[n-1].size == o.offset {
-			p.spans[n-1].size += size
+		if o.tail == nil {
+			p.addSpan(o.offset, o.bytes())
 			continue
 		}
-		p.spans = append(p.spans, span{offset: o.offset, size: size})
+		p.floats = false
+		p.bits += o.mostBits(false)
+		for _, s := range o.tailSpans() {
+			p.addSpan(s.offset, s.size)
+		}
 	}
+}
+
+// addSpan adds a run of bytes that are sent, joined with the one before where that is its neighbour.
+func (p *Plan) addSpan(offset, size uintptr) {
+	if size == 0 {
+		return // a target, which has no memory
+	}
+	if n := len(p.spans); n > 0 && p.spans[n-1].offset+p.spans[n-1].size == offset {
+		p.spans[n-1].size += size
+		return
+	}
+	p.spans = append(p.spans, span{offset: offset, size: size})
 }
 
 // scalar compiles a boolean, an integer or a float.

@@ -23,10 +23,11 @@ type cell [2]uint64
 // Call it before the plan is used; afterwards the plan does not change.
 func (p *Plan) Debug() {
 	p.debug, p.bits = true, 0
-	for i := range p.ops {
+	for i := range p.ops[:p.fixedOps] {
 		first, second := p.ops[i].widths()
 		p.bits += int(first + second)
 	}
+	p.debugTails()
 }
 
 // Debugging reports whether packing is off.
@@ -50,6 +51,10 @@ func (p *Plan) writeDebug(w *wire.BitWriter, lanes []uint32) {
 	}
 	w.Align()
 	for i := range p.ops {
+		if p.ops[i].tail != nil {
+			p.ops[i].writeDebugTail(w, lanes)
+			continue
+		}
 		c := p.ops[i].value(lanes)
 		first, second := p.ops[i].widths()
 		w.Write(c[0], first)
@@ -85,6 +90,10 @@ func (p *Plan) readDebug(r *wire.BitReader, lanes []uint32) bool {
 	lanes = lanes[:len(p.lanes)]
 	ok := r.Read(uint(r.Remaining())&7) == 0
 	for i := 0; ok && i < len(p.ops); i++ {
+		if p.ops[i].tail != nil {
+			ok = p.ops[i].readDebugTail(r, lanes)
+			continue
+		}
 		first, second := p.ops[i].widths()
 		c := cell{r.Read(first), r.Read(second)}
 		ok = !r.Failed() && p.ops[i].take(c, lanes)
@@ -212,11 +221,19 @@ func (p *Plan) AppendValues(dst []byte, lanes []uint32) []byte {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		o := &p.ops[i]
-		dst = append(append(dst, o.path...), '=')
-		dst = o.appendValue(dst, o.value(lanes))
+		dst = append(append(dst, p.ops[i].path...), '=')
+		dst = p.appendField(dst, i, lanes)
 	}
 	return dst
+}
+
+// appendField appends the value of a field.
+func (p *Plan) appendField(dst []byte, i int, lanes []uint32) []byte {
+	o := &p.ops[i]
+	if o.tail != nil {
+		return o.appendTail(dst, lanes)
+	}
+	return o.appendValue(dst, o.value(lanes))
 }
 
 // appendValue appends a field's value in the shortest text that tells it from all others.
@@ -251,12 +268,32 @@ func (o *op) appendValue(dst []byte, c cell) []byte {
 // Outside tells of a value of the plan's Type what the fault of its quantising does not: the number that is out of range, and the bounds of
 // its tag, as "300, and its tag allows -100 to 100". It is empty for other faults.
 func (p *Plan) Outside(v reflect.Value, fault Fault) string {
-	for i := range p.ops {
-		if o := &p.ops[i]; fault.Reason == wire.OutOfRange && o.path == fault.field {
-			return o.outsideOf(fieldBy(v, o.path))
-		}
+	if fault.Reason != wire.OutOfRange {
+		return ""
+	}
+	if o := p.fieldOf(fault.field); o != nil {
+		return o.outsideOf(fieldBy(v, o.path))
 	}
 	return ""
+}
+
+// fieldOf returns the field of a path, also of an element of a list; nil if there is none.
+func (p *Plan) fieldOf(path string) *op {
+	for i := range p.ops {
+		o := &p.ops[i]
+		if o.path == path {
+			return o
+		}
+		if o.kind != opList || !strings.HasPrefix(path, o.path) {
+			continue
+		}
+		for _, e := range o.tail.elems {
+			if of := e.fieldOf(path); of != nil {
+				return of
+			}
+		}
+	}
+	return nil
 }
 
 // outsideOf tells what number a field has and which its tag allows; empty for a field without bounds.
@@ -293,6 +330,9 @@ func (o *op) outsideOf(v reflect.Value) string {
 // fieldBy returns the field of a value that a path leads to, as compile names fields: "Vel.X", "A[2]", or "value" for the value itself.
 func fieldBy(v reflect.Value, path string) reflect.Value {
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		if isTail(v.Type()) && step != "value" {
+			v = v.Field(1) // the elements
+		}
 		switch v.Kind() {
 		case reflect.Struct:
 			v = v.FieldByName(step)

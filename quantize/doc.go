@@ -7,6 +7,7 @@
 //   - lane: one number of a row, of up to 32 bits; most fields have one, a 64-bit number has two, a quaternion four;
 //   - absolute row: a row that is sent whole, without a baseline;
 //   - run: similar rows in one message, each after the first as its difference from the one before;
+//   - tail: the texts and lists of a row, behind its other lanes: as long as they are, not as long as they may be;
 //   - fault: what was wrong with a value that the game wrote;
 //   - model: how a lane is extrapolated from earlier versions of its row (T and T', see package delta);
 //   - blend: a value between two versions of a row, for the eye;
@@ -23,6 +24,7 @@
 //   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare
 //   - columns.go: many rows of one component at once, as one does by one
 //   - row.go: absolute rows and runs in bits
+//   - tail.go: texts and lists
 //   - entity.go: entity fields and relations
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions

@@ -146,9 +146,9 @@ func readRef(r *wire.BitReader) (index, generation uint32) {
 	return index, uint32(g) + 1
 }
 
-// writeRefs is WriteRow for a plan with entity fields.
-func (p *Plan) writeRefs(w *wire.BitWriter, lanes []uint32) {
-	lanes = lanes[:len(p.lanes)]
+// writeRefs is WriteRow for a plan with entity fields, texts or lists.
+func (p *Plan) writeRefs(w *wire.BitWriter, row []uint32) {
+	lanes := row[:p.fixed]
 	for i := 0; i < len(lanes); i++ {
 		if l := &p.lanes[i]; !p.isRef(l) {
 			w.Write(uint64(lanes[i]), uint(l.bits))
@@ -157,11 +157,12 @@ func (p *Plan) writeRefs(w *wire.BitWriter, lanes []uint32) {
 		writeRef(w, lanes[i], lanes[i+1])
 		i++
 	}
+	p.writeTails(w, row)
 }
 
-// readRefs is ReadRow for a plan with entity fields.
-func (p *Plan) readRefs(r *wire.BitReader, lanes []uint32) bool {
-	lanes = lanes[:len(p.lanes)]
+// readRefs is ReadRow for a plan with entity fields, texts or lists.
+func (p *Plan) readRefs(r *wire.BitReader, row []uint32) bool {
+	lanes := row[:p.fixed]
 	for i := 0; i < len(lanes); i++ {
 		l := &p.lanes[i]
 		if p.isRef(l) {
@@ -177,7 +178,7 @@ func (p *Plan) readRefs(r *wire.BitReader, lanes []uint32) bool {
 			r.Fail()
 		}
 	}
-	return !r.Failed()
+	return !r.Failed() && p.readTails(r, row)
 }
 
 // writePackedRefs is WritePacked for a plan with entity fields: the words hold each lane in its bits.

@@ -118,6 +118,9 @@ func (p *Plan) Lane(i int) Lane {
 		l.Largest = of.max
 	}
 	switch {
+	case o.tail != nil:
+		l.Model, l.Free = ModelRaw, false
+		return l
 	case l.Bits == 1:
 		l.Model = ModelImplied
 	case o.kind >= opHandle, o.kind == opFloat64 && i == o.lane:

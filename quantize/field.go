@@ -29,6 +29,8 @@ const (
 	opHalf64                // float64 as a half
 	opAxis32                // float32 within [-1, 1] in 254 steps
 	opAxis64                // float64, the same
+	opText                  // wire.Text: see tailField
+	opList                  // wire.List, likewise
 	opHandle                // two uint32, an entity of a world: two lanes, of its network id
 	opID                    // two uint32, a network id
 	opTarget                // the same lanes without memory: a relation's target
@@ -54,6 +56,7 @@ type op struct {
 	extrapolate extrapolateKind     // when the tag asks for another than is usual
 	path        string              // of the field within the component
 	text        string              // of its kind in Describe
+	tail        *tailField          // of a text or a list
 }
 
 // quantiseFixed quantises a float within bounds.

@@ -319,7 +319,7 @@ func ParsePlan(text string) (*Plan, error) {
 			return nil, err
 		}
 	}
-	c.finish()
+	c.closeDescribed()
 	c.plan.spans = nil
 	if unpacked {
 		c.plan.Debug()
@@ -335,6 +335,12 @@ func (c *compiler) described(field string) error {
 	path, kind, ok := strings.Cut(field, ":")
 	if !ok || path == "" {
 		return fmt.Errorf("%w: %.60q is no field", ErrDescription, field)
+	}
+	if tail, err := c.describedTail(path, kind); tail {
+		return err
+	}
+	if n := len(c.plan.ops); n > 0 && c.plan.ops[n-1].tail != nil {
+		return fmt.Errorf("%w: %.60q stands behind a text or a list", ErrDescription, field)
 	}
 	kind, word, chosen := strings.Cut(kind, "~")
 	c.tag = tag{}

@@ -15,17 +15,19 @@ import (
 // quaternion). Lanes are what is compared, kept, sent and extrapolated; every lane's number lies within the
 // bits that the plan gives it.
 type Plan struct {
-	name   string
-	typ    reflect.Type
-	ops    []op    // fields in order of travel
-	lanes  []lane  // words of a row
-	widths []uint8 // their bits
-	spans  []span  // runs of bytes that are sent
-	bits   int     // of an absolute row, at most
-	refs   []int   // first lanes of the entity fields
-	holds  []int   // those of them that hold a handle in memory
-	goal   int     // first lane of the target
-	aimed  bool    // there is a target
+	name     string
+	typ      reflect.Type
+	ops      []op    // fields in order of travel
+	lanes    []lane  // words of a row
+	widths   []uint8 // their bits
+	spans    []span  // runs of bytes that are sent
+	bits     int     // of an absolute row, at most
+	fixed    int     // lanes before those of texts and lists,
+	fixedOps int     // and their fields
+	refs     []int   // first lanes of the entity fields
+	holds    []int   // those of them that hold a handle in memory
+	goal     int     // first lane of the target
+	aimed    bool    // there is a target
 	// floats tells that all lanes are those of float32 fields that are sent exactly.
 	floats    bool
 	floatRows bool // see DequantiseRows
@@ -96,6 +98,8 @@ func (p *Plan) EachField(lanes []uint32, each func(field, bits int)) {
 	for i := range p.ops {
 		o, bits := &p.ops[i], 0
 		switch {
+		case o.tail != nil:
+			bits = p.bitsOf(o, lanes)
 		case p.debug:
 			bits = 8 * int(o.bytes())
 			if o.kind == opTarget {

@@ -47,7 +47,7 @@ func (p *Plan) WriteRow(w *wire.BitWriter, lanes []uint32) {
 	case p.debug:
 		p.writeDebug(w, lanes)
 		return
-	case p.refs != nil:
+	case p.refs != nil || p.fixed < len(p.lanes):
 		p.writeRefs(w, lanes)
 		return
 	}
@@ -61,7 +61,7 @@ func (p *Plan) ReadRow(r *wire.BitReader, lanes []uint32) bool {
 	switch {
 	case p.debug:
 		return p.readDebug(r, lanes)
-	case p.refs != nil:
+	case p.refs != nil || p.fixed < len(p.lanes):
 		return p.readRefs(r, lanes)
 	}
 	lanes = lanes[:len(p.lanes)]
@@ -103,7 +103,8 @@ func finite32(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
 
 // Pack makes an absolute row ready for WritePacked, in the first ceil(Bits/64) words of packed: as the same bits
-// that WriteRow writes, but an entity field as its two lanes. Bits beyond the row are zero.
+// that WriteRow writes, but an entity field as its two lanes. Bits beyond the row are zero. A plan with texts or lists has no such
+// form: see Fixed.
 func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	if p.debug {
 		p.packDebug(lanes, packed)
@@ -178,13 +179,13 @@ func (p *Plan) Describe(dst []byte) []byte {
 
 // LegalRow reports whether a row whose lanes lie within their bits is one that Quantise could have made.
 func (p *Plan) LegalRow(lanes []uint32) bool {
-	for i := range p.lanes {
+	for i := range p.fixed {
 		l := &p.lanes[i]
 		if l.check != checkNone && !(l.check == checkMax && uint64(lanes[i]) <= l.max) && !p.legal(l, lanes, i) {
 			return false
 		}
 	}
-	return true
+	return p.fixed == len(p.lanes) || p.legalTails(lanes)
 }
 
 // A run is a number of similar rows of one plan in one message: the first whole, each other as what differs from the row
@@ -197,6 +198,7 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 //	       1, then each field in order:
 //	         0                                 this field is the same
 //	         1, then its lanes in order; where the field has more than one, before each a bit: 1 when it differs
+//	       then its texts and lists: WriteTail
 //	lane   of b bits, that differs:
 //	       b = 1      nothing: it is the other value
 //	       b = 2, 3   the new number, b bits
@@ -220,8 +222,16 @@ func (p *Plan) MaxRunBits(count int) int {
 	if p.debug {
 		return wire.VarBits(uint64(count)) + count*(p.bits+7)
 	}
-	next := 1
-	for i := range p.lanes {
+	return wire.VarBits(uint64(count)) + p.bits + (count-1)*p.maxNextBits()
+}
+
+// maxNextBits returns the most bits that WriteNext writes.
+func (p *Plan) maxNextBits() int {
+	if p.debug {
+		return p.bits + 7
+	}
+	next := 1 + p.MaxTailBits()
+	for i := range p.fixed {
 		if first, alone := p.firstLane(i); first {
 			next++
 			if alone {
@@ -235,7 +245,7 @@ func (p *Plan) MaxRunBits(count int) int {
 			next += b
 		}
 	}
-	return wire.VarBits(uint64(count)) + p.bits + (count-1)*next
+	return next
 }
 
 // firstLane reports whether a field begins at lane i, and whether that lane is all of it.
@@ -296,9 +306,9 @@ func (p *Plan) WriteNext(w *wire.BitWriter, before, lanes []uint32) {
 		return
 	}
 	w.Write(1, 1)
-	for i := 0; i < len(list); {
+	for i := 0; i < p.fixed; {
 		end := i + 1
-		for end < len(list) && list[end].op == list[i].op {
+		for end < p.fixed && list[end].op == list[i].op {
 			end++
 		}
 		if equalLanes(before[i:end], lanes[i:end]) {
@@ -316,6 +326,7 @@ func (p *Plan) WriteNext(w *wire.BitWriter, before, lanes []uint32) {
 			}
 		}
 	}
+	p.WriteTail(w, before, lanes)
 }
 
 // equalLanes compares two rows, or parts of them, of the same length.
@@ -365,9 +376,9 @@ func (p *Plan) ReadNext(r *wire.BitReader, before, lanes []uint32) bool {
 		return !r.Failed()
 	}
 	changed := false
-	for i := 0; i < len(list) && !r.Failed(); {
+	for i := 0; i < p.fixed && !r.Failed(); {
 		end := i + 1
-		for end < len(list) && list[end].op == list[i].op {
+		for end < p.fixed && list[end].op == list[i].op {
 			end++
 		}
 		if r.Bool() {
@@ -375,6 +386,9 @@ func (p *Plan) ReadNext(r *wire.BitReader, before, lanes []uint32) bool {
 			changed = true
 		}
 		i = end
+	}
+	if p.fixed < len(list) && !r.Failed() && p.ReadTail(r, before, lanes) {
+		changed = true
 	}
 	if !changed {
 		r.Fail() // it said that something differs

@@ -15,7 +15,7 @@ import (
 // named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
 // network id before the row is used; the lanes of a target are left alone. It never allocates.
 func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
-	ops, first, reason := p.fields(), -1, wire.NoFault
+	ops, first, reason := p.fields()[:p.fixedOps], -1, wire.NoFault
 	lanes = lanes[:len(p.lanes)]
 	for i := range ops {
 		o := &ops[i]
@@ -44,10 +44,77 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			first, reason = i, why
 		}
 	}
-	if first < 0 {
-		return Fault{}
+	fault := Fault{}
+	if first >= 0 {
+		fault = Fault{Reason: reason, field: ops[first].path}
 	}
-	return Fault{Reason: reason, field: ops[first].path}
+	if p.fixedOps < len(p.ops) {
+		if of := p.quantiseTails(src, lanes); first < 0 {
+			fault = of
+		}
+	}
+	return fault
+}
+
+// quantiseTails is Quantise of the texts and lists.
+func (p *Plan) quantiseTails(src unsafe.Pointer, lanes []uint32) (fault Fault) {
+	for i := range p.tailOps() {
+		o := &p.tailOps()[i]
+		f := o.tail
+		// SAFETY: src points to a value of p.typ, in which a wire.Text or a wire.List is at the field's offset: a uint16, and f.most
+		// bytes or elements from f.start on. None is looked at behind these, whatever the length says.
+		at := unsafe.Add(src, o.offset)
+		n := min(int(*(*uint16)(at)), f.most)
+		if o.kind == opText {
+			text := memory(at, f.start, uintptr(n))
+			o.setText(lanes, text[:validPrefix(text)])
+			continue
+		}
+		for k := range n {
+			of := f.elems[k].Quantise(unsafe.Add(at, f.start+uintptr(k)*f.stride), o.element(lanes, k))
+			if fault.Reason == wire.NoFault {
+				fault = of
+			}
+		}
+		lanes[o.lane] = uint32(n)
+		clear(o.lanesOf(lanes)[n*f.width:])
+	}
+	return fault
+}
+
+// quantiseTailRows is QuantiseRows of the texts and lists.
+func (p *Plan) quantiseTailRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
+	n := len(p.lanes)
+	for k, row := range rows {
+		// SAFETY: so many components lie one behind the other from base on.
+		src := unsafe.Add(unsafe.Pointer(base), int(row)*size)
+		if p.quantiseTails(src, lanes[k*n:(k+1)*n]).Reason != wire.NoFault {
+			bad = append(bad, int32(k))
+		}
+	}
+	return bad
+}
+
+// dequantiseTails is Dequantise of the texts and lists. Memory behind their lengths is zero afterwards, as their methods keep it.
+func (p *Plan) dequantiseTails(lanes []uint32, dst unsafe.Pointer) {
+	for i := range p.tailOps() {
+		o := &p.tailOps()[i]
+		f, n := o.tail, int(lanes[o.lane])
+		// SAFETY: as of quantiseTails; the row is legal, so that n is f.most at most.
+		at := unsafe.Add(dst, o.offset)
+		*(*uint16)(at) = uint16(n)
+		if o.kind == opText {
+			text, words := memory(at, f.start, uintptr(f.most)), o.lanesOf(lanes)
+			for k := range text {
+				text[k] = textByte(words, k)
+			}
+			continue
+		}
+		for k := range n {
+			f.elems[k].Dequantise(o.element(lanes, k), unsafe.Add(at, f.start+uintptr(k)*f.stride))
+		}
+		clear(memory(at, f.start+uintptr(n)*f.stride, uintptr(f.most-n)*f.stride))
+	}
 }
 
 // quantise is Quantise of one field, but for the usual ones, which have loops of their own.
@@ -108,8 +175,11 @@ func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
 // Dequantise writes the value of a row into the component at dst: the fields that are sent and nothing
 // else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
-	ops := p.fields()
+	ops := p.fields()[:p.fixedOps]
 	lanes = lanes[:len(p.lanes)]
+	if p.fixedOps < len(p.ops) {
+		p.dequantiseTails(lanes, dst)
+	}
 	for i := range ops {
 		o := &ops[i]
 		// SAFETY: dst points to a value of p.typ and o.offset is that of a field of the kind's size in it.
@@ -289,10 +359,17 @@ func (o *op) store(at unsafe.Pointer, v uint64) {
 // Handles names, each as its two numbers. It is for tools that compare or hash worlds, whose handles differ.
 func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire.NetworkID) {
 	for i := range p.fields() {
-		if o := &p.ops[i]; o.kind == opHandle {
-			// SAFETY: dst points to a value of p.typ, which has two uint32 at a handle's offset, as a NetworkID is.
+		o := &p.ops[i]
+		// SAFETY: dst points to a value of p.typ, which has two uint32 at a handle's offset, as a NetworkID is, and a list's
+		// elements from its start on.
+		switch o.kind {
+		case opHandle:
 			at := (*wire.NetworkID)(unsafe.Add(dst, o.offset))
 			*at = f(*at)
+		case opList:
+			for k, e := range o.tail.elems {
+				e.MapHandles(unsafe.Add(dst, o.offset+o.tail.start+uintptr(k)*o.tail.stride), f)
+			}
 		}
 	}
 }
@@ -314,8 +391,14 @@ func (p *Plan) differing(a, b unsafe.Pointer) string {
 	// SAFETY: a and b point to values of p.typ, and each op is a field of it.
 	for i := range p.ops {
 		o := &p.ops[i]
-		if !bytes.Equal(memory(a, o.offset, o.bytes()), memory(b, o.offset, o.bytes())) {
-			return o.path
+		spans := []span{{o.offset, o.bytes()}}
+		if o.tail != nil {
+			spans = o.tailSpans()
+		}
+		for _, s := range spans {
+			if !bytes.Equal(memory(a, s.offset, s.size), memory(b, s.offset, s.size)) {
+				return o.path
+			}
 		}
 	}
 	return ""
@@ -344,6 +427,10 @@ func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
 	for i := range p.fields() {
 		o := &p.ops[i]
+		if o.tail != nil {
+			dst = p.appendEachTail(dst, src, o)
+			continue
+		}
 		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
 			// SAFETY: src points to a value of p.typ; a field is one or, in a quaternion, four numbers of
 			// o.size bytes.
@@ -359,6 +446,21 @@ func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
 				dst = binary.LittleEndian.AppendUint64(dst, *(*uint64)(number))
 			}
 		}
+	}
+	return dst
+}
+
+// appendEachTail is appendEachField for a text or a list.
+func (p *Plan) appendEachTail(dst []byte, src unsafe.Pointer, o *op) []byte {
+	f := o.tail
+	// SAFETY: as of quantiseTails.
+	at := unsafe.Add(src, o.offset)
+	dst = binary.LittleEndian.AppendUint16(dst, *(*uint16)(at))
+	if o.kind == opText {
+		return append(dst, memory(at, f.start, uintptr(f.most))...)
+	}
+	for k, e := range f.elems {
+		dst = e.appendEachField(dst, unsafe.Add(at, f.start+uintptr(k)*f.stride))
 	}
 	return dst
 }

@@ -265,7 +265,7 @@ func (p *packetWriter) writeRows(r *record) {
 			v.lanes = append(v.lanes[:0], lanes...)
 			v.blind(plan, v.lanes, p.s)
 			plan.WriteRow(&p.w, v.lanes)
-		case p.cache.packs:
+		case p.cache.packs && !s.schema.Tailed.Has(row):
 			plan.WritePacked(&p.w, s.packedRow(r.index, row))
 		default:
 			plan.WriteRow(&p.w, lanes)

@@ -10,7 +10,8 @@
 //   - network id: the name of an entity on every machine;
 //   - half, snorm8: a float in 16 bits, and one within [-1, 1] in 8 bits;
 //   - serializer: one function that writes, reads or measures a value;
-//   - value: a type without pointers that is sent whole.
+//   - value: a type without pointers that is sent whole;
+//   - text, list ([Text], [List]): a string and a slice of bounded length without a pointer; [TextArray] and [ListArray] are their memory.
 //
 // Writers trust their caller and panic on misuse, never on data. Readers trust nothing: they have one sticky error, never panic, and accept one encoding of
 // every value.
@@ -21,6 +22,7 @@
 //   - bits.go: streams of bits
 //   - float.go: half and snorm8: rounding, range
 //   - header.go: packet, batch and message headers; channels and modes of delivery
+//   - text.go, list.go: texts and lists in components
 //   - ids.go: network ids, client ids, names
 //   - checksum.go: the checksum of a packet
 //   - serializer.go, value.go: one function for both directions; types that are sent whole

@@ -308,9 +308,9 @@ func NotPlain(t reflect.Type) string {
 	text := fmt.Sprintf("%s holds a pointer: only plain data can travel (kind %s)", t, t.Kind())
 	switch t.Kind() {
 	case reflect.String:
-		text += "; an array such as [16]byte can"
+		text += "; a wire.Text can, such as wire.Text32 for 32 bytes"
 	case reflect.Slice:
-		text += fmt.Sprintf("; an array such as [16]%s can", t.Elem())
+		text += fmt.Sprintf("; a wire.List can, such as wire.List[%[1]s, [16]%[1]s], and an array", t.Elem())
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // What components.md shows is what stands between the marks.
@@ -27,6 +28,30 @@ type Soldier struct {
 	Ammo  uint16     `net:"min=0,max=100"`
 	Team  uint8      // without a tag: the exact value
 	Route int32      `net:"-"` // does not travel, and netcode never touches it on a client
+}
+
+// end guide
+
+// begin guide
+type Item struct {
+	Kind  uint16
+	Count uint8 `net:"min=0,max=99"` // tags count in elements too
+}
+
+type Hero struct {
+	Name wire.Text32              // up to 32 bytes of UTF-8; Text16, Text64, Text128, or wire.Text[[48]byte]
+	Bag  wire.List[Item, [8]Item] // up to 8 slots
+}
+
+func equip(hero *Hero) {
+	hero.Name.Set("Ann")              // cut at a whole character where it is too long; false then
+	hero.Name.Append(" of the hills") // hero.Name.String() reads it, and Is compares it, without allocation
+	hero.Bag.Append(Item{Kind: 7})    // false where it is full
+	hero.Bag.Insert(0, Item{Kind: 3}) // Remove takes one out
+	hero.Bag.At(1).Count++            // elements are changed in place
+	for place, slot := range hero.Bag.All() {
+		slot.Count += uint8(place)
+	}
 }
 
 // end guide
@@ -132,4 +157,25 @@ func TestGuideComponents(t *testing.T) {
 	require.Zero(t, height())
 	dig(n.Server.Systems, server, tile)
 	require.True(t, n.RunUntil(time.Second, func() bool { return height() == 255 }), "it was marked")
+}
+
+// TestHeroTravels takes the guide's texts and lists to a client, changes them there and back, and refuses too much.
+func TestHeroTravels(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Hero](p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1})
+	build := generic.NewMap2[components.Replicated, Hero](&n.Server.World)
+	hero := build.NewWith(&components.Replicated{}, &Hero{})
+	n.AssertConverge()
+	heroes := generic.NewMap1[Hero](&n.Server.World)
+	at := heroes.Get(hero)
+	equip(at)
+	n.AssertConverge()
+	query := generic.NewFilter1[Hero]().Query(&n.Clients[0].World)
+	require.True(t, query.Next())
+	got := *query.Get()
+	query.Close()
+	require.Equal(t, *at, got)
+	require.Equal(t, "Ann of the hills", got.Name.String())
+	require.Equal(t, []Item{{3, 0}, {7, 2}}, got.Bag.AppendTo(nil))
 }

@@ -275,6 +275,20 @@ var withHost = map[string]func(t *testing.T){
 			return ground.Height[3] == 255
 		})
 	},
+	"equip": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Hero](p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		build := generic.NewMap2[components.Replicated, Hero](h.world)
+		hero := Hero{}
+		equip(&hero)
+		entity := build.NewWith(&components.Replicated{}, &hero)
+		h.until(t, func() bool { _, ok := h.group.ID(entity); return ok })
+		id, _ := h.group.ID(entity)
+		got, ok, _ := netcode.ValueAt[Hero](h.server, id, h.server.Store().Tick())
+		require.True(t, ok)
+		require.Equal(t, hero, got)
+	},
 	"nextRound roundOf": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		netcode.Replicate[Round](p)

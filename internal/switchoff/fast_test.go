@@ -31,7 +31,7 @@ func kernels() []mutation {
 		change("kernels", "runWide copies more than there is", cut, "quantize/columns.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "quantize/columns.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "overlays are of rows of any width", "TestOverlayIsRowByRow", "quantize/columns.go", "|| words != 3 && words != 4", "|| words < 3"),
-		change("kernels", "fixedRunRows and quatFours run on any processor", runs, "quantize/columns.go", "p.wide && i < len(p.ops)", "i < len(p.ops)"),
+		change("kernels", "fixedRunRows and quatFours run on any processor", runs, "quantize/columns.go", "p.wide && i < p.fixedOps", "i < p.fixedOps"),
 		change("kernels", "fixedRunRows makes more than an int32", runs, "quantize/columns.go", "o.kind != opFixed32 || o.count >= 1<<31-1 ||", "o.kind != opFixed32 ||"),
 		change("kernels", "fixedRunRows goes over what lies between fields", "TestRunsOfFields", "quantize/columns.go", " || o.offset != p.ops[i].offset+uintptr(4*n)", ""),
 		drawn(change("kernels", "quatFours chooses between components that are alike", "TestQuatRowsIsQuantiseQuat",

@@ -16,6 +16,7 @@ type Schema struct {
 	Widths  []int32         // by row: lanes
 	Compare []quantize.Rows // by row: rows of as many lanes
 	Refs    Mask            // rows that name entities
+	Tailed  Mask            // rows with texts or lists
 	Tags    Mask            // rows without lanes
 	Whole   Mask            // rows that are sent whole whenever they changed
 	Weighed bool            // some rows have an importance of their own
@@ -77,6 +78,9 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 			s.Tags = s.Tags.With(row)
 		case len(p.Refs()) > 0:
 			s.Refs = s.Refs.With(row)
+		}
+		if p.Fixed() < p.Lanes() {
+			s.Tailed = s.Tailed.With(row)
 		}
 		if p.Floats() {
 			s.exact = s.exact.With(row)
