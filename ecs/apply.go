@@ -305,6 +305,9 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	for n := 0; n < len(a.writer.byTable); n++ {
 		for i := 0; i < len(a.writer.byTable[n]); i++ {
 			d := &a.writer.byTable[n][i]
+			if d.rows == 0 && a.applied[d.index].structChange == 0 {
+				continue // what was written had its value, or is set aside
+			}
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
 				return
 			}

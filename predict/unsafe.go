@@ -33,6 +33,18 @@ func byteAt(p unsafe.Pointer) *byte {
 	return (*byte)(p)
 }
 
+// placesAt returns the places of entities that lie side by side.
+func placesAt(p *byte, rows int) []int32 {
+	// SAFETY: callers pass the column of place, which is an int32, of a table of so many rows.
+	return unsafe.Slice((*int32)(unsafe.Pointer(p)), rows)
+}
+
+// placeOf returns the place of an entity that has one.
+func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
+	// SAFETY: id is that of place.
+	return (*place)(w.Get(e, id))
+}
+
 // liesAt tells if an address is so many bytes behind another one.
 func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {
 	// SAFETY: the addresses are compared and not read.
