@@ -29,6 +29,7 @@ type client struct {
 	used      int     // Slots in use.
 	unnamed   int     // Of them, those without a network id.
 	shows     bool    // A component has components.Smooth.
+	tolerant  bool    // A component has a Tolerance.
 	chosen    map[netcode.NetworkID]bool
 	untold    []chosen // Choices that the server was not told of.
 
@@ -88,7 +89,7 @@ func (c *client) learn(w *ecs.World) {
 		n.plain = r.plan.Plain()
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.shown = newShown(w, c.end.Protocol(), &r)
-		c.shows = c.shows || n.shown != nil
+		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
 	for _, t := range c.all.local {
@@ -211,6 +212,9 @@ func (c *client) follow() {
 		if row >= 0 {
 			marks = marks.With(row)
 		}
+	}
+	if !c.group.Apply.Bridge().Touched(marks) {
+		return
 	}
 	for change := range c.group.Changes {
 		if change.Spawned || (change.Rows|change.Added|change.Removed)&marks != 0 {

@@ -168,7 +168,7 @@ func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 	for at := range unlike {
 		if unlike[at] {
 			unlike[at] = false
-			wrong = k.mispredicts(slot+at, e.Tick, tick.None) || wrong
+			wrong = k.mispredicts(slot+at, e.Tick, tick.None, true) || wrong
 		}
 	}
 	if wrong {
@@ -201,16 +201,20 @@ func (k *comparison) one(n int, t netcode.Tick) {
 	}
 	before := m.checked
 	m.checked = t
-	if k.mispredicts(n, t, before) {
+	if k.mispredicts(n, t, before, false) {
 		k.correct(n, t)
 	}
 }
 
-// mispredicts tells if an entity in a tick is not the server's. If so, that is counted and told, and the tick is one to go back to.
-func (k *comparison) mispredicts(n int, t, before netcode.Tick) bool {
-	d, differs := k.differs(n, t)
-	if !differs {
-		return false
+// mispredicts tells if an entity in a tick is not the server's. If so, that is counted and told, and the tick is one to go back to. known
+// is that some lanes differ.
+func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
+	var d Misprediction
+	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
+		differs := false
+		if d, differs = k.differs(n, t); !differs {
+			return false
+		}
 	}
 	if k.corrected == tick.None || t < k.corrected { // Else the server used another input: of course it differs.
 		k.stats.Mispredictions++
