@@ -292,7 +292,7 @@ func (c *client) wants(id netcode.NetworkID) bool {
 		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
 			var p components.Predicted
 			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
-			return p.Client == 0 || p.Client == c.end.ID()
+			return p.By(c.end.ID())
 		}
 	}
 	return false

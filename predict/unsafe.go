@@ -45,6 +45,24 @@ func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
 	return (*place)(w.Get(e, id))
 }
 
+// replicatedRows returns the Replicated of entities that lie side by side.
+func replicatedRows(p *byte, rows int) []components.Replicated {
+	// SAFETY: callers pass the column of Replicated of a table of so many rows.
+	return unsafe.Slice((*components.Replicated)(unsafe.Pointer(p)), rows)
+}
+
+// ownerRows returns the owners of entities that lie side by side.
+func ownerRows(p *byte, rows int) []components.Owner {
+	// SAFETY: callers pass the column of Owner of a table of so many rows.
+	return unsafe.Slice((*components.Owner)(unsafe.Pointer(p)), rows)
+}
+
+// predictedRows returns the Predicted of entities that lie side by side.
+func predictedRows(p *byte, rows int) []components.Predicted {
+	// SAFETY: callers pass the column of Predicted of a table of so many rows.
+	return unsafe.Slice((*components.Predicted)(unsafe.Pointer(p)), rows)
+}
+
 // liesAt tells if an address is so many bytes behind another one.
 func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {
 	// SAFETY: the addresses are compared and not read.
