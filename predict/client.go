@@ -41,10 +41,11 @@ type client struct {
 	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
 	unlike  []bool       // Scratch: rows that are not the server's.
-	leaving []leaving    // Components that are shown between the prediction and the past.
-	rested  *rested      // The ticks in which entities rested, as the server told.
-	returns uint32       // Counts returns to earlier ticks.
-	dirty   bool         // The world has not what the history has of now.
+	locals  locals
+	leaving []leaving // Components that are shown between the prediction and the past.
+	rested  *rested   // The ticks in which entities rested, as the server told.
+	returns uint32    // Counts returns to earlier ticks.
+	dirty   bool      // The world has not what the history has of now.
 }
 
 // slot is a predicted entity.
@@ -61,6 +62,7 @@ type slot struct {
 
 // mark tells how far an entity is compared. It is apart from slot, since each record that comes needs it.
 type mark struct {
+	asked      netcode.Tick // When its local components were asked for.
 	begun      bool         // Its first state was taken, or it was spawned here.
 	generation uint32       // Of the network id.
 	known      netcode.Tick // The newest tick of which the server's state is known.
@@ -92,7 +94,8 @@ func (c *client) learn(w *ecs.World) {
 		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
-	for _, t := range c.all.local {
+	for i := range c.all.local {
+		t := c.all.local[i].of
 		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
 	}
 	c.placed = ecs.ComponentID[place](w)
@@ -154,9 +157,11 @@ func (c *client) update() {
 			if c.slots[i].used && !c.slots[i].id.IsZero() {
 				c.dropLocal(c.slots[i].entity)
 				c.take(i)
+				c.wantLocals(i)
 			}
 		}
 	}
+	c.askForLocals()
 	if back := c.check(); back > tick.None {
 		c.rememberShown()
 		c.back(back)
@@ -183,6 +188,7 @@ func (c *client) restart() {
 	}
 	c.slots, c.marks = c.slots[:0], c.marks[:0]
 	clear(c.byIndex)
+	c.locals = locals{}
 	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
 	clear(c.chosen)
 	c.untold = c.untold[:0]
@@ -255,6 +261,7 @@ func (c *client) decide(id netcode.NetworkID) {
 			n = c.newSlot(s)
 			c.dropLocal(e)
 			c.number(id, n)
+			c.wantLocals(n)
 			c.stats.Started++
 			c.group.Apply.Bridge().SetAside(id, c.all.mask)
 			c.start(n)
@@ -279,6 +286,11 @@ func (c *client) wants(id netcode.NetworkID) bool {
 	if on, ok := c.chosen[id]; ok {
 		return on
 	}
+	return c.given(id)
+}
+
+// given tells if the server has this client predict an entity.
+func (c *client) given(id netcode.NetworkID) bool {
 	if c.all.owner >= 0 {
 		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
 			var o components.Owner
@@ -372,6 +384,9 @@ func (c *client) advance() {
 	c.now, c.newest = t, max(c.newest, t)
 	c.dropNotRespawned(t)
 	c.keepAll(t)
+	if len(c.locals.taken) > 0 {
+		c.retakeLocals(t)
+	}
 	if t > c.ahead {
 		return
 	}

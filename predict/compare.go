@@ -36,6 +36,9 @@ func (c *client) check() (back netcode.Tick) {
 	}
 	k.records()
 	k.rests()
+	if known := k.takeLocals(); known > tick.None {
+		earlier(known)
+	}
 	if k.back > tick.None {
 		earlier(k.back)
 	}
@@ -218,6 +221,9 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 	}
 	if k.corrected == tick.None || t < k.corrected { // Else the server used another input: of course it differs.
 		k.stats.Mispredictions++
+		if k.marks[n].asked+Window < k.now {
+			k.wantLocals(n)
+		}
 		k.tell(d)
 		k.explain(d, before)
 	}

@@ -149,8 +149,8 @@ func (r *resting) order() {
 	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })
 }
 
-// simulated is state of an end: whether it has a simulation.
-type simulated struct{ is bool }
+// simulated is state of an end: its simulation, nil without one.
+type simulated struct{ simulation *Simulation }
 
 // rested is a client's state: the ticks in which entities rested, by network index.
 type rested struct {
@@ -174,7 +174,7 @@ func restAtClient(c *netcode.Client) netcode.ClientHooks {
 		},
 		Read: func() {
 			t := c.Replica().LastRead()
-			if !r.is || slices.Contains(r.read, t) {
+			if r.simulation == nil || slices.Contains(r.read, t) {
 				return
 			}
 			if len(r.read) == 2*Window { // Nothing compares them: older ones are out of the history.

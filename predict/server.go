@@ -15,8 +15,10 @@ import (
 // server is the simulation at a server.
 type server struct {
 	*Simulation
-	end  *netcode.Server
-	rows []serverRow
+	end    *netcode.Server
+	find   func(netcode.NetworkID) (ecs.Entity, bool)
+	rows   []serverRow
+	locals []ecs.ID
 
 	predicted ecs.ID
 	simulated tables  // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
@@ -46,7 +48,10 @@ type serverRow struct {
 
 // learn looks up the components.
 func (s *server) learn(w *ecs.World) {
-	s.rows = s.rows[:0]
+	s.rows, s.locals = s.rows[:0], s.locals[:0]
+	for i := range s.all.local {
+		s.locals = append(s.locals, ecs.TypeID(w, s.all.local[i].of))
+	}
 	s.predicted = ecs.ComponentID[components.Predicted](w)
 	s.simulated = newTables(w, ecs.All(s.replicated, s.tagged))
 	s.simulated.column(s.replicated, int(reflect.TypeFor[components.Replicated]().Size()))

@@ -102,6 +102,15 @@ func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
 	return (*components.Owner)(w.Get(e, id))
 }
 
+// valueAt returns the value of a type whose memory b is, all of it. b is not empty.
+func valueAt[T any](b []byte) *T {
+	// SAFETY: callers pass the memory of a T, in the world or in a column of the history, which is aligned for any component.
+	return (*T)(unsafe.Pointer(&b[0]))
+}
+
+// predictedSize is the size of a Predicted.
+const predictedSize = int(unsafe.Sizeof(components.Predicted{}))
+
 // dequantise writes a row of a plan into a value of its type.
 func dequantise[T any](plan *quantize.Plan, lanes []uint32, to *T) {
 	// SAFETY: callers pass the plan of T.
