@@ -10,7 +10,19 @@ type Simulate struct{}
 // Predicted has a client predict an entity that it does not own, as one that its own entities push. Game code on the server writes
 // it. It is to be registered with netcode.Replicate.
 type Predicted struct {
-	Client wire.ClientID // Predicts it, beside its owner; 0: every client does.
+	Client wire.ClientID // Predicts it, beside its owner; 0 and Mask 0: every client does.
+	Mask   uint64        // Has the bits of more clients that predict it: see With. Clients whose numbers differ by 64 share one.
+}
+
+// With returns a Predicted that has one more client predict the entity.
+func (p Predicted) With(client wire.ClientID) Predicted {
+	p.Mask |= 1 << (client % 64)
+	return p
+}
+
+// By tells if a client predicts the entity, for another reason than that it owns it.
+func (p Predicted) By(client wire.ClientID) bool {
+	return p == Predicted{} || client != 0 && p.Client == client || p.Mask>>(client%64)&1 != 0
 }
 
 // SpawnOf names the step that spawned an entity, so that the client whose input it was recognises the one that it has spawned

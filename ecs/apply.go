@@ -292,6 +292,12 @@ type Change struct {
 	Spawned bool           // the entity is new
 }
 
+// Touched tells if Changes yields an entity that is new, got or lost a component, or got another value of one of these rows. It looks at no
+// entity.
+func (a *Apply) Touched(rows snapshot.Mask) bool {
+	return a.writer.touched&rows != 0 || len(a.writer.structChanges) > 0
+}
+
 // Changes yields the changes of the last Run that had something to apply, each entity once. The order means nothing, but is
 // the same in every client that received the same. [ApplyStats].Applied tells whether that was the very last Run. Entities
 // that are gone since are left out. An entity field or a target that was filled in or became zero counts as a change of its
@@ -305,6 +311,9 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	for n := 0; n < len(a.writer.byTable); n++ {
 		for i := 0; i < len(a.writer.byTable[n]); i++ {
 			d := &a.writer.byTable[n][i]
+			if d.rows == 0 && a.applied[d.index].structChange == 0 {
+				continue // what was written had its value, or is set aside
+			}
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
 				return
 			}

@@ -118,7 +118,7 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 				r.same = append(r.same, int32(k))
 			}
 		}
-		r.change(d, c.row)
+		w.touch(r.change(d, c.row))
 		return
 	}
 	first, end := w.replica.Place(s.Mask, c.row)
@@ -142,8 +142,11 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 			}
 		}
 	}
-	r.change(d, c.row)
+	w.touch(r.change(d, c.row))
 }
+
+// touch notes rows of which an entity got another value.
+func (w *valueWriter) touch(rows snapshot.Mask) { w.touched |= rows }
 
 // slot returns the slot of the k-th entity of a range.
 func (r *tableRanges) slot(d *tableRange, k uint32) int {
@@ -153,15 +156,15 @@ func (r *tableRanges) slot(d *tableRange, k uint32) int {
 	return int(r.slots[d.stretch.Index+k])
 }
 
-// change notes a changed row of all entities of a range but those in same, which is in ascending order.
-func (r *tableRanges) change(d *tableRange, row int) {
+// change notes a changed row of all entities of a range but those in same, which is in ascending order. It returns the row if there are any.
+func (r *tableRanges) change(d *tableRange, row int) (any snapshot.Mask) {
 	same, n := r.same, int(d.stretch.Count)
 	switch {
 	case len(same) == n:
-		return
+		return 0
 	case len(same) == 0 && d.detail == 0:
 		d.rows = d.rows.With(row)
-		return
+		return any.With(row)
 	}
 	if d.detail == 0 {
 		d.detail = int32(len(r.details)) + 1
@@ -176,6 +179,7 @@ func (r *tableRanges) change(d *tableRange, row int) {
 		}
 		details[k] = details[k].With(row)
 	}
+	return any.With(row)
 }
 
 // changed returns the changed rows of the k-th entity of a range.

@@ -16,8 +16,9 @@ type valueWriter struct {
 	unplaced      []uint32      // indexes of entities without a known slot
 	created       []writeItem   // entities that were created with their values
 	structChanges []structChange
-	guard         ecs.Query   // keeps the world locked while columns point into it
-	ranges        tableRanges // entities that are written together
+	guard         ecs.Query     // keeps the world locked while columns point into it
+	ranges        tableRanges   // entities that are written together
+	touched       snapshot.Mask // rows of any entity that got another value
 }
 
 // writeItem is an entity to write.
@@ -48,6 +49,7 @@ func (w *valueWriter) clearLists() {
 	}
 	w.unplaced, w.created, w.structChanges = w.unplaced[:0], w.created[:0], w.structChanges[:0]
 	w.ranges.list, w.ranges.details = w.ranges.list[:0], w.ranges.details[:0]
+	w.touched = 0
 }
 
 // list adds an entity to the list, once a run.
@@ -136,6 +138,7 @@ func (w *valueWriter) writeAll() {
 		for i := range list { // rows that changed before the writing
 			tw := &w.applied[list[i].index]
 			list[i].rows, tw.changed = tw.changed, 0
+			w.touched |= list[i].rows
 		}
 		if t := w.tracker.tables[n]; t.scattered {
 			w.writeScattered(t, list)
@@ -196,6 +199,7 @@ func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 			w.stats.Rows++
 			if c.put(int(d.slot), int(d.slot), lanes) {
 				d.rows |= bit
+				w.touched |= bit
 			}
 		}
 	}
@@ -218,7 +222,7 @@ func (w *valueWriter) writeScattered(t *table, list []writeItem) {
 			}
 			w.stats.Rows++
 			if c.put(0, int(d.slot), lanes) {
-				d.rows = d.rows.With(c.row)
+				d.rows, w.touched = d.rows.With(c.row), w.touched.With(c.row)
 			}
 			c.unbind()
 		}

@@ -23,6 +23,11 @@ func changes(p *pair) map[wire.NetworkID]netecs.Change {
 		if before, twice := all[c.ID]; twice || p.local(c.ID) != c.Entity {
 			panic(fmt.Sprintf("%+v was told of before (%v, %+v), or is %v", c, twice, before, p.local(c.ID)))
 		}
+		for rows := c.Rows | c.Added | c.Removed; rows != 0; rows &= rows - 1 {
+			if !p.apply.Touched(rows & -rows) {
+				panic(fmt.Sprintf("%+v is a change of rows that are not touched", c))
+			}
+		}
 		id := c.ID
 		c.ID, c.Entity = wire.NetworkID{}, ecs.Entity{}
 		all[id] = c
@@ -58,6 +63,8 @@ func TestChangesOfARun(t *testing.T) {
 	s.position(a).X = 4
 	get[health](s, a, s.health).Note = 5 // is not sent
 	p.step()
+	require.True(t, p.apply.Touched(position1))
+	require.False(t, p.apply.Touched(health1|velocity1))
 	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: position1}}, changes(p))
 	require.EqualValues(t, 2, p.apply.Stats().Applied)
 

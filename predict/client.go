@@ -20,20 +20,32 @@ type client struct {
 	replica *netcode.Replica // That of the connection; another one begins anew.
 
 	history   history
+	order     order
 	structure structure
 	slots     []slot
-	byIndex   []int32    // By network index: 1 + slot; 0: not predicted here.
-	byEntity  []int32    // By id of the world's entity: 1 + slot.
-	simulated ecs.Filter // Entities of the simulation.
+	marks     []mark  // By slot.
+	byIndex   []int32 // By network index: 1 + slot; 0: not predicted here.
+	placed    ecs.ID  // Of place.
+	used      int     // Slots in use.
+	unnamed   int     // Of them, those without a network id.
+	shows     bool    // A component has components.Smooth.
+	tolerant  bool    // A component has a Tolerance.
 	chosen    map[netcode.NetworkID]bool
 	untold    []chosen // Choices that the server was not told of.
 
 	now     netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
 	newest  netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	leaving []leaving    // Components that are shown between the prediction and the past.
-	rested  *rested      // The ticks in which entities rested, as the server told.
-	returns uint32       // Counts returns to earlier ticks.
-	dirty   bool         // The world has not what the history has of now.
+	ahead   netcode.Tick // No entity is known, or was compared, as of a later tick.
+	begins  bool         // There is an entity whose first state is to be taken.
+	ended   uint64       // Despawns of the replica that were followed.
+	seen    [Window]seen // By tick modulo Window.
+	others  []int32      // Scratch: slots.
+	unlike  []bool       // Scratch: rows that are not the server's.
+	locals  locals
+	leaving []leaving // Components that are shown between the prediction and the past.
+	rested  *rested   // The ticks in which entities rested, as the server told.
+	returns uint32    // Counts returns to earlier ticks.
+	dirty   bool      // The world has not what the history has of now.
 }
 
 // slot is a predicted entity.
@@ -41,13 +53,26 @@ type slot struct {
 	used    bool
 	id      netcode.NetworkID // Zero: spawned here, and the server is not known to have it.
 	entity  ecs.Entity
-	known   netcode.Tick // The newest tick of which the server's state is known.
-	checked netcode.Tick // The newest tick in which that was compared.
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
 	late    bool         // The server's came before the step was replayed that spawns it here.
 	spawnIn uint32       // The run in which a step spawned it last.
 	show    correction
+}
+
+// mark tells how far an entity is compared. It is apart from slot, since each record that comes needs it.
+type mark struct {
+	asked      netcode.Tick // When its local components were asked for.
+	begun      bool         // Its first state was taken, or it was spawned here.
+	generation uint32       // Of the network id.
+	known      netcode.Tick // The newest tick of which the server's state is known.
+	checked    netcode.Tick // The newest tick in which that was compared.
+}
+
+// seen is the records of a tick that were compared.
+type seen struct {
+	tick  netcode.Tick
+	count int
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -61,18 +86,20 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 func (c *client) learn(w *ecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
-	c.simulated = ecs.All(c.tagged)
 	for _, r := range c.all.rows {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
 		n.plain = r.plan.Plain()
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.shown = newShown(w, c.end.Protocol(), &r)
+		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
 	}
-	for _, t := range c.all.local {
+	for i := range c.all.local {
+		t := c.all.local[i].of
 		h.components = append(h.components, component{predictedRow: predictedRow{row: -1}, id: ecs.TypeID(w, t), size: int(t.Size())})
 	}
-	h.run.columns = make([]*byte, len(h.components))
+	c.placed = ecs.ComponentID[place](w)
+	c.order = newOrder(w, h, c.placed, c.tagged)
 	h.columns = make([][]byte, len(h.components))
 	h.saved = make([][]byte, Window)
 	h.grow(16)
@@ -130,9 +157,11 @@ func (c *client) update() {
 			if c.slots[i].used && !c.slots[i].id.IsZero() {
 				c.dropLocal(c.slots[i].entity)
 				c.take(i)
+				c.wantLocals(i)
 			}
 		}
 	}
+	c.askForLocals()
 	if back := c.check(); back > tick.None {
 		c.rememberShown()
 		c.back(back)
@@ -150,12 +179,17 @@ func (c *client) restart() {
 	c.replica = c.end.Replica()
 	c.now, c.newest = tick.None, tick.None
 	for i := range c.slots {
-		if s := &c.slots[i]; s.used && s.id.IsZero() && c.step.World.Alive(s.entity) {
-			c.step.World.RemoveEntity(s.entity)
+		if s := &c.slots[i]; s.used {
+			if s.id.IsZero() && c.step.World.Alive(s.entity) {
+				c.step.World.RemoveEntity(s.entity)
+			}
+			c.free(i)
 		}
 	}
-	c.slots = c.slots[:0]
+	c.slots, c.marks = c.slots[:0], c.marks[:0]
 	clear(c.byIndex)
+	c.locals = locals{}
+	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
 	clear(c.chosen)
 	c.untold = c.untold[:0]
 	c.leaving = c.leaving[:0]
@@ -169,17 +203,12 @@ func (c *client) begin(t netcode.Tick) {
 
 // follow finds out who is predicted, from what changed in this frame.
 func (c *client) follow() {
-	for i := range c.slots {
-		s := &c.slots[i]
-		if !s.used {
-			continue
-		}
-		if !c.step.World.Alive(s.entity) {
-			c.free(i)
-		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
-			c.strip(s.entity)
-			c.free(i)
-		}
+	moved := c.order.look(c.step.World, len(c.slots))
+	if n := c.replica.Stats().Despawns; n != c.ended && c.group.Apply.Applied() {
+		c.ended, moved = n, true
+	}
+	if moved || c.order.count < c.used {
+		c.dropGone()
 	}
 	if !c.group.Apply.Applied() {
 		return
@@ -190,9 +219,28 @@ func (c *client) follow() {
 			marks = marks.With(row)
 		}
 	}
+	if !c.group.Apply.Bridge().Touched(marks) {
+		return
+	}
 	for change := range c.group.Changes {
 		if change.Spawned || (change.Rows|change.Added|change.Removed)&marks != 0 {
 			c.decide(change.ID)
+		}
+	}
+}
+
+// dropGone forgets the entities that are not there any more.
+func (c *client) dropGone() {
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used {
+			continue
+		}
+		if !c.step.World.Alive(s.entity) {
+			c.free(i)
+		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
+			c.strip(s.entity)
+			c.free(i)
 		}
 	}
 }
@@ -206,18 +254,19 @@ func (c *client) decide(id netcode.NetworkID) {
 	switch {
 	case want && n < 0:
 		if e, ok := c.group.Entity(id); ok {
-			s := slot{id: id, entity: e}
+			s := slot{entity: e}
 			if origin := c.originOf(id); origin.Client == c.end.ID() && origin.Client != 0 && c.now > tick.None {
 				s.origin, s.spawned, s.late = origin, tick.Near(origin.Tick, c.now), true
 			}
 			n = c.newSlot(s)
 			c.dropLocal(e)
 			c.number(id, n)
+			c.wantLocals(n)
 			c.stats.Started++
 			c.group.Apply.Bridge().SetAside(id, c.all.mask)
 			c.start(n)
 		}
-	case want && n >= 0 && c.slots[n].known == tick.None:
+	case want && n >= 0 && c.marks[n].known == tick.None:
 		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just made it the server's.
 		c.start(n)
 	case !want && n >= 0:
@@ -237,6 +286,11 @@ func (c *client) wants(id netcode.NetworkID) bool {
 	if on, ok := c.chosen[id]; ok {
 		return on
 	}
+	return c.given(id)
+}
+
+// given tells if the server has this client predict an entity.
+func (c *client) given(id netcode.NetworkID) bool {
 	if c.all.owner >= 0 {
 		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
 			var o components.Owner
@@ -250,7 +304,7 @@ func (c *client) wants(id netcode.NetworkID) bool {
 		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
 			var p components.Predicted
 			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
-			return p.Client == 0 || p.Client == c.end.ID()
+			return p.By(c.end.ID())
 		}
 	}
 	return false
@@ -258,29 +312,38 @@ func (c *client) wants(id netcode.NetworkID) bool {
 
 // start has the next check take the server's newest state of an entity into the history.
 func (c *client) start(n int) {
-	s := &c.slots[n]
-	s.known, s.checked, s.show = c.knownOf(s), tick.None, correction{}
-	if s.spawned != tick.None && !s.late {
+	s, m := &c.slots[n], &c.marks[n]
+	s.show = correction{}
+	m.checked = tick.None
+	c.know(n, c.knownOf(s))
+	if m.begun = s.spawned != tick.None && !s.late; m.begun {
 		c.dirty = true // Apply has written the server's state into the world.
 		return
 	}
-	s.known = max(s.known, c.history.oldest)
-	if s.known <= c.now {
+	c.begins = true
+	c.know(n, max(m.known, c.history.oldest))
+	if m.known <= c.now {
 		return
 	}
 	if _, there := c.replica.AsOf(s.id, c.now); there { // With an input delay the step lies behind what is known.
-		s.known = c.now
+		m.known = c.now
 	} else {
 		c.strip(s.entity) // It is there from that tick on.
 	}
 }
 
+// know notes the newest tick of which the server's state of an entity is known.
+func (c *client) know(n int, t netcode.Tick) {
+	c.marks[n].known = t
+	c.ahead = max(c.ahead, t)
+}
+
 // take takes the server's state into the world, as that of now.
 func (c *client) take(n int) {
-	s := &c.slots[n]
-	s.known, s.checked = c.now, c.now
+	c.marks[n].begun, c.marks[n].checked = true, c.now
+	c.know(n, c.now)
 	c.correct(n, c.now)
-	c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, c.now, n)
+	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
 }
 
 // back makes the predicted entities as they were in an earlier tick.
@@ -289,11 +352,18 @@ func (c *client) back(t netcode.Tick) {
 	c.returns++
 	h := &c.history
 	c.now, h.newest = t, t
-	clear(h.seen)
-	c.runs(func(r *run) { h.restoreRun(r, t) })
-	for i := range c.slots {
-		if s := &c.slots[i]; s.used && !h.seen[i] {
-			h.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
+	c.order.look(c.step.World, len(c.slots))
+	c.others = c.order.restore(h, t, c.others[:0])
+	if c.order.count < c.used {
+		for i := range c.slots {
+			if c.slots[i].used && !c.order.in[i] {
+				c.others = append(c.others, int32(i))
+			}
+		}
+	}
+	for _, n := range c.others {
+		if e := c.slots[n].entity; c.step.World.Alive(e) {
+			h.restore(&c.structure, c.step.World, e, c.tagged, t, int(n))
 		}
 	}
 	saved := c.history.saved[t%Window]
@@ -314,16 +384,22 @@ func (c *client) advance() {
 	c.now, c.newest = t, max(c.newest, t)
 	c.dropNotRespawned(t)
 	c.keepAll(t)
+	if len(c.locals.taken) > 0 {
+		c.retakeLocals(t)
+	}
+	if t > c.ahead {
+		return
+	}
 	for i := range c.slots {
-		s := &c.slots[i]
+		s, m := &c.slots[i], &c.marks[i]
 		if !s.used || s.id.IsZero() {
 			continue
 		}
-		if s.checked != t {
-			if s.checked > t || s.known < t || !c.isKnown(s, t) {
+		if m.checked != t {
+			if m.checked > t || m.known < t || !c.isKnown(s, t) {
 				continue
 			}
-			s.checked = t
+			m.begun, m.checked = true, t
 		}
 		c.correct(i, t)
 		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
@@ -335,17 +411,10 @@ func (c *client) keepAll(t netcode.Tick) {
 	h := &c.history
 	h.newest = t
 	h.oldest = max(h.oldest, t-Window+1)
-	clear(h.seen)
-	c.runs(func(r *run) { h.keepRun(r, t) })
-	for i := range c.slots {
-		s := &c.slots[i]
-		switch {
-		case !s.used || h.seen[i]:
-		case c.step.World.Alive(s.entity):
-			h.keep(c.step.World, s.entity, c.tagged, t, i)
-		default:
-			*h.mask(t, i) = 0
-		}
+	c.order.look(c.step.World, len(c.slots))
+	c.order.keep(h, t)
+	if c.order.count < c.used {
+		c.keepOthers(t)
 	}
 	saved := h.saved[t%Window][:0]
 	for _, r := range c.resources {
@@ -355,6 +424,20 @@ func (c *client) keepAll(t netcode.Tick) {
 		saved[from], saved[from+1], saved[from+2] = byte(size), byte(size>>8), byte(size>>16)
 	}
 	h.saved[t%Window] = saved
+}
+
+// keepOthers stores the entities that are not in the simulation as of a tick.
+func (c *client) keepOthers(t netcode.Tick) {
+	for i := range c.slots {
+		s := &c.slots[i]
+		switch {
+		case !s.used || c.order.in[i]:
+		case c.step.World.Alive(s.entity):
+			c.history.keep(c.step.World, s.entity, c.tagged, t, i)
+		default:
+			*c.history.mask(t, i) = 0
+		}
+	}
 }
 
 // slotOf is the slot of an entity, -1 if it is not predicted.
@@ -367,28 +450,38 @@ func (c *client) slotOf(id netcode.NetworkID) int {
 	return -1
 }
 
-// number notes the slot of a network id.
+// number notes the network id of a slot.
 func (c *client) number(id netcode.NetworkID, n int) {
 	for len(c.byIndex) <= int(id.Index) {
 		c.byIndex = append(c.byIndex, 0)
 	}
+	if before := int(c.byIndex[id.Index]) - 1; before >= 0 && before != n { // That of an earlier life.
+		c.strip(c.slots[before].entity)
+		c.free(before)
+	}
 	c.byIndex[id.Index] = int32(n) + 1
+	if c.slots[n].id.IsZero() {
+		c.unnamed--
+	}
+	c.slots[n].id, c.marks[n] = id, mark{generation: id.Generation}
 }
 
-// newSlot finds a free slot.
+// newSlot finds a free slot for an entity without a network id.
 func (c *client) newSlot(s slot) int {
 	s.used = true
 	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
 	if n < 0 {
 		n = len(c.slots)
-		c.slots = append(c.slots, slot{})
+		c.slots, c.marks = append(c.slots, slot{}), append(c.marks, mark{})
 		c.history.grow(len(c.slots))
 	}
-	c.slots[n], c.history.entities[n] = s, s.entity
-	for len(c.byEntity) <= int(s.entity.ID()) {
-		c.byEntity = append(c.byEntity, 0)
+	c.slots[n], c.marks[n] = s, mark{begun: true}
+	c.used++
+	c.unnamed++
+	if w := c.step.World; !w.Has(s.entity, c.placed) {
+		w.Add(s.entity, c.placed)
 	}
-	c.byEntity[s.entity.ID()] = int32(n) + 1
+	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
 	for t := range netcode.Tick(Window) {
 		*c.history.mask(t, n) = 0
 	}
@@ -397,10 +490,18 @@ func (c *client) newSlot(s slot) int {
 
 // free forgets an entity.
 func (c *client) free(n int) {
-	if id := c.slots[n].id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
+	s := &c.slots[n]
+	if s.id.IsZero() {
+		c.unnamed--
+	}
+	if id := s.id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
-	c.slots[n] = slot{}
+	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
+		w.Remove(s.entity, c.placed)
+	}
+	c.slots[n], c.marks[n] = slot{}, mark{}
+	c.used--
 }
 
 // dropLocal removes the local components of an entity, whose values are not known here.

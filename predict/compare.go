@@ -1,8 +1,11 @@
 package predict
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -24,45 +27,222 @@ func (c *client) check() (back netcode.Tick) {
 		c.stats.Guessed++
 		earlier(guessed - 1)
 	}
-	for i := range c.slots {
-		s := &c.slots[i]
-		if !s.used || s.id.IsZero() {
-			continue
-		}
-		if s.checked == tick.None && (s.spawned == tick.None || s.late) {
-			if s.known <= c.now { // Else advance takes it.
-				s.checked = s.known
-				c.correct(i, s.known)
-				earlier(s.known)
-			}
-			continue
-		}
-		known := c.knownOf(s)
-		if known <= s.checked {
-			continue
-		}
-		s.known = known
-		if known > c.now || !c.history.holds(known) {
-			continue
-		}
-		before := s.checked
-		s.checked = known
-		expected := corrected && known >= other // The server used another input: of course it differs.
-		if d, differs := c.differs(i, known); differs {
-			if !expected {
-				c.stats.Mispredictions++
-				c.tell(d)
-				c.explain(d, before)
-			}
-			c.correct(i, known)
-			earlier(known)
-		}
+	if c.begins {
+		c.beginNew(earlier)
+	}
+	k := comparison{client: c, corrected: tick.None, back: tick.None}
+	if corrected {
+		k.corrected = other
+	}
+	k.records()
+	k.rests()
+	if known := k.takeLocals(); known > tick.None {
+		earlier(known)
+	}
+	if k.back > tick.None {
+		earlier(k.back)
 	}
 	if c.dirty {
 		c.dirty = false
 		earlier(c.now)
 	}
 	return back
+}
+
+// beginNew takes the first states of entities that are predicted from now on.
+func (c *client) beginNew(earlier func(netcode.Tick)) {
+	c.begins = false
+	for i := range c.slots {
+		s, m := &c.slots[i], &c.marks[i]
+		switch {
+		case !s.used || s.id.IsZero() || m.begun:
+		case m.known <= c.now:
+			m.begun, m.checked = true, m.known
+			c.correct(i, m.known)
+			earlier(m.known)
+		default:
+			c.begins = true // advance takes it.
+		}
+	}
+}
+
+// comparison is a look at what has become known.
+type comparison struct {
+	*client
+	corrected netcode.Tick // The first tick for which the server used another input; None: there is none.
+	back      netcode.Tick // The tick to go back to; None: none.
+}
+
+// records compares the records that have come, the newest first: an entity is compared in the newest tick of which it has one.
+func (k *comparison) records() {
+	list := k.rested.read
+	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
+	for _, t := range list {
+		s := &k.seen[t%Window]
+		if s.tick != t {
+			if t < s.tick {
+				continue
+			}
+			*s = seen{tick: t}
+		}
+		records := k.replica.Records(t)
+		for n := records.Len(); s.count < n; {
+			e := records.Range(s.count)
+			s.count += int(e.Count)
+			k.several(&e)
+		}
+	}
+	k.rested.read = list[:0]
+}
+
+// several compares records of entities with consecutive indexes.
+func (k *comparison) several(e *replica.EntityRange) {
+	truth := k.serverMask(e.Mask)
+	for n := 0; n < int(e.Count); {
+		index := int(e.Index) + n
+		if index >= len(k.byIndex) {
+			return
+		}
+		slot := int(k.byIndex[index]) - 1
+		switch {
+		case slot < 0 || k.marks[slot].generation != e.Generation || !k.marks[slot].begun:
+			n++
+		case e.Tick > k.now:
+			k.know(slot, max(k.marks[slot].known, e.Tick))
+			n++
+		case !k.history.holds(e.Tick) || k.traces != nil:
+			k.one(slot, e.Tick)
+			n++
+		default:
+			if count := k.together(e, n, slot, truth); count > 0 {
+				k.columns(e, n, slot, count)
+				n += count
+			} else {
+				k.one(slot, e.Tick)
+				n++
+			}
+		}
+	}
+}
+
+// together counts the entities from the n-th on whose slots follow each other, and that have the components of the records. It notes
+// that they are compared.
+func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
+	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
+	numbers, marks := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most]
+	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
+	for count < most {
+		m := &marks[count]
+		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || m.checked >= e.Tick || masks[count]&travels != truth {
+			break
+		}
+		m.known, m.checked = max(m.known, e.Tick), e.Tick
+		count++
+	}
+	k.ahead = max(k.ahead, e.Tick)
+	return count
+}
+
+// columns compares the components of entities whose slots follow each other with the records from the n-th on.
+func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
+	lanes, width, different := k.replica.Lanes(e.Tick)[e.First:], int(e.Width), false
+	for len(k.unlike) < count {
+		k.unlike = append(k.unlike, false)
+	}
+	unlike := k.unlike[:count]
+	for i := range k.history.components {
+		p := &k.history.components[i]
+		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
+			continue
+		}
+		first, _ := k.replica.Place(e.Mask, p.row)
+		theirs := lanes[n*width+first:]
+		for at := 0; ; at++ {
+			if at = k.history.firstUnlike(e.Tick, slot, at, count, i, theirs, width); at == count {
+				break
+			}
+			unlike[at], different = true, true
+		}
+	}
+	if !different {
+		return
+	}
+	wrong := false
+	for at := range unlike {
+		if unlike[at] {
+			unlike[at] = false
+			wrong = k.mispredicts(slot+at, e.Tick, tick.None, true) || wrong
+		}
+	}
+	if wrong {
+		k.correctAll(e, n, slot, count)
+	}
+}
+
+// correctAll makes the history of entities whose slots follow each other that of the records from the n-th on.
+func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
+	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	for i := range k.history.components {
+		p := &k.history.components[i]
+		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
+			continue
+		}
+		first, _ := k.replica.Place(e.Mask, p.row)
+		k.history.correct(e.Tick, slot, count, i, lanes[n*width+first:], width)
+	}
+}
+
+// one compares an entity with the server's state of a tick.
+func (k *comparison) one(n int, t netcode.Tick) {
+	m := &k.marks[n]
+	if t <= m.checked || !m.begun {
+		return
+	}
+	k.know(n, max(m.known, t))
+	if t > k.now || !k.history.holds(t) {
+		return
+	}
+	before := m.checked
+	m.checked = t
+	if k.mispredicts(n, t, before, false) {
+		k.correct(n, t)
+	}
+}
+
+// mispredicts tells if an entity in a tick is not the server's. If so, that is counted and told, and the tick is one to go back to. known
+// is that some lanes differ.
+func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
+	var d Misprediction
+	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
+		differs := false
+		if d, differs = k.differs(n, t); !differs {
+			return false
+		}
+	}
+	if k.corrected == tick.None || t < k.corrected { // Else the server used another input: of course it differs.
+		k.stats.Mispredictions++
+		if k.marks[n].asked+Window < k.now {
+			k.wantLocals(n)
+		}
+		k.tell(d)
+		k.explain(d, before)
+	}
+	if k.back == tick.None || t < k.back {
+		k.back = t
+	}
+	return true
+}
+
+// rests compares the entities of which the server has told that they rest.
+func (k *comparison) rests() {
+	for _, index := range k.rested.news {
+		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
+			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.marks[n].checked {
+				k.one(n, k.rested.of(index))
+			}
+		}
+	}
+	k.rested.news = k.rested.news[:0]
 }
 
 // knownOf is the newest tick of which the server's state of an entity is known: that of its newest record, or one in which the

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
 )
 
 // The example of PROTOCOL.md: entities 5, 6 and 300 rest in tick 70000.
@@ -41,6 +43,36 @@ func FuzzReadRest(f *testing.F) {
 		})
 		if err == nil && (count == 0 || count > restAtMost) {
 			t.Fatalf("%d entities", count)
+		}
+	})
+}
+
+// An answer about local components that no server gives changes nothing outside of the entities that were asked for.
+func FuzzHearLocals(f *testing.F) {
+	type one struct{ A uint8 }
+	type two struct {
+		B bool
+		C uint32
+	}
+	f.Add([]byte{1, 1, 7, 1, 1, 2, 0, 0, 0})
+	f.Add([]byte{1, 0, 1, 1, 2, 0, 0, 0, 0, 1})
+	f.Add([]byte{0, 1, 2})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all := &predictions{local: []localRow{newLocalRow[one](), newLocalRow[two]()}}
+		c := &client{Simulation: &Simulation{all: all}}
+		asked := []netcode.NetworkID{{Index: 1, Generation: 1}, {Index: 2, Generation: 1}}
+		c.hearLocals(asked, &localsAnswer{Tick: 5, Data: data})
+		h := &c.history
+		h.components = []component{{size: 1}, {size: 8}}
+		h.grow(1)
+		if len(c.locals.known) > len(asked) {
+			t.Fatalf("%d entities", len(c.locals.known))
+		}
+		for i := range c.locals.known {
+			c.takeLocal(0, &c.locals.known[i])
+			if b := h.bytes(5, 0, 1)[0]; b > 1 {
+				t.Fatalf("a boolean is %d", b)
+			}
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"slices"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
@@ -28,10 +30,7 @@ type history struct {
 	masks      []uint64     // By tick modulo Window, then slot.
 	columns    [][]byte     // By component: by tick modulo Window, then slot: its bytes.
 	rows       [][]uint32   // By component that is rounded: by tick modulo Window, then slot: its lanes.
-	entities   []ecs.Entity // By slot.
-	seen       []bool       // Scratch, by slot.
-	places     []int32      // 0, 1, 2 and so on, by slot.
-	run        run          // Scratch.
+	numbers    []int32      // 0, 1, 2 and so on, by slot.
 	bad        []int32      // Scratch.
 	saved      [][]byte     // By tick modulo Window: the resources.
 	oldest     netcode.Tick // The oldest tick that is kept.
@@ -62,17 +61,32 @@ func (h *history) grow(slots int) {
 			copy(rows[k][t*slots*lanes:], h.rows[k][t*h.slots*lanes:(t+1)*h.slots*lanes])
 		}
 	}
-	h.masks, h.columns, h.rows, h.slots, h.seen = masks, columns, rows, slots, make([]bool, slots)
-	h.entities = append(h.entities, make([]ecs.Entity, slots-len(h.entities))...)
-	for len(h.places) < slots {
-		h.places = append(h.places, int32(len(h.places)))
+	h.masks, h.columns, h.rows, h.slots = masks, columns, rows, slots
+	for len(h.numbers) < slots {
+		h.numbers = append(h.numbers, int32(len(h.numbers)))
 	}
-
 }
 
 // mask returns the components of an entity in a tick.
 func (h *history) mask(t netcode.Tick, slot int) *uint64 {
 	return &h.masks[int(t%Window)*h.slots+slot]
+}
+
+// masksOf returns the components of entities whose slots follow each other.
+func (h *history) masksOf(t netcode.Tick, slot, count int) []uint64 {
+	return h.masks[int(t%Window)*h.slots+slot:][:count]
+}
+
+// column is a component of entities whose slots follow each other.
+func (h *history) column(t netcode.Tick, slot, count, k int) []byte {
+	size := h.components[k].size
+	return h.columns[k][(int(t%Window)*h.slots+slot)*size:][:count*size]
+}
+
+// rowsOf is the lanes of a component, that is rounded, of entities whose slots follow each other.
+func (h *history) rowsOf(t netcode.Tick, slot, count, k int) []uint32 {
+	lanes := len(h.components[k].lanes)
+	return h.rows[k][(int(t%Window)*h.slots+slot)*lanes:][:count*lanes]
 }
 
 // bytes is a component of an entity in a tick.
@@ -138,8 +152,8 @@ func (h *history) keepColumn(from []byte, t netcode.Tick, slot, k int) {
 	c := &h.components[k]
 	n := len(from) / c.size
 	if c.rounds {
-		lanes := h.rows[k][(int(t%Window)*h.slots+slot)*len(c.lanes):][:n*len(c.lanes)]
-		h.bad = c.plan.QuantiseRows(&from[0], c.size, h.places[:n], lanes, h.bad[:0])
+		lanes := h.rowsOf(t, slot, n, k)
+		h.bad = c.plan.QuantiseRows(&from[0], c.size, h.numbers[:n], lanes, h.bad[:0])
 		if len(h.bad) > 0 || !c.plan.DequantiseRows(from, lanes, len(c.lanes), n) {
 			for i := range n {
 				row, value := lanes[i*len(c.lanes):][:len(c.lanes)], pointerTo(from[i*c.size:])
@@ -149,89 +163,65 @@ func (h *history) keepColumn(from []byte, t netcode.Tick, slot, k int) {
 			}
 		}
 	}
-	copy(h.columns[k][(int(t%Window)*h.slots+slot)*c.size:], from)
+	copy(h.column(t, slot, n, k), from)
 }
 
-// run is entities that lie side by side, in the world and in the history, with the same components.
-type run struct {
-	slot, count int
-	mask        uint64
-	columns     []*byte // By component: that of the first entity.
-}
-
-// runs calls f for the entities of the simulation, in runs.
-func (c *client) runs(f func(r *run)) {
-	h, r := &c.history, &c.history.run
-	r.count = 0
-	query := c.step.World.Query(c.simulated)
-	for query.Next() {
-		e := query.Entity()
-		if int(e.ID()) >= len(c.byEntity) {
-			continue
+// firstUnlike returns the first of entities whose slots follow each other, from a place on, whose component has other lanes than the
+// server's. Those are stride apart.
+func (h *history) firstUnlike(t netcode.Tick, slot, from, count, k int, theirs []uint32, stride int) int {
+	c := &h.components[k]
+	width := len(c.lanes)
+	if !c.rounds && !c.plain {
+		for from < count && slices.Equal(h.lanesOf(t, slot+from, k), theirs[from*stride:][:width]) {
+			from++
 		}
-		slot := int(c.byEntity[e.ID()]) - 1
-		if slot < 0 || h.entities[slot] != e {
-			continue
-		}
-		mask := uint64(alive)
-		for k := range h.components {
-			if query.Has(h.components[k].id) {
-				mask |= 1 << k
+		return from
+	}
+	ours := c.columnLanes(h, t, slot, count, k)
+	switch width {
+	case 3:
+		for ; from < count; from++ {
+			if *(*[3]uint32)(ours[3*from:]) != *(*[3]uint32)(theirs[from*stride:]) {
+				break
 			}
 		}
-		if r.count > 0 && slot == r.slot+r.count && mask == r.mask && h.follows(r, &query) {
-			r.count++
-			continue
-		}
-		if r.count > 0 {
-			f(r)
-		}
-		r.slot, r.count, r.mask = slot, 1, mask
-		for k := range h.components {
-			if mask>>k&1 != 0 {
-				r.columns[k] = byteAt(query.Get(h.components[k].id))
+	case 4:
+		for ; from < count; from++ {
+			if *(*[4]uint32)(ours[4*from:]) != *(*[4]uint32)(theirs[from*stride:]) {
+				break
 			}
 		}
+	default:
+		for from < count && slices.Equal(ours[from*width:][:width], theirs[from*stride:][:width]) {
+			from++
+		}
 	}
-	if r.count > 0 {
-		f(r)
-	}
+	return from
 }
 
-// follows tells if the entity that a query is at lies behind a run.
-func (h *history) follows(r *run, query *ecs.Query) bool {
-	for k := range h.components {
-		if c := &h.components[k]; r.mask>>k&1 != 0 && !liesAt(query.Get(c.id), r.columns[k], r.count*c.size) {
-			return false
-		}
+// columnLanes is the lanes of entities whose slots follow each other.
+func (c *component) columnLanes(h *history, t netcode.Tick, slot, count, k int) []uint32 {
+	if c.rounds {
+		return h.rowsOf(t, slot, count, k)
 	}
-	return true
+	return wordsOf(h.column(t, slot, count, k))
 }
 
-// keepRun stores the entities of a run as of a tick.
-func (h *history) keepRun(r *run, t netcode.Tick) {
-	for i := range r.count {
-		*h.mask(t, r.slot+i), h.seen[r.slot+i] = r.mask, true
-	}
-	for k := range h.components {
-		if c := &h.components[k]; r.mask>>k&1 != 0 && c.size > 0 {
-			h.keepColumn(bytesAt(r.columns[k], r.count*c.size), t, r.slot, k)
+// correct makes a component of entities whose slots follow each other the server's.
+func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) {
+	c := &h.components[k]
+	width := len(c.lanes)
+	if c.rounds || c.plain {
+		ours := c.columnLanes(h, t, slot, count, k)
+		for i := range count {
+			copy(ours[i*width:][:width], theirs[i*stride:])
 		}
 	}
-}
-
-// restoreRun makes the entities of a run as they were in a tick, where they have the components of then.
-func (h *history) restoreRun(r *run, t netcode.Tick) {
-	for i := range r.count {
-		slot := r.slot + i
-		if h.seen[slot] = r.mask == *h.mask(t, slot); !h.seen[slot] {
-			continue
-		}
-		for k := range h.components {
-			if c := &h.components[k]; r.mask>>k&1 != 0 {
-				copy(bytesAt(r.columns[k], r.count*c.size)[i*c.size:(i+1)*c.size], h.bytes(t, slot, k))
-			}
-		}
+	if c.plain || c.plan.DequantiseRows(h.column(t, slot, count, k), theirs, stride, count) {
+		return
+	}
+	for i := range count {
+		c.plan.Dequantise(theirs[i*stride:][:width], pointerTo(h.bytes(t, slot+i, k)))
 	}
 }
 

@@ -53,7 +53,7 @@ func Snap(distance float64) Option {
 type predictions struct {
 	protocol   *netcode.Protocol
 	registered []registered
-	local      []reflect.Type
+	local      []localRow
 	spawns     bool
 	explains   bool
 	rows       []predictedRow // By registered, once frozen.
@@ -76,7 +76,7 @@ func of(p *netcode.Protocol) *predictions {
 	if !ok {
 		all = &predictions{protocol: p}
 		p.Extend(netcode.Extension{
-			Name: "predict", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
+			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
 		})
 		input.TellUsed(p)
 		handleChosen(p)
@@ -101,18 +101,27 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 	all.registered = append(all.registered, r)
 }
 
-// Local makes component T part of the simulation, though it never travels: a cooldown, a timer. It is kept for each tick and goes
-// back with the predicted components. T may have no pointers. Local panics on a T that has, on a T that is registered
-// twice, and on a frozen protocol.
+// Local makes component T part of the simulation, though it never travels with the state: a cooldown, a timer. It is kept for each tick
+// and goes back with the predicted components. A client that cannot know the values asks the server for them: when it begins to predict
+// an entity that it owns or that has components.Predicted, after a hang, and when such an entity was mispredicted. T is plain data:
+// no pointers, and sized integers. An entity has at most 512 bytes of local components. Local panics on a T that is not plain, on one
+// too many, on a T that is registered twice, and on a frozen protocol.
 func Local[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("predict.Local", t)
 	all := of(p)
 	all.mustBeNew("predict.Local", t)
-	if field, has := pointerIn(t); has {
-		panic(fmt.Sprintf("netcode: predict.Local[%s]: %s is a pointer, or contains one: the last ticks are kept as bytes", t, field))
+	row, sum := newLocalRow[T](), 0
+	for i := range all.local {
+		sum += all.local[i].size
 	}
-	all.local = append(all.local, t)
+	if sum+row.size > localBytes {
+		panic(fmt.Sprintf("netcode: predict.Local[%s]: an entity has at most %d bytes of local components, not %d", t, localBytes, sum+row.size))
+	}
+	if len(all.local) == 0 {
+		handleLocals(p)
+	}
+	all.local = append(all.local, row)
 }
 
 // Spawns lets steps spawn entities that a client predicts: see Step.Spawn. Call it on both sides. It registers
@@ -134,7 +143,7 @@ func (a *predictions) mustBeNew(call string, t reflect.Type) {
 		}
 	}
 	for _, l := range a.local {
-		if l == t {
+		if l.of == t {
 			panic(fmt.Sprintf("netcode: %s[%s]: the component is local already", call, t))
 		}
 	}
@@ -174,26 +183,11 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 		a.rows = append(a.rows, predictedRow{r, n, plan})
 		a.mask = a.mask.With(n)
 	}
+	for i := range a.local {
+		f.Describe(a.local[i].of.Name(), fmt.Sprintf("local %d{%s}", i, a.local[i].text))
+	}
 	a.owner, a.predicted, a.spawnOf = row(reflect.TypeFor[components.Owner]()), row(reflect.TypeFor[components.Predicted]()), row(reflect.TypeFor[components.SpawnOf]())
 	if a.owner < 0 && a.predicted < 0 {
 		panic("netcode: predict: no client learns which entities it predicts: call netcode.Replicate[components.Owner](protocol), or that of components.Predicted")
 	}
-}
-
-// pointerIn names a part of a type that is a pointer.
-func pointerIn(t reflect.Type) (name string, has bool) {
-	switch t.Kind() {
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if name, has := pointerIn(t.Field(i).Type); has {
-				return t.Field(i).Name + " " + name, true
-			}
-		}
-		return "", false
-	case reflect.Array:
-		return pointerIn(t.Elem())
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.String, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
-		return t.String(), true
-	}
-	return "", false
 }

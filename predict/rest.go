@@ -149,27 +149,48 @@ func (r *resting) order() {
 	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })
 }
 
-// simulated is state of an end: whether it has a simulation.
-type simulated struct{ is bool }
+// simulated is state of an end: its simulation, nil without one.
+type simulated struct{ simulation *Simulation }
 
 // rested is a client's state: the ticks in which entities rested, by network index.
 type rested struct {
 	simulated
 	ticks []netcode.Tick
+	news  []uint32       // Indexes that were told since the last comparison.
+	read  []netcode.Tick // Ticks of which records were read since.
 }
+
+// newsAtMost bounds the resting entities of one comparison: the server tells of the others again.
+const newsAtMost = 1024
 
 // restAtClient returns the hooks of a client.
 func restAtClient(c *netcode.Client) netcode.ClientHooks {
 	r := &rested{}
 	return netcode.ClientHooks{
-		State:  r,
-		Opened: func() { clear(r.ticks) },
+		State: r,
+		Opened: func() {
+			clear(r.ticks)
+			r.news, r.read = r.news[:0], r.read[:0]
+		},
+		Read: func() {
+			t := c.Replica().LastRead()
+			if r.simulation == nil || slices.Contains(r.read, t) {
+				return
+			}
+			if len(r.read) == 2*Window { // Nothing compares them: older ones are out of the history.
+				r.read = slices.Delete(r.read, 0, Window)
+			}
+			r.read = append(r.read, t)
+		},
 		Section: &netcode.ClientSection{
 			Check: func(payload []byte) error { return readRest(payload, func(uint16, uint32) {}) },
 			Take: func(payload []byte) {
 				_ = readRest(payload, func(low uint16, index uint32) {
 					if int(index) < len(r.ticks) {
 						r.ticks[index] = max(r.ticks[index], tick.Near(low, c.Time().Tick))
+						if len(r.news) < newsAtMost {
+							r.news = append(r.news, index)
+						}
 					}
 				})
 			},

@@ -1,49 +1,68 @@
 package predict
 
 import (
-	"bytes"
+	"math/bits"
+	"reflect"
+	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // server is the simulation at a server.
 type server struct {
 	*Simulation
-	end  *netcode.Server
-	rows []serverRow
+	end    *netcode.Server
+	find   func(netcode.NetworkID) (ecs.Entity, bool)
+	rows   []serverRow
+	locals []ecs.ID
 
 	predicted ecs.ID
-	simulated ecs.Mask // Entities of the simulation that are replicated.
+	simulated tables  // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
+	differing []int32 // Scratch: rows of a table.
+	bad       []int32 // Scratch: places in differing.
 }
+
+// Columns of server.simulated.
+const (
+	replicatedColumn = iota
+	ownerColumn
+	predictedColumn
+	firstRow
+)
 
 // serverRow is one predicted component.
 type serverRow struct {
 	id      ecs.ID
 	size    int
 	plan    *quantize.Plan
-	lanes   []uint32
+	lanes   []uint32      // Scratch.
+	compare quantize.Rows // Rows of its size.
 	rounds  bool
-	rounded []byte         // Values that were rounded last, in the order of the query.
-	all     ecs.Mask       // Entities that are simulated and have it.
+	rounded [][]byte       // By table: values that were rounded last.
 	untaken ecs.MaskFilter // Entities that are to be simulated and have it.
 }
 
 // learn looks up the components.
 func (s *server) learn(w *ecs.World) {
-	s.rows = s.rows[:0]
+	s.rows, s.locals = s.rows[:0], s.locals[:0]
+	for i := range s.all.local {
+		s.locals = append(s.locals, ecs.TypeID(w, s.all.local[i].of))
+	}
 	s.predicted = ecs.ComponentID[components.Predicted](w)
-	s.simulated = ecs.All(s.replicated, s.tagged)
+	s.simulated = newTables(w, ecs.All(s.replicated, s.tagged))
+	s.simulated.column(s.replicated, int(reflect.TypeFor[components.Replicated]().Size()))
+	s.simulated.column(s.owner, int(reflect.TypeFor[components.Owner]().Size()))
+	s.simulated.column(s.predicted, int(reflect.TypeFor[components.Predicted]().Size()))
 	for _, r := range s.all.rows {
-		id := ecs.TypeID(w, r.of)
+		id, size := ecs.TypeID(w, r.of), int(r.of.Size())
+		s.simulated.column(id, size)
 		s.rows = append(s.rows, serverRow{
-			id: id, size: int(r.of.Size()), plan: r.plan, lanes: make([]uint32, r.plan.Lanes()),
+			id: id, size: size, plan: r.plan, compare: quantize.NewRows(size),
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
-			all:     ecs.All(s.tagged, id),
 			untaken: ecs.All(s.replicated, id).Without(s.tagged),
 		})
 	}
@@ -55,58 +74,65 @@ func (s *server) update() {
 		return
 	}
 	w := s.step.World
-	s.listPredicted(w)
 	for t := s.end.Tick() - netcode.Tick(s.end.Steps()) + 1; t <= s.end.Tick(); t++ {
 		for i := range s.rows {
 			s.take(w, &s.rows[i])
 		}
+		s.simulated.look(w)
 		for i := range s.rows {
 			if s.rows[i].rounds {
-				s.rows[i].round(w)
+				s.round(i)
 			}
+		}
+		if t == s.end.Tick() {
+			s.listPredicted()
 		}
 		s.run(t, true)
 	}
 }
 
 // listPredicted lists for each client the entities that it predicts.
-func (s *server) listPredicted(w *ecs.World) {
+func (s *server) listPredicted() {
 	for client := range s.end.Clients {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
 			r.begin(s.end.Store())
 		}
 	}
-	query := w.Query(&s.simulated)
-	for query.Next() {
-		id := (*components.Replicated)(query.Get(s.replicated)).ID
-		if id.IsZero() {
-			continue
-		}
-		owner, all := netcode.ClientID(0), false
-		if query.Has(s.owner) {
-			owner = (*components.Owner)(query.Get(s.owner)).Client
-		}
-		if query.Has(s.predicted) {
-			to := (*components.Predicted)(query.Get(s.predicted)).Client
-			all = to == 0
-			if to != 0 && to != owner {
-				s.tellRest(to, id)
-			}
-		}
-		if all {
-			for client := range s.end.Clients {
-				if client != owner {
-					s.tellRest(client, id)
-				}
-			}
-		}
-		if owner != 0 {
-			s.tellRest(owner, id)
-		}
+	for i := range s.simulated.list {
+		s.listTable(&s.simulated.list[i])
 	}
 	for client := range s.end.Clients {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
 			r.order()
+		}
+	}
+}
+
+// listTable lists the entities of a table for those who predict them.
+func (s *server) listTable(t *table) {
+	ids := replicatedRows(t.columns[replicatedColumn], t.rows)
+	var owners []components.Owner
+	if t.has>>ownerColumn&1 != 0 {
+		owners = ownerRows(t.columns[ownerColumn], t.rows)
+	}
+	var predicted []components.Predicted
+	if t.has>>predictedColumn&1 != 0 {
+		predicted = predictedRows(t.columns[predictedColumn], t.rows)
+	}
+	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
+		owner := netcode.ClientID(0)
+		if owners != nil {
+			if owner = owners[row].Client; owner != 0 {
+				s.tellRest(owner, ids[row].ID)
+			}
+		}
+		if predicted == nil {
+			continue
+		}
+		for client := range s.end.Clients {
+			if client != owner && predicted[row].By(client) {
+				s.tellRest(client, ids[row].ID)
+			}
 		}
 	}
 }
@@ -132,21 +158,63 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 
 // round makes the values of a component those that travel: what clients have, and continue from, is what is there. Most values
 // are as they were after the last call, and round already.
-func (r *serverRow) round(w *ecs.World) {
-	query := w.Query(&r.all)
-	if need := query.Count() * r.size; len(r.rounded) < need {
-		r.rounded = append(r.rounded, make([]byte, 2*need-len(r.rounded))...)
+func (s *server) round(i int) {
+	r := &s.rows[i]
+	for len(r.rounded) < len(s.simulated.list) {
+		r.rounded = append(r.rounded, nil)
 	}
-	for at := 0; query.Next(); at += r.size {
-		p := query.Get(r.id)
-		now, before := bytesAt(byteAt(p), r.size), r.rounded[at:at+r.size]
-		if bytes.Equal(now, before) {
+	for n := range s.simulated.list {
+		t := &s.simulated.list[n]
+		if t.has>>(firstRow+i)&1 == 0 {
 			continue
 		}
-		if fault := r.plan.Quantise(p, r.lanes); fault.Reason == wire.NoFault {
-			r.plan.Dequantise(r.lanes, p)
-			copy(before, now)
+		now, before := s.simulated.bytes(t, firstRow+i, 0, t.rows), r.rounded[n]
+		known := min(len(before), len(now)) / r.size
+		if len(before) < len(now) {
+			before = append(before, now[len(before):]...)
+			r.rounded[n] = before
 		}
+		s.differing = r.differ(now, before, known, s.differing[:0])
+		for row := known; row < t.rows; row++ {
+			s.differing = append(s.differing, int32(row))
+		}
+		s.roundRows(r, now, before)
+	}
+}
+
+// differ appends the rows, of so many, that are not as they were.
+func (r *serverRow) differ(now, before []byte, rows int, list []int32) []int32 {
+	for from := 0; from < rows; from += 64 {
+		count := min(64, rows-from)
+		set := r.compare.Differing(now[from*r.size:(from+count)*r.size], before[from*r.size:(from+count)*r.size], count)
+		for ; set != 0; set &= set - 1 {
+			list = append(list, int32(from+bits.TrailingZeros64(set)))
+		}
+	}
+	return list
+}
+
+// roundRows rounds the rows of a column that differ, and notes their values. One that cannot travel stays as it is, and is looked at again.
+func (s *server) roundRows(r *serverRow, now, before []byte) {
+	if len(s.differing) == 0 {
+		return
+	}
+	width := r.plan.Lanes()
+	r.lanes = append(r.lanes[:0], make([]uint32, len(s.differing)*width)...)
+	s.bad = r.plan.QuantiseRows(&now[0], r.size, s.differing, r.lanes, s.bad[:0])
+	slices.Sort(s.bad)
+	bad := s.bad
+	for k, row := range s.differing {
+		if len(bad) > 0 && int(bad[0]) == k {
+			for len(bad) > 0 && int(bad[0]) == k {
+				bad = bad[1:]
+			}
+			before[int(row)*r.size] = ^now[int(row)*r.size]
+			continue
+		}
+		value := now[int(row)*r.size:][:r.size]
+		r.plan.Dequantise(r.lanes[k*width:][:width], pointerTo(value))
+		copy(before[int(row)*r.size:], value)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *shown) error(slot int) *[2][]uint32 {
 
 // rememberShown notes what is on the screen, before predicted entities are corrected.
 func (c *client) rememberShown() {
-	if c.config.CorrectionTime < 0 {
+	if c.config.CorrectionTime < 0 || !c.shows {
 		return
 	}
 	for i := range c.slots {
@@ -70,6 +70,9 @@ func (c *client) rememberShown() {
 // show writes components.Smooth of the predicted entities: between the last two ticks, as far as the tick has gone, and moved by what
 // is left of a correction. settled tells that the simulation is where it should be.
 func (c *client) show(at tick.Time, settled bool) {
+	if !c.shows {
+		return
+	}
 	part := 1.0
 	if settled && c.now == at.Tick-netcode.Tick(c.config.InputDelay) {
 		part = tick.Span(at.Fraction).Float()

@@ -60,6 +60,7 @@ type Stats struct {
 	Guessed        uint64 // Returns because a relayed input of another player is not as it was guessed.
 	Started        uint64 // Entities that are predicted from then on.
 	Stopped        uint64 // Entities that are not predicted any more.
+	Resynced       uint64 // Entities whose local components were not the server's, which told.
 	Restarts       uint64 // Times that the client fell so far behind that it began anew.
 	Unconfirmed    uint64 // Entities that were spawned here and not at the server. They count as no misprediction.
 	Cancelled      uint64 // Effects that a corrected replay does not have.
@@ -142,9 +143,9 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	s.random = rand.New(&s.pcg)
 	switch g := g.(type) {
 	case *systems.HostSystems:
-		s.server = &server{Simulation: s, end: g.Server}
+		s.server = &server{Simulation: s, end: g.Server, find: g.Entity}
 	case *systems.ServerSystems:
-		s.server = &server{Simulation: s, end: g.Server}
+		s.server = &server{Simulation: s, end: g.Server, find: g.Entity}
 	case *systems.ClientSystems:
 		s.client = newClient(s, g)
 	default:
@@ -178,10 +179,10 @@ func (s *Simulation) mustBeOnly() {
 	if at == nil {
 		return
 	}
-	if at.is {
+	if at.simulation != nil {
 		panic("netcode: predict.Simulate: this end has a simulation: give all systems to one call")
 	}
-	at.is = true
+	at.simulation = s
 }
 
 func (s *Simulation) protocol() *netcode.Protocol {

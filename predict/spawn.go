@@ -8,7 +8,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/tick"
 )
 
 // Spawn makes an entity in a step, for a player: a bullet. On the server it is replicated, and owned by the player. On the player's own
@@ -76,7 +75,7 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 			return s.entity
 		}
 	}
-	e := w.NewEntity(c.owner, c.spawnOf, c.tagged)
+	e := w.NewEntity(c.owner, c.spawnOf, c.tagged, c.placed)
 	ownerAt(w, e, c.owner).Client = origin.Client
 	*spawnOfAt(w, e, c.spawnOf) = origin
 	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
@@ -92,7 +91,6 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	for i := range c.slots {
 		s := &c.slots[i]
 		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
-			s.id, s.known, s.checked = id, tick.None, tick.None
 			c.number(id, i)
 			return s.entity, true
 		}
@@ -113,7 +111,7 @@ func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
 
 // dropNotRespawned removes the entities that a step has spawned, and that its replay has not.
 func (c *client) dropNotRespawned(t netcode.Tick) {
-	for i := range c.slots {
+	for i := 0; i < len(c.slots) && c.unnamed > 0; i++ {
 		if s := &c.slots[i]; s.used && s.spawned == t && s.id.IsZero() && s.spawnIn != c.returns {
 			c.unspawn(i)
 		}
@@ -125,6 +123,9 @@ const unconfirmedTicks = 8
 
 // dropUnconfirmed removes the entities that the server should have shown by now, though a packet was lost and one more.
 func (c *client) dropUnconfirmed() {
+	if c.unnamed == 0 {
+		return
+	}
 	rtt, jitter := c.end.RTT()
 	wait := min(Window, netcode.Tick(2*(rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+unconfirmedTicks)
 	for i := range c.slots {

@@ -33,6 +33,36 @@ func byteAt(p unsafe.Pointer) *byte {
 	return (*byte)(p)
 }
 
+// placesAt returns the places of entities that lie side by side.
+func placesAt(p *byte, rows int) []int32 {
+	// SAFETY: callers pass the column of place, which is an int32, of a table of so many rows.
+	return unsafe.Slice((*int32)(unsafe.Pointer(p)), rows)
+}
+
+// placeOf returns the place of an entity that has one.
+func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
+	// SAFETY: id is that of place.
+	return (*place)(w.Get(e, id))
+}
+
+// replicatedRows returns the Replicated of entities that lie side by side.
+func replicatedRows(p *byte, rows int) []components.Replicated {
+	// SAFETY: callers pass the column of Replicated of a table of so many rows.
+	return unsafe.Slice((*components.Replicated)(unsafe.Pointer(p)), rows)
+}
+
+// ownerRows returns the owners of entities that lie side by side.
+func ownerRows(p *byte, rows int) []components.Owner {
+	// SAFETY: callers pass the column of Owner of a table of so many rows.
+	return unsafe.Slice((*components.Owner)(unsafe.Pointer(p)), rows)
+}
+
+// predictedRows returns the Predicted of entities that lie side by side.
+func predictedRows(p *byte, rows int) []components.Predicted {
+	// SAFETY: callers pass the column of Predicted of a table of so many rows.
+	return unsafe.Slice((*components.Predicted)(unsafe.Pointer(p)), rows)
+}
+
 // liesAt tells if an address is so many bytes behind another one.
 func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {
 	// SAFETY: the addresses are compared and not read.
@@ -71,6 +101,15 @@ func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
 	// SAFETY: id is that of components.Owner.
 	return (*components.Owner)(w.Get(e, id))
 }
+
+// valueAt returns the value of a type whose memory b is, all of it. b is not empty.
+func valueAt[T any](b []byte) *T {
+	// SAFETY: callers pass the memory of a T, in the world or in a column of the history, which is aligned for any component.
+	return (*T)(unsafe.Pointer(&b[0]))
+}
+
+// predictedSize is the size of a Predicted.
+const predictedSize = int(unsafe.Sizeof(components.Predicted{}))
 
 // dequantise writes a row of a plan into a value of its type.
 func dequantise[T any](plan *quantize.Plan, lanes []uint32, to *T) {

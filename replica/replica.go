@@ -53,13 +53,14 @@ type Replica struct {
 	graves []tombstone // by tick, nearly
 	living int
 
-	history versionHistory
-	evicted []evictedVersion // by life
-	left    rowPages         // by life: the rows of its evicted version
-	kept    rowPages         // by index: the newest rows whose history was lost
-	layouts *rowLayouts
-	newest  tick.Tick // the newest tick decoded
-	changed changedIndexes
+	history  versionHistory
+	evicted  []evictedVersion // by life
+	left     rowPages         // by life: the rows of its evicted version
+	kept     rowPages         // by index: the newest rows whose history was lost
+	layouts  *rowLayouts
+	newest   tick.Tick // the newest tick decoded
+	lastRead tick.Tick // the tick decoded last
+	changed  changedIndexes
 
 	lostAt   tick.Tick   // the newest tick when Lose was last called
 	known    tick.Tick   // the newest tick that Whole was told of
@@ -349,6 +350,7 @@ func (r *Replica) admit() error {
 func (r *Replica) commit(s tick.Tick) {
 	p := &r.pending
 	r.stats.Snapshots++
+	r.lastRead = s
 	if int16(p.epoch-r.epoch) > 0 {
 		r.epoch = p.epoch
 	}

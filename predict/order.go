@@ -1,0 +1,138 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// place is a component of the entities that have a slot: it tells which, in a column of its own. The rows of a table are in the order
+// in which they were as long as that column is the same.
+type place struct {
+	number int32 // 1 + slot.
+}
+
+const placeSize = 4
+
+// order is the entities of the simulation, in the order in which they lie in the world. Column 0 is their places, column 1+k is
+// component k of the history.
+type order struct {
+	tables
+	parts []part // By table.
+	in    []bool // By slot: it is in a part.
+	count int    // Entities in all parts.
+}
+
+// part is the slots of a table.
+type part struct {
+	mask   uint64  // Components, as those of the history.
+	places []int32 // By row: 1 + slot.
+	runs   []run
+}
+
+// run is rows of a table whose slots follow each other.
+type run struct{ row, slot, count int }
+
+// newOrder finds the components of a history in a world.
+func newOrder(w *ecs.World, h *history, placed, tagged ecs.ID) order {
+	o := order{tables: newTables(w, ecs.All(placed, tagged))}
+	o.column(placed, placeSize)
+	for k := range h.components {
+		o.column(h.components[k].id, h.components[k].size)
+	}
+	return o
+}
+
+// look finds the entities as they lie now. It tells whether something came, went or moved since the last call.
+func (o *order) look(w *ecs.World, slots int) (moved bool) {
+	moved = o.tables.look(w)
+	for len(o.in) < slots {
+		o.in = append(o.in, false)
+	}
+	for i := range o.list {
+		if moved || !slices.Equal(o.parts[i].places, o.placesOf(i)) {
+			o.arrange()
+			return true
+		}
+	}
+	if moved { // Nothing is left.
+		o.arrange()
+	}
+	return moved
+}
+
+// placesOf is the places of a table.
+func (o *order) placesOf(i int) []int32 {
+	return placesAt(o.list[i].columns[0], o.list[i].rows)
+}
+
+// arrange lists the slots of all tables.
+func (o *order) arrange() {
+	clear(o.in)
+	o.count = 0
+	for len(o.parts) < len(o.list) {
+		o.parts = append(o.parts, part{})
+	}
+	for i := range o.list {
+		p := &o.parts[i]
+		p.mask = alive | o.list[i].has>>1
+		p.places, p.runs = append(p.places[:0], o.placesOf(i)...), p.runs[:0]
+		o.count += len(p.places)
+		for row, number := range p.places {
+			slot := int(number) - 1
+			o.in[slot] = true
+			if n := len(p.runs) - 1; n >= 0 && p.runs[n].slot+p.runs[n].count == slot {
+				p.runs[n].count++
+				continue
+			}
+			p.runs = append(p.runs, run{row: row, slot: slot, count: 1})
+		}
+	}
+}
+
+// keep stores the entities of all tables as of a tick.
+func (o *order) keep(h *history, t netcode.Tick) {
+	for i := range o.list {
+		p := &o.parts[i]
+		for _, r := range p.runs {
+			masks := h.masksOf(t, r.slot, r.count)
+			for n := range masks {
+				masks[n] = p.mask
+			}
+			for k := range h.components {
+				if p.mask>>k&1 != 0 && h.components[k].size > 0 {
+					h.keepColumn(o.bytes(&o.list[i], 1+k, r.row, r.count), t, r.slot, k)
+				}
+			}
+		}
+	}
+}
+
+// restore makes the entities of all tables as they were in a tick, where they have the components of then. It appends the slots of
+// the others.
+func (o *order) restore(h *history, t netcode.Tick, others []int32) []int32 {
+	for i := range o.list {
+		p := &o.parts[i]
+		for _, r := range p.runs {
+			masks := h.masksOf(t, r.slot, r.count)
+			for from := 0; from < r.count; {
+				to := from
+				for to < r.count && masks[to] == p.mask {
+					to++
+				}
+				for k := range h.components {
+					if to > from && p.mask>>k&1 != 0 && h.components[k].size > 0 {
+						copy(o.bytes(&o.list[i], 1+k, r.row+from, to-from), h.column(t, r.slot+from, to-from, k))
+					}
+				}
+				if from = to; from < r.count {
+					others = append(others, int32(r.slot+from))
+					from++
+				}
+			}
+		}
+	}
+	return others
+}
