@@ -39,14 +39,14 @@ type child struct {
 }
 
 // startChild starts the far end with clients floor sockets and, with a server address, as many netcode clients, on a network.
-func startChild(clients int, server transport.Addr, exact bool, n realNetwork) (*child, error) {
+func startChild(clients int, server transport.Addr, exact, secured bool, n realNetwork) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{childCommand, "-c", fmt.Sprint(clients)}
 	if server.IsValid() {
-		args = append(args, "-server", server.String(), fmt.Sprintf("-exact=%v", exact), fmt.Sprintf("-loss=%v", n.loss), fmt.Sprintf("-jitter=%v", n.jitter), fmt.Sprintf("-classes=%v", n.classes), fmt.Sprintf("-seed=%v", n.seed))
+		args = append(args, "-server", server.String(), fmt.Sprintf("-exact=%v", exact), fmt.Sprintf("-secure=%v", secured), fmt.Sprintf("-loss=%v", n.loss), fmt.Sprintf("-jitter=%v", n.jitter), fmt.Sprintf("-classes=%v", n.classes), fmt.Sprintf("-seed=%v", n.seed))
 	}
 	c := &child{process: exec.Command(self, args...)}
 	c.process.Stderr = os.Stderr
@@ -130,6 +130,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	count := flags.Int("c", 1, "sockets and clients")
 	server := flags.String("server", "", "address of the netcode server, empty for none")
 	exact := flags.Bool("exact", false, "exact rows")
+	secured := flags.Bool("secure", false, "transport/secure around the sockets")
 	var network realNetwork
 	network.flags(flags, 0, 0, 0)
 	if err := flags.Parse(args); err != nil {
@@ -147,7 +148,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	var peers *farClients
 	if *server != "" {
 		var err error
-		if peers, err = newFarClients(*count, *server, *exact, network); err != nil {
+		if peers, err = newFarClients(*count, *server, *exact, *secured, network); err != nil {
 			return err
 		}
 	}

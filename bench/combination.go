@@ -10,6 +10,7 @@ type combination struct {
 	parts             int         // of an Executor; 0: none
 	marks             bool        // the game says what it wrote, as the floor's does
 	tumbles           bool        // each float of a body that moves changes in each step
+	secure            bool        // transport/secure around the sockets
 	network           realNetwork // between the server and its clients; zero: sockets of one machine and nothing else
 }
 

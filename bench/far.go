@@ -55,7 +55,7 @@ type farClient struct {
 	fault  error
 }
 
-func newFarClients(count int, server string, exact bool, network realNetwork) (*farClients, error) {
+func newFarClients(count int, server string, exact, secured bool, network realNetwork) (*farClients, error) {
 	to, err := transport.ParseAddr(server)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,11 @@ func newFarClients(count int, server string, exact bool, network realNetwork) (*
 		}
 		c.client.OnError(func(err error) { c.fault = err })
 		c.client.OnConnect(func(wire.ClientID) { c.start = c.client.Replica().Tick() })
-		c.socket = &heldSocket{socket: conn}
+		under, err := securedClient(conn, secured)
+		if err != nil {
+			return nil, err
+		}
+		c.socket = &heldSocket{socket: under}
 		end := systems.Socket(c.socket)
 		if network.classes > 0 {
 			c.late = newLateSocket(c.socket, network, i)

@@ -21,7 +21,7 @@ func runFloor(o options) error {
 	if entities > maxFloorBodies {
 		return errManyBodies
 	}
-	far, err := startChild(clients, transport.Addr{}, false, realNetwork{})
+	far, err := startChild(clients, transport.Addr{}, false, false, realNetwork{})
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (e *secureEnds) dial(inner transport.Conn) (*secure.Client, error) {
 	return c, nil
 }
 
-// runSecure measures transport/secure: sealing, handshakes, and what a flood costs.
+// runSecure measures transport/secure: sealing, what a flood costs, handshakes, and a tick.
 func runSecure(o options) error {
 	e, err := newSecureEnds()
 	if err != nil {
@@ -126,7 +126,7 @@ func runSecure(o options) error {
 	if e, err = newSecureEnds(); err != nil {
 		return err
 	}
-	return errors.Join(e.measureFlood(o), measureHandshakes(o))
+	return errors.Join(e.measureFlood(o), measureHandshakes(o), measureSecureTick(o))
 }
 
 // measureSeal takes turns: a batch of datagrams through both ends, and a batch through the AEAD alone.

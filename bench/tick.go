@@ -103,7 +103,11 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 		return nil, err
 	}
 	r.server.OnError(func(err error) { r.fault = err })
-	r.socket = &countedSocket{socket: r.conn}
+	end, err := securedServer(r.conn, c.secure)
+	if err != nil {
+		return nil, err
+	}
+	r.socket = &countedSocket{socket: end}
 	group := systems.NewServer(r.server, r.socket, r.now)
 	if group.Capture.MarksOnly = c.marks; c.marks {
 		r.marker = group.Capture.Marker(bodyComponents(exact)...)
@@ -119,7 +123,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	for _, i := range random.Perm(c.entities)[:movers(c.entities, c.moving)] {
 		r.subjects = append(r.subjects, r.body.entities[i])
 	}
-	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact, c.network); err != nil {
+	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact, c.secure, c.network); err != nil {
 		return nil, err
 	}
 	s := newScene(c.entities, c.moving)

@@ -11,6 +11,9 @@ func secures() []mutation {
 		keys     = "TestKeysChangeByCountAndTime"
 		private  = "TestAServerInClearListensOnPrivateAddressesAlone"
 		recorded = "TestARecordedInitiateIsWorthNothingElsewhere"
+		moves    = "TestAnAddressThatDoesNotAnswerGetsNothing"
+		resets   = "TestResetsAreBounded"
+		path0    = "transport/secure/path.go"
 		used     = "TestUsedTokensAreBoundedAndForgottenWhenTheyExpire"
 	)
 	return []mutation{
@@ -41,6 +44,16 @@ func secures() []mutation {
 		change("secure", "silent sessions stay", "TestSilentSessionsEndAndAreMadeAnew", "transport/secure/server.go", "|| now-c.heard > s.config.Timeout", ""),
 		change("secure", "an old session stays beside the new one", "TestAClientThatReconnectsGetsAFreshSession", "transport/secure/server.go",
 			"s.stats.Replaced++\n\t\ts.end(old)", "s.stats.Replaced++"),
+		change("secure", "an address need not prove itself", moves, path0, "s.text != c.path.text ||", ""),
+		change("secure", "an answer from anywhere moves a session", moves, path0, "from != c.path.to ||", ""),
+		change("secure", "a late datagram asks its address", "TestARecordingDoesNotMoveASessionBack", "transport/secure/server.go", "if c.in.window.next > newest {", "if newest+1 > 0 {"),
+		change("secure", "a short datagram is asked", "TestAShortDatagramAsksNobody", path0, "size < pathSize ||", ""),
+		change("secure", "addresses are asked without a pause", moves, path0, "|| c.path.asked != 0 && now-c.path.asked < pathAgain", ""),
+		change("secure", "a move gets round the limit of a host", "TestAMoveCountsForItsHost", path0, "return before == after || !s.hostIsFull(to)", "return true || before == after"),
+		change("secure", "two sessions have one name", "TestNamesStayApart", path0, "if s.byName[name] != nil {", "if false {"),
+		change("secure", "a reset needs no token", resets, path0, "subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 0", "subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 2"),
+		change("secure", "another server makes the same resets", "TestAServerThatStartsAnewTellsItsClients", path0, "\"netcode secure reset key \" + strings.Join(names, \" \")", "\"netcode secure reset key\" + strings.Join(names[:0], \" \")"),
+		change("secure", "resets are not bounded", resets, path0, "if !r.limits.take(", "if false && !r.limits.take("),
 		change("secure", "a server in clear listens anywhere", private, "systems/system.go", "panic(err)", "_ = err"),
 		change("secure", "a conditioner hides that it is secure", private, "transport/conditioner.go", "{ return IsSecure(c.inner) }", "{ return false }").inFolder("systems"),
 	}

@@ -99,6 +99,7 @@ func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration)
 	cipher, result := s.judge(c, payload, now)
 	body := [acceptPayload]byte{byte(result), byte(cipher)}
 	binary.BigEndian.PutUint32(body[2:], c.id)
+	copy(body[6:], s.resets.token(c.id))
 	s.out = appendHello(s.out[:0], kindAccept, nonce)
 	out, toServer, toClient, err := hs.WriteMessage(s.out, body[:])
 	if err != nil {
@@ -151,8 +152,24 @@ func (s *Server) full(c *session) bool {
 	if len(s.sessions) >= s.config.Sessions || len(s.pending) >= max(1, s.config.Sessions/2) {
 		return true
 	}
-	host, ok := hostOf(c.from)
+	return s.hostIsFull(c.from)
+}
+
+// hostIsFull reports whether the host of an address has all the sessions that one may have.
+func (s *Server) hostIsFull(from transport.Addr) bool {
+	host, ok := hostOf(from)
 	return ok && s.config.SessionsPerHost > 0 && s.hosts[host] >= s.config.SessionsPerHost
+}
+
+// countHost adds to the sessions of the host of an address.
+func (s *Server) countHost(from transport.Addr, more int) {
+	host, ok := hostOf(from)
+	if !ok {
+		return
+	}
+	if s.hosts[host] += more; s.hosts[host] <= 0 {
+		delete(s.hosts, host)
+	}
 }
 
 // keep stores an unconfirmed session in place of another of its address.
@@ -161,9 +178,7 @@ func (s *Server) keep(c *session) {
 		s.end(old)
 	}
 	s.sessions[c.id], s.pending[c.from] = c, c
-	if host, ok := hostOf(c.from); ok {
-		s.hosts[host]++
-	}
+	s.countHost(c.from, 1)
 }
 
 // logKeys writes the first keys of a session, for a program that reads a recording of it.

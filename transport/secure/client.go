@@ -66,12 +66,15 @@ type Client struct {
 	err     error // Why the last handshake failed.
 	untold  bool  // Receive has not returned err.
 	id      uint32
+	reset   [resetToken]byte // Only the server knows it too: the session is over when it comes.
+	sentAt  time.Duration    // The last datagram of the session.
 	to      sealer
 	from    opener
 	heard   time.Duration
 	asked   time.Duration // The first Send after heard; below it: none.
 	waiting []byte        // The newest datagram before there is a session.
 	scratch []byte
+	text    [pathText]byte // Of a Path.
 	out     []byte
 }
 
@@ -186,8 +189,9 @@ func (c *Client) mayRetry(now time.Duration) bool {
 
 // seal seals and sends a datagram of the session.
 func (c *Client) seal(datagram []byte, now time.Duration) error {
-	c.out = c.to.seal(c.out[:0], c.id, now, datagram)
+	c.out = c.to.seal(c.out[:0], kindData, c.id, now, datagram)
 	c.stats.Sealed++
+	c.sentAt = now
 	return c.inner.Send(c.peer, c.out)
 }
 
@@ -244,17 +248,21 @@ func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 			continue
 		}
 		packet := c.scratch[:n]
-		if packet[0] != kindData {
-			err = c.answer(packet, now)
-			n = 0
-		} else {
+		switch packet[0] {
+		case kindData, kindPath:
 			n, err = c.open(buf, packet, now)
+		case kindReset:
+			n = 0
+			c.forget(packet)
+		default:
+			n = 0
+			err = c.answer(packet, now)
 		}
 		if n > 0 || err != nil {
 			return n, from, err
 		}
 	}
-	if err := c.drive(now); err != nil {
+	if err := errors.Join(c.drive(now), c.showPath(now)); err != nil {
 		return 0, transport.Addr{}, err
 	}
 	if c.untold {
@@ -266,7 +274,8 @@ func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 
 // open opens a datagram of the session.
 func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
-	if len(packet) < Overhead {
+	isPath := packet[0] == kindPath
+	if len(packet) < Overhead || isPath && len(packet) != pathSize {
 		c.stats.Malformed++
 		return 0, nil
 	}
@@ -274,11 +283,18 @@ func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
 		c.stats.Unknown++
 		return 0, nil
 	}
+	if isPath {
+		buf = c.text[:]
+	}
 	n, result := c.from.open(buf, packet)
 	switch result {
 	case fine:
-		c.stats.Opened++
 		c.heard = now
+		if isPath {
+			c.stats.Paths++
+			return 0, c.sealPath(now)
+		}
+		c.stats.Opened++
 		return n, nil
 	case repeated:
 		c.stats.Repeated++
@@ -357,6 +373,7 @@ func (c *Client) accept(message []byte, now time.Duration) error {
 	}
 	keyOut, keyIn := toServer.UnsafeKey(), toClient.UnsafeKey()
 	c.id, c.to, c.from = binary.BigEndian.Uint32(body[2:]), newSealer(cipher, keyOut, now, c.config.RekeyEvery), newOpener(cipher, keyIn)
+	c.reset = [resetToken]byte(body[6:])
 	c.state, c.hs, c.err, c.heard, c.asked = open, nil, nil, now, now-1
 	c.stats.Sessions++
 	logKeys(c.config.KeyLog, c.id, cipher, keyOut, keyIn)

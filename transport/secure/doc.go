@@ -13,7 +13,8 @@
 // The handshake is Noise_NK_25519_ChaChaPoly_SHA256 behind a stateless cookie. Each datagram is sealed with AES-256-GCM or
 // ChaCha20-Poly1305, its number is the nonce, and a window of 1024 numbers refuses repeats. PROTOCOL.md has the bytes.
 //
-// The package defines these words. A session is the keys that a server shares with one client at one address. A key epoch is
-// 2^20 numbers that share a key. A cookie proves that a client receives at its address. A Key is the secret of a server, an
+// The package defines these words. A session is the keys that a server shares with one client. A key epoch is
+// 2^20 numbers that share a key. A path is the address at which a client receives at the moment; its name is the address by which
+// the layer above knows it, and stays. A cookie proves that a client receives at its address. A Key is the secret of a server, an
 // Identity is the user and data of a token.
 package secure

@@ -23,6 +23,8 @@ import (
 //	Accept     4 | version | nonce 8 | Noise 2                        server: its answer
 //	Refuse     5 | version | nonce 8 | status 1                       server: a hint, which anyone can forge
 //	Data       6 | session 4 | number 4 | sealed datagram
+//	Path       7 | session 4 | number 4 | sealed text 8               server: is this your address? client: the same text
+//	Reset      8 | session 4 | token 12                               server: there is no such session
 const (
 	kindRequest byte = iota + 1
 	kindChallenge
@@ -30,10 +32,12 @@ const (
 	kindAccept
 	kindRefuse
 	kindData
+	kindPath
+	kindReset
 )
 
 const (
-	version       = 1
+	version       = 2
 	helloSize     = 1 + 1 + 8
 	macSize       = 16
 	cookieSize    = 4 + macSize
@@ -43,7 +47,8 @@ const (
 	noiseSize     = 32 + tagSize // A Noise message with an empty payload.
 	minInitiate   = challengeSize + noiseSize + 1
 	maxInitiate   = minInitiate + MaxTokenSize
-	acceptPayload = 1 + 1 + 4 // status, cipher, session
+	resetToken    = 12
+	acceptPayload = 1 + 1 + 4 + resetToken // status, cipher, session, token
 	acceptSize    = helloSize + noiseSize + acceptPayload
 
 	// cookieLife is the time for which a cookie is good.

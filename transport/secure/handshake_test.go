@@ -217,7 +217,7 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 		p.record = true
 		c := r.dialOver(p.near, ClientConfig{Token: r.token(nil), Ciphers: kind})
 		for i := range 60 {
-			require.NoError(t, c.Send(p.front, fmt.Appendf(nil, "up %d", i)))
+			require.NoError(t, c.Send(p.front, fmt.Appendf(nil, "upward %d", i)))
 			p.pump()
 			must(r.drain(r.server))
 			if to, ok := p.clientAtServer(); ok {
@@ -225,6 +225,9 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 			}
 			p.pump()
 			must(r.drain(c))
+			if i == 30 {
+				p.rebind() // Paths are in the recording too.
+			}
 			if r.now += 100 * time.Millisecond; i > 5 {
 				r.now += 6 * time.Second // Over two changes of the keys.
 			}
@@ -235,9 +238,9 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 		require.NoError(t, err)
 		keys := [2][]byte{must(hex.DecodeString(up)), must(hex.DecodeString(down))}
 		epochs, newest := [2]uint64{}, [2]uint64{}
-		texts := [2][]string{}
+		texts, paths := [2][]string{}, [2]int{}
 		for _, d := range p.recorded {
-			if d.bytes[0] != 6 || hex.EncodeToString(d.bytes[1:5]) != id {
+			if d.bytes[0] != 6 && d.bytes[0] != 7 || hex.EncodeToString(d.bytes[1:5]) != id {
 				continue
 			}
 			way := 1
@@ -260,10 +263,17 @@ func TestASecondReaderDecodesASession(t *testing.T) {
 			nonce := binary.BigEndian.AppendUint64(make([]byte, 4), number)
 			text, err := aead.Open(nil, nonce, d.bytes[9:], d.bytes[:9])
 			require.NoError(t, err)
+			if d.bytes[0] == 7 {
+				require.Len(t, text, 8)
+				paths[way]++
+				continue
+			}
 			texts[way] = append(texts[way], string(text))
 		}
 		require.Greater(t, len(texts[0]), 55)
-		require.Equal(t, "up 59", texts[0][len(texts[0])-1])
+		require.Positive(t, paths[0])
+		require.Positive(t, paths[1])
+		require.Equal(t, "upward 59", texts[0][len(texts[0])-1])
 		require.Equal(t, "down 59", texts[1][len(texts[1])-1])
 		require.Greater(t, epochs[0], uint64(1))
 		require.Greater(t, epochs[1], uint64(1))
@@ -276,6 +286,9 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte{kindRequest, version, 1, 2, 3, 4, 5, 6, 7, 8}, true)
 	f.Add(append([]byte{kindInitiate, version}, make([]byte, 200)...), true)
 	f.Add(append([]byte{kindData, 0, 0, 0, 1}, make([]byte, 40)...), true)
+	f.Add(append([]byte{kindPath, 0, 0, 0, 1}, make([]byte, pathSize-5)...), true)
+	f.Add(append([]byte{kindPath, 0, 0, 0, 1}, make([]byte, pathSize-5)...), false)
+	f.Add(append([]byte{kindReset, 0, 0, 0, 1}, make([]byte, resetToken)...), false)
 	f.Add(append([]byte{kindAccept, version}, make([]byte, acceptSize-2)...), false)
 	f.Add(append([]byte{kindChallenge, version}, make([]byte, challengeSize-2)...), false)
 	f.Fuzz(func(t *testing.T, packet []byte, toServer bool) {

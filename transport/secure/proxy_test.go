@@ -23,6 +23,7 @@ type proxy struct {
 	front, back transport.Addr
 	inFront     transport.Conn
 	inBack      transport.Conn
+	former      []transport.Conn // The sockets that inBack was before.
 	hostile     bool
 	record      bool
 	recorded    []recorded
@@ -45,10 +46,22 @@ func newProxy(r *rig, seed uint64) *proxy {
 	return p
 }
 
-// clientAtServer is the address that the server knows the client by, if there is a session.
-func (p *proxy) clientAtServer() (transport.Addr, bool) {
-	_, ok := p.r.server.byAddress[p.back]
-	return p.back, ok
+// clientAtServer is the address that the layer above the server knows the client by, if there is a session.
+func (p *proxy) clientAtServer() (name transport.Addr, ok bool) {
+	newest := time.Duration(-1)
+	for _, c := range p.r.server.byName {
+		if c.heard > newest {
+			name, newest = c.name, c.heard
+		}
+	}
+	return name, newest >= 0
+}
+
+// rebind gives the client another address at the server, as a router does. Answers to the one before are lost.
+func (p *proxy) rebind() {
+	p.former = append(p.former, p.inBack)
+	p.inBack = must(p.r.network.Listen(transport.Addr{}))
+	p.back = p.inBack.LocalAddr()
 }
 
 // pump moves all that waits, in both directions.
@@ -88,7 +101,10 @@ func (p *proxy) pass(d recorded) {
 	}
 	if p.record && p.random.IntN(10) == 0 { // Something of the past, of any session.
 		p.counts.replayed++
-		p.send(p.recorded[p.random.IntN(len(p.recorded))])
+		old := p.recorded[p.random.IntN(len(p.recorded))]
+		if p.send(old); old.toServer && len(p.former) > 0 {
+			_ = p.former[p.random.IntN(len(p.former))].Send(p.r.server.LocalAddr(), old.bytes)
+		}
 	}
 	switch p.random.IntN(16) {
 	case 0:
@@ -132,7 +148,7 @@ func (p *proxy) send(d recorded) {
 	}
 }
 
-// A box on the path flips, drops, repeats, reorders, cuts, records and replays, over many sessions and keys. Nothing is accepted twice or changed,
+// A box on the path flips, drops, repeats, reorders, cuts, records and replays, over many sessions, keys and addresses. Nothing is accepted twice or changed,
 // and each datagram that an end took in is in one counter. -datagrams 1000000 is the long form.
 func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Admit = Open() })
@@ -158,6 +174,7 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 		b = binary.BigEndian.AppendUint64(b, sent[side]*0x9E3779B97F4A7C15)
 		return binary.BigEndian.AppendUint64(b, uint64(side))
 	}
+	rebinds := uint64(0)
 	for sent[0]+sent[1] < uint64(*datagrams) {
 		for range 20 {
 			require.NoError(t, c.Send(p.front, text(0)))
@@ -177,11 +194,17 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 		if p.random.IntN(1500) == 0 { // The client begins anew from time to time.
 			c.state = idle
 		}
+		if p.random.IntN(100) == 0 { // The router between them forgets the client, who has another address from then on.
+			rebinds++
+			p.rebind()
+		}
 		if len(p.recorded) > 20000 {
 			p.recorded = p.recorded[10000:]
 		}
 	}
 	s, o := r.server.Stats(), c.Stats()
+	require.LessOrEqual(t, s.Moved, rebinds, "no recording moves a session back")
+	require.Greater(t, s.Moved, rebinds/2)
 	t.Logf("sent %v, accepted %d and %d; proxy %+v; server %+v; client %+v", sent, len(seen[0]), len(seen[1]), p.counts, s, o)
 	require.Greater(t, len(seen[0]), int(sent[0])*3/4, "most arrives")
 	require.Greater(t, len(seen[1]), int(sent[1])*3/4)
@@ -199,8 +222,8 @@ func TestNothingIsAcceptedTwiceOrChanged(t *testing.T) {
 // taken sums the counters of both ends: each datagram that came is in one of them.
 func (p *proxy) taken(t *testing.T, s Stats, o ClientStats) [2]uint64 {
 	t.Helper()
-	server := s.Opened + s.Repeated + s.TooOld + s.Forged + s.Unknown + s.Malformed + s.Requests + s.BadCookie + s.Version + s.Busy + s.Handshakes + s.RepeatedInitiates
-	client := o.Opened + o.Repeated + o.TooOld + o.Forged + o.Unknown + o.Malformed + o.Challenges + o.Sessions + o.Refused + o.Hints
+	server := s.Opened + s.Repeated + s.TooOld + s.Forged + s.Unknown + s.Malformed + s.Paths + s.Requests + s.BadCookie + s.Version + s.Busy + s.Handshakes + s.RepeatedInitiates
+	client := o.Opened + o.Repeated + o.TooOld + o.Forged + o.Unknown + o.Malformed + o.Paths + o.Resets + o.Challenges + o.Sessions + o.Refused + o.Hints
 	return [2]uint64{server, client}
 }
 

@@ -88,8 +88,8 @@ func newSealer(c Cipher, key [32]byte, now, every time.Duration) sealer {
 	return sealer{cipher: c, aead: newAEAD(c, key), key: key, since: now, every: every}
 }
 
-// seal appends the sealed datagram to out. A key that is too old ends: the number moves on to the next key epoch.
-func (s *sealer) seal(out []byte, id uint32, now time.Duration, datagram []byte) []byte {
+// seal appends the sealed datagram to out, as a Data or a Path. A key that is too old ends: the number moves on to the next key epoch.
+func (s *sealer) seal(out []byte, kind byte, id uint32, now time.Duration, datagram []byte) []byte {
 	if now-s.since >= s.every {
 		s.number = (s.number>>epochBits + 1) << epochBits
 	}
@@ -98,7 +98,7 @@ func (s *sealer) seal(out []byte, id uint32, now time.Duration, datagram []byte)
 		s.aead = newAEAD(s.cipher, s.key)
 	}
 	at := len(out)
-	out = append(out, kindData)
+	out = append(out, kind)
 	out = binary.BigEndian.AppendUint32(out, id)
 	out = binary.BigEndian.AppendUint32(out, uint32(s.number))
 	binary.BigEndian.PutUint64(s.nonce[4:], s.number)

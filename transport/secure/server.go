@@ -81,10 +81,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// session is the keys that the server shares with a client at an address.
+// session is the keys that the server shares with a client.
 type session struct {
 	id        uint32
-	from      transport.Addr
+	from      transport.Addr // The client's address at the moment.
+	name      transport.Addr // Its address for the layer above, which never changes.
+	path      path           // Another address that is being checked.
 	who       Identity
 	token     tokenID
 	expires   int64 // Of the token; 0: none.
@@ -96,7 +98,8 @@ type session struct {
 	answer    []byte   // The Accept, for repeats.
 }
 
-// Server is the end of a server. It implements transport.Conn and transport.BatchSender: a client's address stays its address.
+// Server is the end of a server. It implements transport.Conn and transport.BatchSender. A client keeps the address of its first
+// datagram for the layer above, also when its own changes: Path returns the one of the moment.
 // Datagrams are given out only for clients whose handshake is complete, and sent only to these. All methods are called from one
 // goroutine.
 type Server struct {
@@ -107,14 +110,17 @@ type Server struct {
 	static    noise.DHKey
 	cookies   *cookies
 	sessions  map[uint32]*session
-	byAddress map[transport.Addr]*session // Confirmed.
+	byAddress map[transport.Addr]*session // Confirmed, by the client's address at the moment.
+	byName    map[transport.Addr]*session // Confirmed, by the address for the layer above.
 	pending   map[transport.Addr]*session
 	hosts     map[netip.Prefix]int // Sessions of each host.
 	limits    limits
+	resets    *resets
 	swept     time.Duration
 	stats     Stats
 
 	scratch []byte // A datagram that came.
+	text    [pathText]byte
 	out     []byte // Datagrams to send,
 	to      []transport.Addr
 	runs    [][]byte
@@ -155,8 +161,8 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 	s := &Server{
 		inner: inner, config: config, static: config.Key.static(), cookies: cookies,
 		gate:     gate{Admission: &admit, key: config.Key, used: map[tokenID]int64{}, limit: config.UsedTokens},
-		sessions: map[uint32]*session{}, byAddress: map[transport.Addr]*session{}, pending: map[transport.Addr]*session{}, hosts: map[netip.Prefix]int{},
-		limits: limits{seed: maphash.MakeSeed()}, scratch: make([]byte, transport.MaxDatagram),
+		sessions: map[uint32]*session{}, byAddress: map[transport.Addr]*session{}, byName: map[transport.Addr]*session{}, pending: map[transport.Addr]*session{}, hosts: map[netip.Prefix]int{},
+		limits: limits{seed: maphash.MakeSeed()}, resets: newResets(config.Key, inner.LocalAddr(), admit.servers), scratch: make([]byte, transport.MaxDatagram),
 	}
 	s.batch, _ = inner.(transport.BatchSender)
 	s.gate.warn(config.Logger, inner.LocalAddr())
@@ -185,7 +191,7 @@ func (s *Server) Stats() Stats {
 //		who, _ := conn.Identity(stats.Address)
 //	})
 func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
-	if c := s.byAddress[of]; c != nil {
+	if c := s.named(of); c != nil {
 		return c.who, true
 	}
 	return Identity{}, false
@@ -197,9 +203,28 @@ func (s *Server) Proved(of transport.Addr) (user string, data []byte, ok bool) {
 	return who.User, who.Data, ok && who.User != ""
 }
 
+// Path returns the address at which a client receives at the moment, by the address that the layer above knows it by. ok is false if
+// there is no session.
+func (s *Server) Path(of transport.Addr) (at transport.Addr, ok bool) {
+	if c := s.named(of); c != nil {
+		return c.from, true
+	}
+	return transport.Addr{}, false
+}
+
+// named finds a session for the game, which may know the address with the Via of a transport.Join.
+func (s *Server) named(of transport.Addr) *session {
+	c := s.byName[of]
+	if c == nil {
+		of.Via = 0
+		c = s.byName[of]
+	}
+	return c
+}
+
 // Send seals a datagram. To an address without a session nothing is sent, which is counted.
 func (s *Server) Send(to transport.Addr, datagram []byte) error {
-	c := s.byAddress[to]
+	c := s.byName[to]
 	switch {
 	case len(datagram) == 0:
 		return nil
@@ -209,9 +234,9 @@ func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	case len(datagram) > transport.MaxDatagram-Overhead:
 		return transport.ErrTooLarge
 	}
-	s.out = c.out.seal(s.out[:0], c.id, s.config.Now(), datagram)
+	s.out = c.out.seal(s.out[:0], kindData, c.id, s.config.Now(), datagram)
 	s.stats.Sealed++
-	return s.inner.Send(to, s.out)
+	return s.inner.Send(c.from, s.out)
 }
 
 // SendAll implements transport.BatchSender: each datagram of each run is sealed, and the connection inside gets the runs.
@@ -232,7 +257,7 @@ func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (faile
 	s.out, s.to, s.runs, s.sizes, s.which = s.out[:0], s.to[:0], s.runs[:0], s.sizes[:0], s.which[:0]
 	now := s.config.Now()
 	for i, run := range runs {
-		c := s.byAddress[to[i]]
+		c := s.byName[to[i]]
 		if c == nil {
 			s.stats.NoSession += uint64((len(run) + sizes[i] - 1) / sizes[i])
 			continue
@@ -261,7 +286,7 @@ func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.D
 		if len(s.out)-begin+n+Overhead > transport.MaxDatagram {
 			flush()
 		}
-		s.out = c.out.seal(s.out, c.id, now, run[:n])
+		s.out = c.out.seal(s.out, kindData, c.id, now, run[:n])
 		s.stats.Sealed++
 		run = run[n:]
 	}
@@ -295,29 +320,38 @@ func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 			return 0, transport.Addr{}, err
 		}
 		packet := s.scratch[:n]
-		if packet[0] != kindData {
+		if packet[0] != kindData && packet[0] != kindPath {
 			s.handshake(from, packet, now)
 			continue
 		}
-		n, err = s.open(buf, from, packet, now)
+		n, name, err := s.open(buf, from, packet, now)
 		if n > 0 || err != nil {
-			return n, from, err
+			return n, name, err
 		}
 	}
 	return 0, transport.Addr{}, nil
 }
 
-// open opens a datagram of a session. The first one confirms it.
-func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (int, error) {
-	if len(packet) < Overhead {
+// open opens a datagram of a session. The first one confirms it. The newest one from another address than the session's begins a check of
+// that address.
+func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (n int, name transport.Addr, err error) {
+	isPath := packet[0] == kindPath
+	if len(packet) < Overhead || isPath && len(packet) != pathSize {
 		s.stats.Malformed++
-		return 0, nil
+		return 0, name, nil
 	}
 	c := s.sessions[binary.BigEndian.Uint32(packet[1:])]
-	if c == nil || c.from != from {
+	if c == nil || !c.confirmed && c.from != from {
 		s.stats.Unknown++
-		return 0, nil
+		if c == nil {
+			s.resets.answer(s, from, packet, now)
+		}
+		return 0, name, nil
 	}
+	if isPath {
+		buf = s.text[:]
+	}
+	newest := c.in.window.next
 	n, result := c.in.open(buf, packet)
 	switch result {
 	case repeated:
@@ -327,17 +361,26 @@ func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.D
 	case forged:
 		s.stats.Forged++
 	case tooLong:
-		return 0, transport.ErrTooLarge
+		return 0, name, transport.ErrTooLarge
 	}
 	if result != fine {
-		return 0, nil
+		return 0, name, nil
 	}
 	c.heard = now
 	if !c.confirmed && !s.confirm(c) {
-		return 0, nil
+		return 0, name, nil
 	}
-	s.stats.Opened++
-	return n, nil
+	if isPath {
+		s.stats.Paths++
+		c.answered(s, from)
+		n = 0
+	} else {
+		s.stats.Opened++
+	}
+	if c.in.window.next > newest {
+		c.follow(s, from, len(packet), now)
+	}
+	return n, c.name, nil
 }
 
 // confirm makes a session that of its address: the one before it ends. Its token is used from here on.
@@ -347,13 +390,14 @@ func (s *Server) confirm(c *session) bool {
 		s.end(c)
 		return false
 	}
+	c.name = c.newName(s)
 	if old := s.byAddress[c.from]; old != nil {
 		s.stats.Replaced++
 		s.end(old)
 	}
 	delete(s.pending, c.from)
 	c.confirmed, c.answer = true, nil
-	s.byAddress[c.from] = c
+	s.byAddress[c.from], s.byName[c.name] = c, c
 	s.stats.Confirmed++
 	return true
 }
@@ -364,14 +408,13 @@ func (s *Server) end(c *session) {
 	if s.byAddress[c.from] == c {
 		delete(s.byAddress, c.from)
 	}
+	if s.byName[c.name] == c {
+		delete(s.byName, c.name)
+	}
 	if s.pending[c.from] == c {
 		delete(s.pending, c.from)
 	}
-	if host, ok := hostOf(c.from); ok {
-		if s.hosts[host]--; s.hosts[host] <= 0 {
-			delete(s.hosts, host)
-		}
-	}
+	s.countHost(c.from, -1)
 }
 
 // sweep ends sessions that are silent, once a second.

@@ -11,8 +11,9 @@ type Stats struct {
 	Repeated  uint64 // Datagrams with a number that was opened before.
 	TooOld    uint64 // Datagrams with a number more than 1024 behind the newest.
 	Forged    uint64 // Datagrams that were changed, or sealed with another key.
-	Unknown   uint64 // Datagrams of no session, or from another address than its own.
+	Unknown   uint64 // Datagrams of no session, or of an unconfirmed one from another address than its own.
 	Malformed uint64 // Datagrams that are none of this package, or have a wrong length.
+	Paths     uint64 // Datagrams of clients about their address.
 	NoSession uint64 // Datagrams that were not sent, as their address has no session.
 
 	Requests          uint64 // Of a cookie, each answered.
@@ -23,6 +24,11 @@ type Stats struct {
 	RepeatedInitiates uint64 // Initiates that came again, which cost none.
 	WrongKey          uint64 // Initiates for another key, or changed.
 	NoCipher          uint64 // Initiates without a cipher that the server may use.
+
+	Challenged uint64 // Addresses that were asked whether a session has moved there.
+	Moved      uint64 // Sessions that went on at another address.
+	PathFull   uint64 // Addresses that were not asked, as their host has Config.SessionsPerHost sessions.
+	Resets     uint64 // Clients that were told that their session is over; they are in Unknown too.
 
 	Accepted       uint64 // Sessions made.
 	Confirmed      uint64 // Of these, those whose client has used its keys.
@@ -72,6 +78,8 @@ type ClientStats struct {
 	Forged    uint64 // Datagrams of the session, and answers to the handshake, that were changed or made with another key.
 	Unknown   uint64 // Datagrams from other addresses, of other sessions, and of other handshakes.
 	Malformed uint64 // Datagrams that are none of this package, or have a wrong length.
+	Paths     uint64 // Questions of the server whether it may send to this address, each answered.
+	Resets    uint64 // Sessions that the server has forgotten, as it said.
 	Dropped   uint64 // Datagrams of the game that were not sent, as there was no session.
 
 	Handshakes uint64 // Begun.

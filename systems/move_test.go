@@ -1,0 +1,166 @@
+package systems_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/secure"
+	"github.com/arche-netcode/netcode/transport/udp"
+)
+
+// router is a UDP relay in front of a server, for one client. rebind changes its port at the server, as a NAT does.
+type router struct {
+	t      *testing.T
+	server *net.UDPAddr
+	inner  *net.UDPConn // For the client.
+
+	mu     sync.Mutex
+	client netip.AddrPort
+	outer  *net.UDPConn // For the server.
+}
+
+func newRouter(t *testing.T, server transport.Addr) *router {
+	inner, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	r := &router{t: t, server: net.UDPAddrFromAddrPort(server.IP), inner: inner}
+	r.rebind()
+	t.Cleanup(func() { _ = inner.Close(); _ = r.outer.Close() })
+	go func() {
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := inner.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			r.mu.Lock()
+			r.client = from
+			_, _ = r.outer.Write(buf[:n])
+			r.mu.Unlock()
+		}
+	}()
+	return r
+}
+
+// rebind replaces the port. Datagrams to the one before are lost.
+func (r *router) rebind() transport.Addr {
+	outer, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}, r.server)
+	require.NoError(r.t, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outer != nil {
+		_ = r.outer.Close()
+	}
+	r.outer = outer
+	go func() {
+		buf := make([]byte, 2048)
+		for {
+			n, err := outer.Read(buf)
+			if err != nil {
+				return
+			}
+			r.mu.Lock()
+			_, _ = r.inner.WriteToUDPAddrPort(buf[:n], r.client)
+			r.mu.Unlock()
+		}
+	}()
+	return transport.AddrOf(outer.LocalAddr().(*net.UDPAddr).AddrPort())
+}
+
+type counter struct{ N int32 }
+
+// knock is a message of the client.
+type knock struct{ N int32 }
+
+// A client behind a router that changes its port plays on over secure UDP: the same session of the game, both ways, on real sockets.
+func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
+	protocol := func(got func(int32)) *netcode.Protocol {
+		p := netcode.NewProtocol()
+		netcode.Replicate[counter](p)
+		netcode.Handle(p, func(_ *netcode.Context, m *knock) { got(m.N) }, netcode.FromClient())
+		return p
+	}
+	key := secure.Key{3}
+	listen := func() *udp.Conn {
+		conn, err := udp.Listen("127.0.0.1:0", udp.Config{})
+		require.NoError(t, err)
+		return conn
+	}
+	knocked := int32(0)
+	end, err := secure.Listen(listen(), secure.Config{Key: key, Admit: secure.Open()})
+	require.NoError(t, err)
+	server, err := netcode.NewServer(protocol(func(n int32) { knocked = n }), netcode.Config{})
+	require.NoError(t, err)
+	far, err := secure.Dial(listen(), secure.ClientConfig{ServerKey: key.Public()})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(protocol(func(int32) {}), netcode.Config{})
+	require.NoError(t, err)
+
+	left := false
+	server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { left = true })
+	world, mirror := ecs.NewWorld(), ecs.NewWorld()
+	build := generic.NewMap2[components.Replicated, counter](&world)
+	entity := build.New()
+	value, seen := generic.NewMap1[counter](&world), generic.NewFilter1[counter]()
+	serving := systems.NewRunner(&world, systems.NewServer(server, end, systems.WallClock()), 60)
+	playing := systems.NewRunner(&mirror, systems.NewClient(client, far, systems.WallClock()), 60)
+	router := newRouter(t, end.LocalAddr())
+	require.NoError(t, client.Connect(transport.AddrOf(router.inner.LocalAddr().(*net.UDPAddr).AddrPort())))
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = serving.Run(ctx) })
+	running.Go(func() { _ = playing.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+
+	for round := range int32(4) {
+		n := round + 1
+		serving.Do(func() { value.Get(entity).N = n })
+		var fault error
+		sent := false
+		require.Eventually(t, func() (both bool) {
+			playing.Do(func() {
+				for query := seen.Query(&mirror); query.Next(); {
+					both = query.Get().N == n
+				}
+				if !sent && client.State() == netcode.Connected {
+					sent, fault = true, netcode.Send(client, netcode.ToServer(), &knock{n})
+				}
+			})
+			serving.Do(func() { both = both && knocked == n })
+			return both
+		}, time.Minute, 10*time.Millisecond, "round %d", round)
+		require.NoError(t, fault)
+		var moved uint64
+		serving.Do(func() { moved = end.Stats().Moved })
+		require.EqualValues(t, round, moved)
+		at := router.rebind()
+		require.Eventually(t, func() (moved bool) {
+			serving.Do(func() {
+				for id := range server.Clients {
+					stats, _ := server.ClientStats(id)
+					path, ok := end.Path(stats.Address)
+					moved = ok && path == at
+				}
+			})
+			return moved
+		}, time.Minute, 10*time.Millisecond)
+	}
+	var sessions uint64
+	playing.Do(func() { sessions = far.Stats().Sessions })
+	require.EqualValues(t, 1, sessions)
+	gone := false
+	serving.Do(func() { gone = left })
+	require.False(t, gone)
+}

@@ -1,0 +1,166 @@
+package secure
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"hash"
+	"hash/maphash"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+const (
+	pathText  = 8                   // Bytes of the text that a client returns.
+	pathSize  = Overhead + pathText // Bytes of a Path.
+	resetSize = 1 + 4 + resetToken
+
+	// pathAgain is the time between two questions to new addresses of one session.
+	pathAgain = 100 * time.Millisecond
+	// pathSilence is the time without a datagram in either direction after which a client shows its address, which may be a new one.
+	pathSilence = 250 * time.Millisecond
+	// madeName marks the key of a name that is not its client's address, as that one is taken.
+	madeName = 1 << 63
+)
+
+// path is an address that a session may have moved to. The zero path is none.
+type path struct {
+	to    transport.Addr
+	text  [pathText]byte // Random: only who has the session's keys and receives at the address can return it.
+	asked time.Duration
+}
+
+// follow takes note of the address of a session's newest datagram. Another one than the session's is asked to prove itself; the session
+// stays where it is until it has. size is that of the datagram: the question is never longer.
+func (c *session) follow(s *Server, from transport.Addr, size int, now time.Duration) {
+	if from == c.from {
+		c.path.to = transport.Addr{} // The client is here. A copy of its datagrams from elsewhere changes nothing.
+		return
+	}
+	if size < pathSize || c.path.asked != 0 && now-c.path.asked < pathAgain {
+		return
+	}
+	if !c.mayMove(s, from) {
+		s.stats.PathFull++
+		return
+	}
+	if c.path.to != from {
+		if _, err := io.ReadFull(s.config.Random, c.path.text[:]); err != nil {
+			return
+		}
+	}
+	c.path.to, c.path.asked = from, now
+	s.out = c.out.seal(s.out[:0], kindPath, c.id, now, c.path.text[:])
+	s.stats.Challenged++
+	s.reply(from)
+}
+
+// answered takes a Path of a client. It moves the session if it returns the text from the address that was asked.
+func (c *session) answered(s *Server, from transport.Addr) {
+	if from == c.from || from != c.path.to || s.text != c.path.text || !c.mayMove(s, from) {
+		return
+	}
+	if s.byAddress[c.from] == c {
+		delete(s.byAddress, c.from)
+	}
+	s.countHost(c.from, -1)
+	s.countHost(from, 1)
+	c.from, c.path.to = from, transport.Addr{}
+	s.byAddress[from] = c // A session that was here keeps its keys and its name, and moves when its client sends.
+	s.stats.Moved++
+}
+
+// mayMove reports whether a session may go to another address: its host has to have room.
+func (c *session) mayMove(s *Server, to transport.Addr) bool {
+	before, _ := hostOf(c.from)
+	after, _ := hostOf(to)
+	return before == after || !s.hostIsFull(to)
+}
+
+// newName chooses the address by which the layer above knows a session: that of the session which it replaces, else the client's own,
+// else, if the session of a client that has moved away has that name, the client's own with a key.
+func (c *session) newName(s *Server) transport.Addr {
+	name := c.from
+	if old := s.byAddress[c.from]; old != nil {
+		return old.name
+	}
+	if s.byName[name] != nil {
+		name.Key = madeName | uint64(c.id)
+	}
+	return name
+}
+
+// resets makes the tokens that tell a client that its session is over. They follow from the server's key, so that a server that was
+// started anew knows them. The names of the server are in them: another server with the same key cannot end its sessions.
+type resets struct {
+	mac    hash.Hash
+	sum    [sha256.Size]byte
+	limits limits
+}
+
+// newResets derives the key of the tokens.
+func newResets(key Key, local transport.Addr, names []string) *resets {
+	names = slices.Sorted(slices.Values(names))
+	if len(names) == 0 {
+		names = []string{local.String()}
+	}
+	secret := key.derive("netcode secure reset key " + strings.Join(names, " "))
+	return &resets{mac: hmac.New(sha256.New, secret[:]), limits: limits{seed: maphash.MakeSeed()}}
+}
+
+// token returns the token of a session. It is good until the next call.
+func (r *resets) token(id uint32) []byte {
+	var text [4]byte
+	binary.BigEndian.PutUint32(text[:], id)
+	r.mac.Reset()
+	r.mac.Write(text[:])
+	return r.mac.Sum(r.sum[:0])[:resetToken]
+}
+
+// answer answers a datagram of a session that there is not. The answer is shorter, and limited as handshakes are.
+func (r *resets) answer(s *Server, to transport.Addr, packet []byte, now time.Duration) {
+	if !r.limits.take(to, now, s.config.Handshakes, s.config.HandshakesPerHost) {
+		return
+	}
+	s.out = append(append(s.out[:0], kindReset), packet[1:5]...)
+	s.out = append(s.out, r.token(binary.BigEndian.Uint32(packet[1:]))...)
+	s.stats.Resets++
+	s.reply(to)
+}
+
+// forget ends the session if the datagram is its Reset. The next Send begins a handshake.
+func (c *Client) forget(packet []byte) {
+	switch {
+	case len(packet) != resetSize:
+		c.stats.Malformed++
+	case c.state != open || binary.BigEndian.Uint32(packet[1:]) != c.id:
+		c.stats.Unknown++
+	case subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 0:
+		c.stats.Forged++
+	default:
+		c.stats.Resets++
+		c.state = idle
+	}
+}
+
+// showPath sends a Path after silence: if the client's address has changed, the server asks the new one. A client that sends to the
+// game's rate needs none.
+func (c *Client) showPath(now time.Duration) error {
+	if c.state != open || now-c.heard < pathSilence || now-c.sentAt < pathSilence {
+		return nil
+	}
+	c.text = [pathText]byte{}
+	return c.sealPath(now)
+}
+
+// sealPath sends a Path.
+func (c *Client) sealPath(now time.Duration) error {
+	c.out = c.to.seal(c.out[:0], kindPath, c.id, now, c.text[:])
+	c.sentAt = now
+	return c.inner.Send(c.peer, c.out)
+}
