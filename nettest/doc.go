@@ -19,10 +19,13 @@
 // same seed gives the same datagrams in the same order, which
 // [Net.TraceHash] proves; a failure prints the seed.
 //
+// Package nettest/adversary has clients and servers that lie.
+//
 // # Files
 //
 //   - net.go, config.go: Net: a server and clients on a virtual network and clock
 //   - links.go, clocks.go: bad links, suspended ends
 //   - invariant.go, ghosts.go, order.go: the checks of each frame
+//   - attach.go: ends that are neither the server nor a client
 //   - tap.go: all datagrams, for hashes
 package nettest

@@ -46,21 +46,23 @@ type Net struct {
 	Server  *Server   // the one
 	Clients []*Client // in the order of joining, the killed ones included
 
-	t       testing.TB
-	config  Config
-	network *memory.Network
-	address transport.Addr
-	socket  *tap // the server's
-	starts  uint64
-	link    transport.Link
-	now     time.Duration
-	frame   int
-	joined  int // clients, the removed ones included
-	hash    uint64
-	onSend  func(from, to transport.Addr, datagram []byte)
-	ghosts  ghostCheck
-	broken  [numInvariants]bool
-	failed  bool
+	t        testing.TB
+	config   Config
+	network  *memory.Network
+	address  transport.Addr
+	socket   *tap // the server's
+	starts   uint64
+	link     transport.Link
+	now      time.Duration
+	frame    int
+	joined   int // clients, the removed ones included
+	hash     uint64
+	onSend   func(from, to transport.Addr, datagram []byte)
+	each     []func()
+	listened uint64 // ends of Listen
+	ghosts   ghostCheck
+	broken   [numInvariants]bool
+	failed   bool
 }
 
 // New builds the server and the first clients and lets them connect: frames
@@ -156,6 +158,14 @@ func (n *Net) logged(end string) func(error) {
 // Join adds a client, which begins to connect in the next frame.
 func (n *Net) Join() *Client {
 	n.t.Helper()
+	client := n.newClient(n.address)
+	n.Clients = append(n.Clients, client)
+	return client
+}
+
+// newClient makes a client that connects to an address.
+func (n *Net) newClient(server transport.Addr) *Client {
+	n.t.Helper()
 	i := n.joined
 	n.joined++
 	c := quiet(n.config.Client)
@@ -175,10 +185,9 @@ func (n *Net) Join() *Client {
 	if n.config.Payload != nil {
 		payload = n.config.Payload(i)
 	}
-	if err := end.ConnectWith(n.address, payload); err != nil {
+	if err := end.ConnectWith(server, payload); err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}
-	n.Clients = append(n.Clients, client)
 	return client
 }
 
@@ -224,6 +233,9 @@ func (n *Net) Step() {
 		n.Server.loop.Step()
 	}
 	n.ghosts.remember(n.Server)
+	for _, f := range n.each {
+		f()
+	}
 	for i, c := range n.Clients {
 		if c.running && !c.asleep {
 			c.loop.Step()

@@ -409,6 +409,8 @@ var withoutHost = map[string]string{
 	"backend":      "it is a program beside the game",
 	"Send":         "it counts what travels to a client: to a host's player nothing does",
 	"TestMyGame":   "nettest runs clients with worlds of their own",
+
+	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",
 }
 
 // Every function that the guide shows is walked with a host, or it is said why not.

@@ -1,0 +1,192 @@
+package adversary_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/nettest/adversary"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// fate is what becomes of a client that lies, and where that is counted.
+type fate struct {
+	ends    netcode.Reason                 // ReasonNone: it stays
+	counter func(s *netcode.Server) uint64 // rises with the lie; nil: nothing is counted, as for a legal datagram
+}
+
+func fates() map[string]fate {
+	count := func(f func(s netcode.Stats) uint64) func(*netcode.Server) uint64 {
+		return func(s *netcode.Server) uint64 { return f(s.Stats()) }
+	}
+	return map[string]fate{
+		"AckAhead":     {ends: peer.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
+		"AckNothing":   {counter: count(func(s netcode.Stats) uint64 { return s.Packets.RingFull })},
+		"AckOld":       {counter: count(func(s netcode.Stats) uint64 { return s.Packets.RingFull })},
+		"AckAll":       {ends: peer.ReasonAckOfUnsent, counter: count(func(s netcode.Stats) uint64 { return s.Packets.AcksOfUnsent })},
+		"Silence":      {ends: peer.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
+		"Trickle":      {},
+		"JumpAhead":    {counter: count(func(s netcode.Stats) uint64 { return s.Packets.Old })},
+		"FallBack":     {counter: count(func(s netcode.Stats) uint64 { return s.Packets.Old })},
+		"Repeat":       {counter: count(func(s netcode.Stats) uint64 { return s.Packets.Duplicates })},
+		"Damage":       {counter: count(func(s netcode.Stats) uint64 { return s.Packets.BadChecksum })},
+		"Credit":       {},
+		"Resyncs":      {counter: count(func(s netcode.Stats) uint64 { return s.ResyncsDeferred })},
+		"Overspend":    {ends: peer.ReasonQueueOverflow, counter: count(func(s netcode.Stats) uint64 { return s.QueueOverflows })},
+		"FarNumber":    {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"Pieces":       {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"ForTick":      {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Deferred })},
+		"About":        {counter: count(func(s netcode.Stats) uint64 { return s.NotVisible })},
+		"Messages":     {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Handled })},
+		"Noise":        {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
+		"Flood":        {},
+		"Bytes":        {counter: count(func(s netcode.Stats) uint64 { return s.Packets.BadChecksum })},
+		"CloseAndGoOn": {ends: peer.ReasonClosed, counter: count(func(s netcode.Stats) uint64 { return s.Strangers })},
+		"HaltAt":       {ends: peer.ReasonTimeout, counter: count(func(s netcode.Stats) uint64 { return s.SilenceTimeouts })},
+		"JoinAgain":    {counter: count(func(s netcode.Stats) uint64 { return s.Joins })},
+		"HelloAgain":   {counter: count(func(s netcode.Stats) uint64 { return s.Hellos })},
+		"Write":        {ends: peer.ReasonNotAllowed, counter: count(func(s netcode.Stats) uint64 { return s.NotAllowed })},
+	}
+}
+
+// Each lie of a client against a busy server: six honest clients notice nothing, another one joins, the heap stays as it is, and the liar
+// ends as documented or is counted.
+func TestClientsThatLie(t *testing.T) {
+	known := fates()
+	for _, lie := range adversary.ClientLies() {
+		t.Run(lie.Name, func(t *testing.T) {
+			t.Parallel()
+			want, ok := known[lie.Name]
+			require.True(t, ok, "fates has no line for it")
+			b := newBusy(t, 25, netcode.Config{SilenceTimeout: 4 * time.Second, KeepAlive: 500 * time.Millisecond, SentPackets: 64})
+			liar := b.liar(7)
+			require.True(t, b.net.RunUntil(time.Second, liar.Connected))
+			b.run(time.Second)
+			before := uint64(0)
+			if want.counter != nil {
+				before = want.counter(b.net.Server.Server)
+			}
+			tell := func() {
+				if _, over := b.ends[liar.ID()]; !over || lie.Name == "CloseAndGoOn" {
+					lie.Tell(liar)
+				}
+			}
+			for end := b.net.Now() + 5*time.Second; b.net.Now() < end; {
+				tell()
+				b.step()
+			}
+			b.unmoved(tell)
+			require.NotZero(t, liar.Told(lie.Name), "nothing was injected")
+			reason, over := b.ends[liar.ID()]
+			require.Equal(t, want.ends, reason, "%v", liar.Reason())
+			require.Equal(t, want.ends != peer.ReasonNone, over)
+			if want.counter != nil {
+				require.Greater(t, want.counter(b.net.Server.Server), before, "it is counted")
+			}
+			t.Logf("told %v, gap %v", liar.AllTold(), b.gap)
+		})
+	}
+}
+
+// The server's memory stays as it is while a client lies on and on.
+func TestLiesOfClientsTakeNoMemory(t *testing.T) {
+	for _, lie := range adversary.ClientLies() {
+		if fates()[lie.Name].ends != peer.ReasonNone {
+			continue
+		}
+		t.Run(lie.Name, func(t *testing.T) {
+			b := newBusy(t, 26, netcode.Config{SilenceTimeout: 4 * time.Second, KeepAlive: 500 * time.Millisecond, SentPackets: 64})
+			liar := b.liar(8)
+			require.True(t, b.net.RunUntil(time.Second, liar.Connected))
+			tell := func(d time.Duration) {
+				for end := b.net.Now() + d; b.net.Now() < end; {
+					lie.Tell(liar)
+					b.step()
+				}
+			}
+			tell(10 * time.Second)
+			before := heap()
+			tell(4 * time.Second)
+			flat(t, before, liar.AllTold())
+		})
+	}
+}
+
+// A client that ends for each lie and joins anew at once, over and over, with another lie each time.
+func TestALiarThatComesBackLeavesNothing(t *testing.T) {
+	b := newBusy(t, 27, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 300 * time.Millisecond, SentPackets: 64})
+	liar := b.liar(9)
+	round := func() {
+		for _, lie := range adversary.ClientLies() {
+			if lie.Name == "HaltAt" {
+				continue
+			}
+			liar.Honest()
+			liar.Connect()
+			for end := b.net.Now() + 1500*time.Millisecond; b.net.Now() < end; b.step() {
+				if liar.Connected() {
+					lie.Tell(liar)
+				}
+			}
+			require.NotZero(t, liar.Told(lie.Name), lie.Name)
+		}
+	}
+	round()
+	before := heap()
+	round()
+	flat(t, before, liar.AllTold())
+	liar.Honest()
+	liar.Silence()
+	b.run(3 * time.Second)
+	b.unmoved(func() {})
+}
+
+// Inputs of any tick, more of them than ticks, and for ticks that are far: one each counts, and the server simulates none twice.
+func TestInputsWithoutEnd(t *testing.T) {
+	b := newBusy(t, 28, netcode.Config{})
+	liar := b.liar(10)
+	require.True(t, b.net.RunUntil(time.Second, liar.Connected))
+	before := input.StatsOf(b.net.Server.Server)
+	for range 200 {
+		require.NoError(t, adversary.InputsFar[control](liar))
+		b.step()
+	}
+	require.Equal(t, 12*200, liar.Told("Inputs"))
+	after := input.StatsOf(b.net.Server.Server)
+	t.Logf("%+v", after)
+	require.NotEqual(t, before, after, "refused inputs are counted")
+	require.NotContains(t, b.ends, liar.ID())
+	b.unmoved(func() { require.NoError(t, adversary.InputsFar[control](liar)) })
+}
+
+// An entity of another client: it may be named, and nothing of it can be written or said.
+func TestEntitiesOfOthers(t *testing.T) {
+	b := newBusy(t, 29, netcode.Config{})
+	liar := b.liar(11)
+	require.True(t, b.net.RunUntil(time.Second, liar.Connected))
+	b.run(time.Second)
+	victim := b.net.Clients[0].ID()
+	var theirs wire.NetworkID
+	store := b.net.Server.Store()
+	for id := range store.All {
+		if store.Owner(id) == victim {
+			theirs = id
+		}
+	}
+	require.False(t, theirs.IsZero())
+	row := b.protocol.Schema().RowOf(typeOf[position]())
+	for range 16 {
+		require.NotContains(t, b.ends, liar.ID())
+		was := append([]uint32(nil), store.Row(theirs, row)...)
+		liar.Write(theirs)
+		b.run(50 * time.Millisecond)
+		require.Equal(t, was, store.Row(theirs, row))
+	}
+	b.run(200 * time.Millisecond)
+	require.Equal(t, peer.ReasonNotAllowed, b.ends[liar.ID()])
+	require.EqualValues(t, 16, b.net.Server.Stats().NotAllowed)
+}

@@ -1,0 +1,271 @@
+package adversary
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Config tells where an adversary stands. All fields but Seed are needed; a Server needs no Remote.
+type Config struct {
+	Protocol *netcode.Protocol    // of the game
+	Conn     transport.Conn       // a socket of its own; nettest.Net.Listen gives one
+	Remote   transport.Addr       // the server, for a Client
+	Now      func() time.Duration // a clock that never goes back; nettest.Net.Now is one
+	Seed     uint64               // of all that it draws
+}
+
+const (
+	packetSize  = 1200
+	aliveEvery  = 100 * time.Millisecond // time between two signs of life
+	helloEvery  = 250 * time.Millisecond
+	joinEvery   = 100 * time.Millisecond
+	sentPackets = 1 << 14 // records of sent packets: floods must not stop for want of acknowledgements
+)
+
+// End is one end of a connection: it acknowledges what comes and keeps the session alive, and its methods tell lies.
+type End struct {
+	config  Config
+	random  *rand.Rand
+	conn    *peer.Conn // nil while there is no connection
+	check   wire.Checksum
+	remote  transport.Addr
+	server  bool
+	tick    tick.Tick
+	told    map[string]int
+	reason  *peer.Error
+	aliveAt time.Duration
+	numbers map[wire.Channel]uint16
+	calls   map[wire.MessageType]bool // questions and answers
+	last    []byte                    // the newest packet
+	epoch   uint16                    // of resyncs
+	scratch message.Scratch
+	room    [2 * packetSize]byte
+	buf     [transport.MaxDatagram]byte
+
+	alter   func(h *wire.PacketHeader) // the habit about headers; nil: none
+	silent  bool
+	trickle time.Duration // time between two packets; 0: no such habit
+
+	packets, refused, stuck int
+}
+
+func newEnd(config Config, server bool) *End {
+	e := &End{
+		config: config, random: rand.New(rand.NewPCG(config.Seed, 0xAD7E)), told: map[string]int{}, server: server,
+		numbers: map[wire.Channel]uint16{}, calls: map[wire.MessageType]bool{}, remote: config.Remote,
+	}
+	entries := config.Protocol.Description()
+	for _, t := range config.Protocol.Messages().Types() {
+		text := string(t.Describe([]byte("message ")))
+		e.calls[t.ID()] = slices.Contains(entries, text+"[question]") || slices.Contains(entries, text+"[answer]")
+	}
+	return e
+}
+
+// Connected reports whether the session is open.
+func (e *End) Connected() bool { return e.conn != nil && e.reason == nil }
+
+// Reason returns why the other end ended the session or refused it; nil while it did not.
+func (e *End) Reason() *peer.Error { return e.reason }
+
+// Told returns how often a lie was told, by the name of its method: in datagrams, or in frames for a habit of sending nothing.
+func (e *End) Told(lie string) int { return e.told[lie] }
+
+// AllTold returns how often each lie was told.
+func (e *End) AllTold() map[string]int { return e.told }
+
+// Packets returns how many packets of the other end were accepted.
+func (e *End) Packets() int { return e.packets }
+
+// Stuck returns how many packets were not sent, since too many wait for their acknowledgement.
+func (e *End) Stuck() int { return e.stuck }
+
+// open begins a connection.
+func (e *End) open(check, incoming wire.Checksum) {
+	e.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: incoming, SentPackets: sentPackets, PacketSize: packetSize})
+	e.check = check
+	e.aliveAt = e.config.Now() - aliveEvery
+}
+
+// raw sends a datagram as it is.
+func (e *End) raw(datagram []byte) {
+	_ = e.config.Conn.Send(e.remote, datagram) // A socket that is closed is part of some tests.
+}
+
+// receive hands every datagram that waits to a function.
+func (e *End) receive(take func(from transport.Addr, datagram []byte)) {
+	for {
+		n, from, err := e.config.Conn.Receive(e.buf[:])
+		if err != nil || n == 0 {
+			return
+		}
+		take(from, e.buf[:n])
+	}
+}
+
+// readPacket reads a packet of the other end, acknowledges it, and hands out its messages. It returns false for one that is not
+// legal here, such as one that acknowledges a number of which this end has lied.
+func (e *End) readPacket(datagram []byte, out peer.Outcome, each func(r *peer.Reader)) bool {
+	in, err := e.conn.Read(datagram, e.config.Now(), out)
+	if err != nil {
+		e.refused++
+		return false
+	}
+	e.packets++
+	e.conn.Accept(in, e.config.Now())
+	r := in.Messages()
+	for r.Next() {
+		if r.Header.Type == wire.MessageClose && e.reason == nil {
+			if reason, err := peer.ParseClose(r.Payload); err == nil {
+				e.reason = &reason
+			}
+		}
+		if each != nil {
+			each(&r)
+		}
+	}
+	return true
+}
+
+// send sends one packet, forged as the habits say, and counts it as a lie if that has a name. It returns false if no packet may be
+// sent: there is no connection, or too many packets wait for their acknowledgement.
+func (e *End) send(lie string, build func(b *peer.Builder)) bool {
+	if e.conn == nil {
+		return false
+	}
+	b := e.conn.Begin(e.room[:packetSize])
+	if build != nil {
+		build(&b)
+	}
+	packet := e.conn.Finish(&b, e.tick, e.config.Now())
+	if packet == nil {
+		e.stuck++
+		return false
+	}
+	if e.alter != nil {
+		packet = e.forge(packet, e.alter)
+	}
+	e.last = append(e.last[:0], packet...)
+	e.raw(packet)
+	if lie != "" {
+		e.told[lie]++
+	}
+	return true
+}
+
+// forge gives a packet another header and seals it anew.
+func (e *End) forge(packet []byte, alter func(h *wire.PacketHeader)) []byte {
+	body := packet[:len(packet)-wire.ChecksumSize]
+	h, n, err := wire.ParsePacketHeader(body)
+	if err != nil {
+		return packet
+	}
+	alter(&h)
+	forged := append(wire.AppendPacketHeader(nil, h), body[n:]...)
+	return binary.LittleEndian.AppendUint32(forged, e.check.Sum(forged))
+}
+
+// forged sends one packet with a message that asks for an answer, and a header of its own.
+func (e *End) forged(lie string, alter func(h *wire.PacketHeader)) {
+	before := e.alter
+	e.alter = func(h *wire.PacketHeader) {
+		if before != nil {
+			before(h)
+		}
+		alter(h)
+	}
+	e.send(lie, e.signOfLife)
+	e.alter = before
+}
+
+// signOfLife adds a keep-alive.
+func (e *End) signOfLife(b *peer.Builder) {
+	n := 0
+	if e.server {
+		n = 2
+		binary.LittleEndian.PutUint16(b.Payload(), e.tick.Low())
+	}
+	b.Add(wire.MessageKeepAlive, tick.Initialization, n)
+}
+
+// stepped is the part of a frame that all ends have: signs of life and acknowledgements. It returns false if a habit lets this end
+// send nothing in this frame.
+func (e *End) stepped() bool {
+	now := e.config.Now()
+	e.conn.DetectLost(now, nil)
+	switch {
+	case e.silent:
+		e.told["Silence"]++
+		return false
+	case e.trickle > 0:
+		if now-e.aliveAt >= e.trickle {
+			e.aliveAt = now
+			e.send("Trickle", e.signOfLife)
+		}
+		return false
+	case now-e.aliveAt >= aliveEvery:
+		e.aliveAt = now
+		e.send("", e.signOfLife)
+	case e.conn.AckDue():
+		e.send("", nil)
+	}
+	return true
+}
+
+// types returns the types of messages that this end may send by their registration, in the order of their numbers.
+func (e *End) types() (legal []*message.Type) {
+	for _, t := range e.config.Protocol.Messages().Types() {
+		if t.Direction.Allows(e.server) {
+			legal = append(legal, t)
+		}
+	}
+	return legal
+}
+
+// body returns a random body of a type that the other end takes for legal; nil if none was found.
+func (e *End) body(t *message.Type) []byte {
+	size := t.Codec.Size()
+	for range 64 {
+		n := size
+		if n < 0 {
+			n = e.random.IntN(64)
+		}
+		b := make([]byte, n)
+		for i := range b {
+			if e.random.IntN(2) == 0 {
+				b[i] = byte(e.random.Uint32())
+			}
+		}
+		if t.Codec.Check(&e.scratch, b) {
+			return b
+		}
+	}
+	return nil
+}
+
+// lanes returns a row of random legal values.
+func (e *End) lanes(plan *quantize.Plan) []uint32 {
+	lanes := make([]uint32, plan.Lanes())
+	for range 32 {
+		for i := range lanes {
+			lanes[i] = e.random.Uint32() >> e.random.IntN(32)
+		}
+		if plan.Legal(lanes) {
+			return lanes
+		}
+	}
+	clear(lanes)
+	return lanes
+}
+
+func (e *End) end() *End { return e }

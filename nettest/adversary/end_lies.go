@@ -1,0 +1,252 @@
+package adversary
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// AckAhead acknowledges the packet that comes so many numbers after the newest one, which the other end has not sent. An end that
+// notices closes with peer.ReasonAckOfUnsent.
+func (e *End) AckAhead(by uint16) {
+	e.forged("AckAhead", func(h *wire.PacketHeader) { h.HasAck, h.Ack = true, h.Ack+wire.Sequence(by) })
+}
+
+// AckNothing is a habit: no packet acknowledges anything. The other end must keep a bounded memory of what it sent.
+func (e *End) AckNothing() {
+	e.habit("AckNothing", func(h *wire.PacketHeader) { h.HasAck = false })
+}
+
+// AckOld is a habit: each packet acknowledges what the next one does, and nothing newer ever.
+func (e *End) AckOld() {
+	var first wire.PacketHeader
+	e.habit("AckOld", func(h *wire.PacketHeader) {
+		if !first.HasAck {
+			first = *h
+		}
+		h.HasAck, h.Ack, h.AckBits = first.HasAck, first.Ack, first.AckBits
+	})
+}
+
+// AckAll is a habit: each packet acknowledges all of the 33 newest numbers, those that the other end left out too. It is noticed after
+// some hundred packets of the other end.
+func (e *End) AckAll() {
+	e.habit("AckAll", func(h *wire.PacketHeader) { h.AckBits = 1<<min(32, uint(e.packets)) - 1 })
+}
+
+// habit lets all packets have an altered header from now on.
+func (e *End) habit(lie string, alter func(h *wire.PacketHeader)) {
+	e.alter = func(h *wire.PacketHeader) {
+		e.told[lie]++
+		alter(h)
+	}
+}
+
+// Silence is a habit: nothing is sent at all. The session ends at the other end by its SilenceTimeout.
+func (e *End) Silence() { e.silent = true }
+
+// Trickle is a habit: one small legal packet is sent in each such time, which keeps the session alive as long as it is shorter than the
+// SilenceTimeout of the other end.
+func (e *End) Trickle(every time.Duration) { e.trickle = every }
+
+// Honest ends all habits.
+func (e *End) Honest() { e.alter, e.silent, e.trickle = nil, false, 0 }
+
+// JumpAhead gives one packet a number that is so much higher than its own. All numbers between count as lost; what is sent afterwards
+// with lower ones is old.
+func (e *End) JumpAhead(by uint16) {
+	e.forged("JumpAhead", func(h *wire.PacketHeader) { h.Sequence += wire.Sequence(by) })
+}
+
+// FallBack gives one packet a number that is so much lower than its own: a duplicate, or too old.
+func (e *End) FallBack(by uint16) {
+	e.forged("FallBack", func(h *wire.PacketHeader) { h.Sequence -= wire.Sequence(by) })
+}
+
+// Repeat sends the newest packet so many times again. They are duplicates.
+func (e *End) Repeat(times int) {
+	for range times {
+		if len(e.last) > 0 {
+			e.raw(e.last)
+			e.told["Repeat"]++
+		}
+	}
+}
+
+// Damage sends the newest packet so many times with a bit turned over, so that its checksum is wrong.
+func (e *End) Damage(times int) {
+	for range times {
+		if len(e.last) > 0 {
+			b := append([]byte(nil), e.last...)
+			b[e.random.IntN(len(b))] ^= 1 << e.random.IntN(8)
+			e.raw(b)
+			e.told["Damage"]++
+		}
+	}
+}
+
+// Say sends one message with any type, stage byte and payload, legal or not, on channel 0 of Unreliable, in a packet of its own.
+func (e *End) Say(kind wire.MessageType, stage byte, payload []byte) {
+	e.say("Say", kind, stage, payload)
+}
+
+// say is Say for a lie with another name.
+func (e *End) say(lie string, kind wire.MessageType, stage byte, payload []byte) {
+	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), stage}, uint16(len(payload))), payload...)
+	e.send(lie, func(b *peer.Builder) { b.Append(framed) })
+}
+
+// Credit grants the other end any amount of credit for reliable messages: one that is not above the known grant, or out of reach, means
+// nothing.
+func (e *End) Credit(low uint32) {
+	e.say("Credit", wire.MessageCredit, 0, peer.AppendCredit(nil, low))
+}
+
+// Resyncs asks so many times for all state, each time with the next epoch. The other end serves one in two seconds.
+func (e *End) Resyncs(times int) {
+	for range times {
+		e.epoch++
+		e.say("Resyncs", wire.MessageResync, 0, binary.LittleEndian.AppendUint16(nil, e.epoch))
+	}
+}
+
+// reliable sends one framed message of a reliable channel with a number of its own.
+func (e *End) reliable(lie string, ch wire.Channel, kind wire.MessageType, number uint16, body []byte) {
+	payload := append(binary.LittleEndian.AppendUint16(nil, number), body...)
+	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), 0}, uint16(len(payload))), payload...)
+	e.send(lie, func(b *peer.Builder) {
+		b.Switch(ch)
+		b.Append(framed)
+	})
+}
+
+// number is the next number of a reliable channel.
+func (e *End) number(ch wire.Channel) uint16 {
+	e.numbers[ch]++
+	return e.numbers[ch] - 1
+}
+
+// Overspend sends so many bytes of reliable messages without regard to credit. Beyond its grant the other end closes with
+// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit comes back.
+func (e *End) Overspend(bytes int) {
+	ch := wire.NewChannel(wire.ReliableOrdered, 40)
+	if e.numbers[ch] == 0 {
+		e.numbers[ch] = 1 // Number 0 never comes.
+	}
+	body := make([]byte, 1000)
+	for sent := 0; sent < bytes && e.reason == nil; sent += len(body) {
+		e.reliable("Overspend", ch, unknownType, e.number(ch), body)
+	}
+}
+
+// unknownType is a type of the game that protocols as a rule lack.
+const unknownType = wire.MaxMessageType
+
+// FarNumber sends one reliable message whose number is beyond the window. The other end closes with peer.ReasonMalformed.
+func (e *End) FarNumber() {
+	e.reliable("FarNumber", wire.NewChannel(wire.Reliable, 41), unknownType, 2048, nil)
+}
+
+// Pieces sends the first of 32 pieces of so many reliable messages, and none of the others. The other end stores four at a time, and
+// closes with peer.ReasonMalformed at the fifth.
+func (e *End) Pieces(messages int) {
+	for range messages {
+		ch := wire.NewChannel(wire.Reliable, 42)
+		first := e.numbers[ch]
+		e.numbers[ch] += 32
+		body := append([]byte{byte(unknownType), 0, 0, 32}, make([]byte, 1000)...)
+		e.reliable("Pieces", ch, wire.MessageFragment, first, body)
+	}
+}
+
+// ForTick sends a legal message of a registered type that is to be handled so many ticks from the tick of this end, -32768 to 32767.
+// The other end waits with it, up to its limits.
+func (e *End) ForTick(away int16) {
+	e.flagged("ForTick", wire.FlagTick, binary.LittleEndian.AppendUint16(nil, e.tick.Low()+uint16(away)))
+}
+
+// About sends a legal message of a registered type about an entity, which need not exist, be visible or belong to this end.
+func (e *End) About(entity wire.NetworkID) {
+	front := wire.AppendVarint(wire.AppendVarint(nil, uint64(entity.Index)), uint64(entity.Generation))
+	e.flagged("About", wire.FlagEntity, front)
+}
+
+// flagged sends a random legal message of each type that this end may send, with flags and with their part in front.
+func (e *End) flagged(lie string, flags wire.MessageFlags, front []byte) {
+	for _, t := range e.plainTypes() {
+		if body := e.body(t); body != nil {
+			e.say(lie, t.ID(), byte(e.random.IntN(tick.NumStages))|byte(flags), append(append([]byte(nil), front...), body...))
+		}
+	}
+}
+
+// plainTypes are the types that this end may send outside of calls. A type whose check of a call is not known may be among them: then
+// the other end closes with peer.ReasonMalformed, as it must.
+func (e *End) plainTypes() (plain []*message.Type) {
+	for _, t := range e.types() {
+		if !e.calls[t.ID()] && !t.OwnerOnly {
+			plain = append(plain, t)
+		}
+	}
+	return plain
+}
+
+// Messages sends so many packets that are full of random legal messages of the game, in every stage.
+func (e *End) Messages(packets int) {
+	all := e.plainTypes()
+	if len(all) == 0 {
+		return
+	}
+	for range packets {
+		e.send("Messages", func(b *peer.Builder) {
+			for range 100 {
+				t := all[e.random.IntN(len(all))]
+				body := e.body(t)
+				if body == nil || !b.Fits(len(body)) {
+					continue
+				}
+				copy(b.Payload(), body)
+				b.Add(t.ID(), tick.Stage(e.random.IntN(tick.NumStages)), len(body))
+			}
+		})
+	}
+}
+
+// Noise sends so many packets whose checksum and header are right, and whose messages are random bytes. As a rule the first ends the
+// session with peer.ReasonMalformed.
+func (e *End) Noise(packets int) {
+	for range packets {
+		noise := make([]byte, 8+e.random.IntN(200))
+		for i := range noise {
+			noise[i] = byte(e.random.Uint32())
+		}
+		e.send("Noise", func(b *peer.Builder) { b.Append(noise) })
+	}
+}
+
+// Flood sends so many packets with nothing but a sign of life.
+func (e *End) Flood(packets int) {
+	for range packets {
+		e.send("Flood", e.signOfLife)
+	}
+}
+
+// Bytes sends so many datagrams of one byte.
+func (e *End) Bytes(datagrams int) {
+	for range datagrams {
+		e.raw([]byte{byte(e.random.Uint32())})
+		e.told["Bytes"]++
+	}
+}
+
+// CloseAndGoOn closes the session and then sends so many packets of messages, as if it had not.
+func (e *End) CloseAndGoOn(packets int) {
+	e.say("CloseAndGoOn", wire.MessageClose, 0, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed, Detail: "bye"}))
+	for range packets {
+		e.send("CloseAndGoOn", e.signOfLife)
+	}
+}

@@ -1,0 +1,28 @@
+package nettest
+
+import "github.com/arche-netcode/netcode/transport"
+
+// Listen opens one more end of the network, behind a link like all others, for whatever is neither the server nor a client of the Net: an
+// end of package adversary, a bot. Datagrams that it sends are in the trace.
+func (n *Net) Listen() transport.Conn {
+	n.t.Helper()
+	n.listened++
+	return n.listen(1<<40 + n.listened)
+}
+
+// Each calls a function in each frame from now on, after the server's and before the clients'. The functions are called in the order of
+// these calls.
+func (n *Net) Each(f func()) { n.each = append(n.each, f) }
+
+// JoinAt adds a client that connects to another address than the server's, such as that of a server of package adversary. It takes frames
+// like all others, after the functions of Each. It is not in Clients, and no invariant is checked of it: those compare with the server.
+func (n *Net) JoinAt(server transport.Addr) *Client {
+	n.t.Helper()
+	c := n.newClient(server)
+	n.Each(func() {
+		if c.running && !c.asleep {
+			c.loop.Step()
+		}
+	})
+	return c
+}
