@@ -296,6 +296,7 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	}
 	wrote := s.addSnapshot(c, &b, desk)
 	c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()
+	s.addBehind(c, &b)
 	if b.Empty() {
 		return false
 	}
