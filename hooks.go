@@ -363,13 +363,13 @@ func (s *Server) addSections(c *Session, b *peer.Builder) {
 }
 
 // addBehind puts the sections into a packet that follow its state.
-func (s *Server) addBehind(c *Session, b *peer.Builder) {
+func (s *Server) addBehind(c *Session, b *peer.Builder, state []byte) {
 	for i := range s.hooks.sections {
 		section := &s.hooks.sections[i]
 		if section.Behind == nil {
 			continue
 		}
-		if n := section.Behind(c, b.Payload(), b.Sequence()); n > 0 {
+		if n := section.Behind(c, b.Payload(), b.Sequence(), state); n > 0 {
 			b.Add(section.kind, tick.Initialization, n)
 		}
 	}

@@ -1,9 +1,11 @@
 package consistent
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -31,6 +33,7 @@ type Stats struct {
 	Held      int    // Bytes of state that came and wait for their tick.
 	Complete  uint64 // Ticks that were shown.
 	Skipped   uint64 // Ticks with state that were not shown, since a later one was complete first.
+	Repaired  uint64 // Lost packets whose state came again as it was.
 	Overflows uint64 // Times that MaxHeld was reached. The world stands still until the next complete tick.
 }
 
@@ -75,8 +78,8 @@ func (f *feature) onClient(end *netcode.Client) netcode.ClientHooks {
 		Closed:     func() { c.opened = false },
 		BeginFrame: c.beginFrame,
 		Section: &netcode.ClientSection{
-			Check: func(payload []byte) error { _, err := parseClaim(payload); return err },
-			Take:  c.takeClaim,
+			Check: check,
+			Take:  c.takeSection,
 			Due:   func(bool) bool { return false },
 			Write: func([]byte, uint64) int { return 0 },
 		},
@@ -113,15 +116,18 @@ func (c *client) take(state []byte, packet uint64) {
 	c.judge()
 }
 
-// takeClaim takes a claim.
-func (c *client) takeClaim(section []byte) {
-	got, err := parseClaim(section)
-	if err != nil || !c.opened {
+// takeSection takes a section: the state of a lost packet, and a claim.
+func (c *client) takeSection(payload []byte) {
+	var s section
+	if s.parse(payload) != nil || !c.opened {
 		return
 	}
-	w := waiting{tick: tick.Near(got.tick, c.end.Newest().Tick()), needed: got.needed}
-	w.packet = c.newest + uint64(int64(int16(got.packet-uint16(c.newest))))
-	if w.tick <= c.stats.Shown || w.packet > c.newest+packetsKept {
+	packet := near(s.packet, c.newest)
+	if len(s.state) > 0 && !c.repaired(s.state, packet) {
+		return
+	}
+	w := waiting{tick: tick.Near(s.tick, c.end.Newest().Tick()), packet: packet, needed: s.needed}
+	if !s.claimed || w.tick <= c.stats.Shown || w.packet > c.newest+packetsKept {
 		return
 	}
 	if len(c.claims) == claimsKept {
@@ -129,6 +135,25 @@ func (c *client) takeClaim(section []byte) {
 	}
 	c.claims = append(c.claims, w)
 	c.judge()
+}
+
+// repaired takes the state of a packet that the server presumes lost. It reports whether the client has that state now.
+func (c *client) repaired(state []byte, packet uint64) bool {
+	if c.got[packet%packetsKept] == packet+1 {
+		return true
+	}
+	if packet+packetsKept <= c.newest || packet > c.newest {
+		return false
+	}
+	switch err := c.end.Newest().Read(state); {
+	case err == nil:
+		c.stats.Repaired++
+		c.take(state, packet)
+		return true
+	case errors.Is(err, replica.ErrMalformed):
+		c.end.End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	}
+	return false // It came too late.
 }
 
 // judge shows the newest tick that is complete.

@@ -50,12 +50,13 @@ func Of(c *netcode.Client) (stats Stats, ok bool) {
 	return stats, true
 }
 
-// Claimed returns the newest tick whose state was sent to a client completely. A server whose budget for the client is too small for what
-// changes falls behind: see the guide. It is false if there is no such client, and without Register.
-func Claimed(s *netcode.Server, id netcode.ClientID) (t netcode.Tick, ok bool) {
-	told, ok := netcode.ExtensionOf[*told](s.Session(id))
+// ServerOf returns the statistics of a server about a client; false if there is no such client, and without Register.
+func ServerOf(s *netcode.Server, id netcode.ClientID) (stats ServerStats, ok bool) {
+	f, ok := netcode.ExtensionOf[*sender](s.Session(id))
 	if !ok {
-		return t, false
+		return stats, false
 	}
-	return told.last, true
+	stats = f.stats
+	stats.Claimed = f.last
+	return stats, true
 }

@@ -42,6 +42,7 @@ type play struct {
 	share    float64 // Of the entities that change in each tick; the others rest but now and then.
 	churn    int     // Entities that are replaced in each tick.
 	flaps    bool    // Entities change rooms.
+	stop     bool    // Nothing changes any more.
 
 	net    *nettest.Net
 	rooms  *interest.Rooms
@@ -61,13 +62,13 @@ func newPlay(t testing.TB, seed uint64, entities int) *play {
 }
 
 // start begins the game.
-func (g *play) start(seed uint64, link transport.Link, clients, budget int, whole bool) *nettest.Net {
+func (g *play) start(seed uint64, link transport.Link, clients, budget int, whole bool, config ...consistent.Config) *nettest.Net {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Clock](p)
 	netcode.Replicate[Rare](p)
 	netcode.Replicate[Secret](p)
 	if whole {
-		consistent.Register(p)
+		consistent.Register(p, config...)
 	}
 	g.net = nettest.New(g.t, nettest.Config{
 		Protocol: p, Clients: clients, Seed: seed, Link: link, Game: g.play, Rate: g.rate,
@@ -97,7 +98,7 @@ func (g *play) seesRows(s *snapshot.Store, client netcode.ClientID, id netcode.N
 
 // play is the game's frame.
 func (g *play) play(w *ecs.World, _ int) {
-	if !g.net.Server.TickDue() {
+	if !g.net.Server.TickDue() || g.stop {
 		return
 	}
 	now := uint32(g.net.Server.Tick())
@@ -286,18 +287,141 @@ func TestTheWorldIsOneTick(t *testing.T) {
 			seed := uint64(10*i + j)
 			g := newPlay(t, seed, 500)
 			game(g)
-			n := g.start(seed, bad(loss), 2, -1, true)
-			for range 300 {
-				n.Step()
-				for _, c := range n.Clients {
-					g.check(c)
-				}
-			}
-			for _, c := range n.Clients {
-				stats, _ := consistent.Of(c.Client)
-				t.Logf("loss %v game %d: shown %d, skipped %d, behind mean %.1f, at most %d", loss, j, stats.Complete, stats.Skipped, stats.MeanBehind, stats.MaxBehind)
-				require.Greater(t, stats.Complete, uint64(20), "it goes on")
+			g.run(seed, fmt.Sprintf("loss %v game %d", loss, j), g.start(seed, bad(loss), 2, -1, true), 45)
+		}
+	}
+}
+
+// run runs 10 s of a game, compares each frame with the truth, and bounds the staleness.
+func (g *play) run(seed uint64, name string, n *nettest.Net, bound netcode.Tick) {
+	g.t.Helper()
+	connected := 0
+	for connected < 10*g.rate {
+		n.Step()
+		if n.Connected() {
+			connected++
+		}
+		for _, c := range n.Clients {
+			g.check(c)
+		}
+	}
+	for _, c := range n.Clients {
+		stats, _ := consistent.Of(c.Client)
+		server, _ := consistent.ServerOf(n.Server.Server, c.ID())
+		g.t.Logf("%s: shown %d, skipped %d, behind mean %.1f, at most %d; %+v", name, stats.Complete, stats.Skipped, stats.MeanBehind, stats.MaxBehind, server)
+		require.LessOrEqual(g.t, stats.MaxBehind, bound, "%s: it goes on", name)
+		require.Greater(g.t, stats.Complete, uint64(300/bound), "%s: it goes on", name)
+	}
+}
+
+// TestShortBudgets has budgets that are too short for the state of each tick. The server saves them up.
+func TestShortBudgets(t *testing.T) {
+	t.Parallel()
+	for i, loss := range []float64{0, .1, .4} {
+		for _, budget := range []int{24 << 10, 48 << 10} {
+			g := newPlay(t, uint64(i), 500)
+			n := g.start(uint64(i), bad(loss), 2, budget, true)
+			g.run(uint64(i), fmt.Sprintf("loss %v budget %d", loss, budget), n, 75)
+			require.Positive(t, n.Server.Stats().BudgetSpent, "the budget is short")
+		}
+	}
+}
+
+// TestHopelessBudget has a budget in which the state of a tick never fits, even if it is saved up: the client shows nothing, holds no
+// more than it may, and the server tells. With a budget that suffices it goes on.
+func TestHopelessBudget(t *testing.T) {
+	t.Parallel()
+	g := newPlay(t, 3, 3000)
+	n := g.start(3, bad(0.05), 1, 16<<10, true, consistent.Config{MaxHeld: 64 << 10})
+	for range 600 {
+		n.Step()
+		for _, c := range n.Clients {
+			g.check(c)
+		}
+	}
+	stats, _ := consistent.Of(n.Clients[0].Client)
+	server, _ := consistent.ServerOf(n.Server.Server, n.Clients[0].ID())
+	require.Zero(t, stats.Complete)
+	require.Zero(t, server.Claimed)
+	require.Positive(t, stats.Overflows)
+	require.Greater(t, stats.Behind, netcode.Tick(300))
+	g.share = 0.01
+	require.True(t, n.RunUntil(30*time.Second, func() bool {
+		g.check(n.Clients[0])
+		stats, _ = consistent.Of(n.Clients[0].Client)
+		return stats.Complete > 10
+	}))
+	require.Less(t, stats.Behind, netcode.Tick(30))
+}
+
+// TestEnable switches whole ticks off and on while a client plays.
+func TestEnable(t *testing.T) {
+	t.Parallel()
+	g := newPlay(t, 4, 500)
+	n := g.start(4, bad(0.2), 1, -1, true)
+	c := n.Clients[0]
+	require.True(t, n.RunUntil(20*time.Second, func() bool { return n.Connected() && len(seen(c)) == 500 }))
+	frames := func() (torn_ int) {
+		for range 100 {
+			if n.Step(); torn(seen(c)) {
+				torn_++
 			}
 		}
+		return torn_
+	}
+	require.Zero(t, frames())
+	consistent.Enable(c.Client, false)
+	require.Positive(t, frames())
+	consistent.Enable(c.Client, true)
+	require.True(t, n.RunUntil(5*time.Second, func() bool { s, _ := consistent.Of(c.Client); return s.On && !c.Suspended() }))
+	for range 100 {
+		n.Step()
+		g.check(c)
+	}
+}
+
+// TestAllArrivesWhenItIsQuiet stops the game: every client then has the server's world, and nothing is held back.
+func TestAllArrivesWhenItIsQuiet(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		g := newPlay(t, seed, 200)
+		g.share, g.churn = 0.3, 2
+		n := g.start(seed, bad(0.4), 2, 64<<10, true)
+		require.True(t, n.RunUntil(20*time.Second, n.Connected))
+		n.Run(3 * time.Second)
+		g.stop = true
+		require.True(t, n.RunUntil(10*time.Second, func() bool {
+			for _, c := range n.Clients {
+				if !maps.Equal(seen(c), g.truth[c.ID()][n.Server.Tick()]) {
+					return false
+				}
+			}
+			return true
+		}), "seed %d: at 40 % loss", seed)
+		n.AssertConverge()
+		for _, c := range n.Clients {
+			stats, _ := consistent.Of(c.Client)
+			require.Zero(t, stats.Held)
+			require.Zero(t, stats.Behind)
+		}
+	}
+}
+
+// TestReconnect begins anew in each connection.
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	g := newPlay(t, 5, 300)
+	n := g.start(5, bad(0.1), 1, -1, true)
+	c := n.Clients[0]
+	for range 4 {
+		require.True(t, n.RunUntil(20*time.Second, n.Connected))
+		for range 60 {
+			n.Step()
+			g.check(c)
+		}
+		stats, _ := consistent.Of(c.Client)
+		require.Positive(t, stats.Shown)
+		require.NoError(t, c.Connect(n.Address()))
+		n.Step()
 	}
 }
