@@ -77,6 +77,7 @@ type Client struct {
 	state    State
 	id       wire.ClientID
 	replica  *replica.Replica
+	back     heldState
 	hooks    clientHooks
 	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
 	up       upstream
@@ -396,7 +397,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.link.held, c.sentUpTo = new(heldMessages), tick.None
 	c.inbound.SetLocal(c.id)
-	c.applied = false
+	c.applied, c.back = false, heldState{}
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
 	c.up = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)

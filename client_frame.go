@@ -53,7 +53,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.receivedAt = c.frame.now
-	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
+	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
 		return
 	}
 	c.hearTick(&in, &content)
@@ -104,9 +104,12 @@ func (c *Client) refuseEntities(of string) {
 }
 
 // readSnapshot reports whether the packet may be acknowledged: its snapshot was decoded whole.
-func (c *Client) readSnapshot(payload []byte) bool {
-	err := c.replica.Read(payload)
+func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
+	err := c.Newest().Read(payload)
 	switch {
+	case err == nil && c.back.take != nil:
+		c.back.take(payload, packet)
+		return true
 	case err == nil:
 		c.applied = false
 		call(c.hooks.read)
@@ -242,7 +245,7 @@ func (c *Client) serve() {
 
 // resync asks the server to send all state anew, if the replica wants that. Messages share the packet.
 func (c *Client) resync() {
-	epoch, want := c.replica.WantResync()
+	epoch, want := c.Newest().WantResync()
 	if !want {
 		return
 	}

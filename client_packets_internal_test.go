@@ -112,7 +112,7 @@ func (k *packetsPair) open(t testing.TB) {
 // rows reads the rows.
 func (k *packetsPair) rows(t testing.TB) {
 	for i := range k.content {
-		require.True(t, k.content[i].snapshot != nil && k.client.readSnapshot(k.content[i].snapshot))
+		require.True(t, k.content[i].snapshot != nil && k.client.readSnapshot(k.content[i].snapshot, k.in[i].Sequence))
 	}
 }
 

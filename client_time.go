@@ -43,12 +43,15 @@ func (t *clientTime) begin(now time.Duration) {
 }
 
 // hear records a packet and its tick, tick.None for one without. It returns the ticks that are complete because of it.
-func (t *clientTime) hear(sequence uint64, server tick.Tick) tick.News {
+// held tells that its state is not shown yet.
+func (t *clientTime) hear(sequence uint64, server tick.Tick, held bool) tick.News {
 	n := t.arrived.Note(sequence, server)
 	if server != tick.None {
 		t.newest = max(t.newest, server)
 		t.sync.Sample(server, t.raw)
-		t.shown.ArriveAfter(n.Idle, server, t.raw)
+		if !held {
+			t.shown.ArriveAfter(n.Idle, server, t.raw)
+		}
 	}
 	return n
 }
@@ -168,10 +171,10 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	case content.pulsed:
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}
-	n := c.time.hear(in.Sequence, server)
-	c.replica.Doubt(n.Doubt)
-	if c.replica.Whole(n.From, n.To); content.pulsed {
-		c.replica.Whole(server, server+1) // The server had nothing to say in it.
+	n, newest := c.time.hear(in.Sequence, server, c.back.take != nil && !content.pulsed), c.Newest()
+	newest.Doubt(n.Doubt)
+	if newest.Whole(n.From, n.To); content.pulsed {
+		newest.Whole(server, server+1) // The server had nothing to say in it.
 	}
 }
 

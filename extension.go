@@ -136,8 +136,11 @@ type ServerSection struct {
 	// it is called for several sessions at a time: it changes nothing but the state of its session. So is Due. It is called for
 	// each packet of a frame: write the section into one of them, since a packet with a section is sent, and the next one follows.
 	Write func(to *Session, room []byte, packet uint64) int
-	Acked func(to *Session, packet uint64) // A packet was acknowledged, whether the section was in it or not.
-	Lost  func(to *Session, packet uint64) // A packet is presumed lost.
+	// Behind is called as Write, for each packet, when its state is written; it writes the section if Write did not. state is the
+	// payload with that state, good until it returns; nil for none.
+	Behind func(to *Session, room []byte, packet uint64, state []byte) int
+	Acked  func(to *Session, packet uint64) // A packet was acknowledged, whether the section was in it or not.
+	Lost   func(to *Session, packet uint64) // A packet is presumed lost.
 }
 
 // ClientSection is a feature's part of packets at a client, as ServerSection.

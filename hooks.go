@@ -362,6 +362,19 @@ func (s *Server) addSections(c *Session, b *peer.Builder) {
 	}
 }
 
+// addBehind puts the sections into a packet that follow its state.
+func (s *Server) addBehind(c *Session, b *peer.Builder, state []byte) {
+	for i := range s.hooks.sections {
+		section := &s.hooks.sections[i]
+		if section.Behind == nil {
+			continue
+		}
+		if n := section.Behind(c, b.Payload(), b.Sequence(), state); n > 0 {
+			b.Add(section.kind, tick.Initialization, n)
+		}
+	}
+}
+
 // sectionsDue reports whether a packet must be sent for a section.
 func (c *Client) sectionsDue(busy bool) bool {
 	for i := range c.hooks.sections {

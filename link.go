@@ -174,12 +174,13 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 }
 
 // addState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
-// reports whether there were any. One entity, or group, that is larger than the share borrows the rest.
-func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) bool {
+// returns their payload, nil if there were none. One entity, or group, that is larger than the share borrows the rest.
+func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) (state []byte) {
 	share, lend := b.Room(), l.budget.MayBorrow()
 	spare := b.Grow(b.Spare())
 	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
 	if n > 0 {
+		state = b.Payload()[:n]
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
 	}
 	if spare > 0 {
@@ -188,7 +189,7 @@ func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.Enc
 		b.Grow(borrowed - spare)
 		l.lent = l.lent && !lend
 	}
-	return n > 0
+	return state
 }
 
 // sendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.

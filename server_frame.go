@@ -245,7 +245,7 @@ func (s *Server) serve(c *Session) (due bool) {
 // deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	s.fill(c, desk)
-	c.starved = c.view.Pending() // Messages then wait for the next tick, where state gets its half.
+	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()
@@ -280,7 +280,7 @@ func (s *Server) repeat(c *Session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
-	for c.view.Pending() || c.wants() || s.sectionsDue(c, false) {
+	for c.stateWaits() || c.wants() || s.sectionsDue(c, false) {
 		if c.short() || !s.sendPacket(c, desk) {
 			return
 		}
@@ -298,10 +298,11 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	s.addSections(c, &b)
 	borrowed := false
 	if !c.stateFirst {
-		borrowed = c.load(&b, c.view.Pending())
+		borrowed = c.load(&b, c.stateWaits())
 	}
-	wrote := s.addSnapshot(c, &b, desk)
-	c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()
+	state := s.addSnapshot(c, &b, desk)
+	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
+	s.addBehind(c, &b, state)
 	if b.Empty() {
 		return false
 	}
@@ -309,13 +310,15 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	return true
 }
 
-// addSnapshot writes rows that the client lacks, as many as fit. It returns false if none did.
-func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) bool {
-	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
-		return false
+// addSnapshot writes rows that the client lacks, as many as fit. It returns their payload, nil if none did.
+func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) (state []byte) {
+	if s.store.Tick() == tick.None || !c.stateWaits() {
+		return nil
 	}
-	c.timed = s.frame.now
-	return true
+	if state = c.addState(b, c.view, desk); state != nil {
+		c.timed = s.frame.now
+	}
+	return state
 }
 
 // reportOversize reports an entity that does not fit into a packet, once for each client and entity in a row.

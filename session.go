@@ -57,6 +57,8 @@ type Session struct {
 	timed            time.Duration // Time at which the client was last told the server's tick.
 	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
+	whole            bool          // See SendWhole,
+	savesUntil       time.Duration // and state waits until then.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
 	resyncAt         time.Duration
@@ -118,6 +120,26 @@ func (c *Session) PacketSize() int { return c.packetSize }
 
 // Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
+
+// wholeEvery is the time for which state waits after a tick that did not fit the budget, where SendWhole is on: as long as a budget is
+// saved up.
+const wholeEvery = 250 * time.Millisecond
+
+// SendWhole makes the state of a tick leave as a whole if that is possible. Where the budget is too short for all state that waits, the
+// server saves: the next state leaves 250 ms later, for which the budget is then at hand at once.
+func (c *Session) SendWhole(on bool) { c.whole = on }
+
+// stateWaits reports whether state is to be sent now.
+func (c *Session) stateWaits() bool {
+	return c.view.Pending() && !(c.whole && c.frame.now < c.savesUntil)
+}
+
+// endState ends the state of a tick.
+func (c *Session) endState() {
+	if c.starved = c.stateWaits(); c.starved && c.whole {
+		c.savesUntil, c.starved = c.frame.now+wholeEvery, false
+	}
+}
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *Session) View() *snapshot.View {

@@ -130,6 +130,9 @@ func (c *Client) Stats() Stats {
 	if c.replica != nil {
 		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
 	}
+	if c.back.newest != nil {
+		stats.HistoryBytes += uint64(c.back.newest.HistoryBytes())
+	}
 	stats.Errors, stats.LinesSkipped = c.report.Errors, c.report.Suppressed
 	return stats
 }

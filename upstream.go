@@ -65,7 +65,7 @@ func (c *Client) addUpstream(b *peer.Builder) bool {
 	if u.view == nil || !c.frame.due || !u.view.Pending() || u.store.Tick() == tick.None {
 		return false
 	}
-	return c.addState(b, u.view, u.store.EncodeCache())
+	return c.addState(b, u.view, u.store.EncodeCache()) != nil
 }
 
 // sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.

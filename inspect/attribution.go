@@ -90,8 +90,8 @@ func (a *Attribution) addBatches(c *netcode.Client, body []byte) {
 // addMessage adds a message's payload.
 func (a *Attribution) addMessage(c *netcode.Client, h wire.MessageHeader, payload []byte) {
 	switch i := int(h.Type) - int(wire.FirstUserMessage); {
-	case h.Type == wire.MessageSnapshot && c.Replica() != nil:
-		c.Replica().AddBits(a.State, payload)
+	case h.Type == wire.MessageSnapshot && c.Newest() != nil:
+		c.Newest().AddBits(a.State, payload)
 	case i >= 0 && i < len(a.Types):
 		a.Types[i].Count++
 		a.Types[i].Bytes += uint64(len(payload))

@@ -24,10 +24,10 @@ func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
 // AppendClientDump is AppendDump with the replica of a client, which records are coded against. Call it while the packet is
 // new, before or after Receive.
 func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
-	if c.Replica() == nil {
+	if c.Newest() == nil {
 		return AppendDump(dst, c.Protocol(), datagram)
 	}
-	return dump(dst, c.Protocol(), datagram, c.Replica().AppendDump)
+	return dump(dst, c.Protocol(), datagram, c.Newest().AppendDump)
 }
 
 // AppendMessages appends the messages of a frame, one line each, with names and fields, for people.

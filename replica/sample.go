@@ -33,6 +33,19 @@ func (r *Replica) Whole(from, to tick.Tick) {
 	r.known = max(r.known, to-1)
 }
 
+// Follow takes over from another Replica of the same packets, which is ahead of this one, the resyncs that it asked for and its
+// knowledge of whole ticks, up to a tick.
+func (r *Replica) Follow(ahead *Replica, to tick.Tick) {
+	r.wanted = ahead.wanted
+	size := tick.Tick(len(r.complete))
+	for t := max(to-size, tick.None) + 1; t <= to; t++ {
+		if r.complete[t%size] = tick.None; ahead.isWhole(t) {
+			r.complete[t%size] = t
+		}
+	}
+	r.known = max(r.known, min(ahead.known, to))
+}
+
 // Heard returns the newest known tick: one that was decoded, or in which the server sent nothing.
 func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
 

@@ -22,19 +22,54 @@ func (v *View) lost(p *sentPacket) {
 	for i := range p.n {
 		e := v.sent.group(p, i)
 		for of := e.of; of != 0; of &= of - 1 {
-			index := firstOf(e.word, of)
-			if v.ack(index).went != p.tick {
-				continue
-			}
-			stillOwed := e.despawn && v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
-			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
-			if stillOwed || stillShown {
+			if index := firstOf(e.word, of); v.counts(p, e, index) {
 				v.wait(index)
 				v.stats.Resent++
 			}
 		}
 	}
 }
+
+// counts reports whether the client needs a packet for one of its entities: the packet has the newest record of it, or its despawn,
+// and the client has not acknowledged that.
+func (v *View) counts(p *sentPacket, e *sentGroup, index uint32) bool {
+	switch {
+	case v.ack(index).went != p.tick:
+		return false
+	case e.despawn:
+		return v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
+	}
+	return v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
+}
+
+// InFlight yields the packets that the client must have beside what it has acknowledged, so that nothing is missing that was sent:
+// the oldest first. Each has the newest record of an entity, or its despawn, and is neither acknowledged nor lost. While nothing is
+// Pending, a client that has these packets lacks nothing as of the store's tick, but entities that are TooLarge. It looks at each
+// record on its way and allocates nothing.
+func (v *View) InFlight(yield func(packet uint64) bool) {
+	v.flushSpawns()
+	for seq := max(v.sent.oldest, 1); seq <= v.sent.newest; seq++ {
+		if p := v.sent.get(seq); p != nil && p.pending && v.needed(p) && !yield(seq) {
+			return
+		}
+	}
+}
+
+// needed reports whether the client needs a packet that is on its way.
+func (v *View) needed(p *sentPacket) bool {
+	for i := range p.n {
+		e := v.sent.group(p, i)
+		for of := e.of; of != 0; of &= of - 1 {
+			if v.counts(p, e, firstOf(e.word, of)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Wrote returns the newest tick for which a payload was written; tick.None before the first.
+func (v *View) Wrote() tick.Tick { return v.wrote }
 
 // Resync serves a client that has lost its past (rule 5). It forgets every baseline, sends everything visible in full, and
 // takes no baseline from packets before nextSeq. It returns false, and changes nothing, for an epoch that was served already.

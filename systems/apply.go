@@ -45,7 +45,7 @@ func (a *Apply) Update(w *ecs.World) {
 		a.renew()
 	}
 	a.applied = false
-	if a.apply != nil {
+	if a.apply != nil && !a.Client.Suspended() {
 		before := a.apply.Stats().Applied
 		a.apply.Run()
 		a.applied = a.apply.Stats().Applied != before

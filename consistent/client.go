@@ -1,0 +1,265 @@
+package consistent
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+const (
+	// packetsKept is the number of packets that a client knows to have come: more than a claim reaches back, and than the network
+	// brings out of order.
+	packetsKept = 4 * maxBack
+	// claimsKept is the number of claims that may wait for packets.
+	claimsKept = 64
+	// maxTicks bounds how many ticks of state are held back: the low bits of a tick name it.
+	maxTicks = 1 << 12
+)
+
+// Stats tells how a client shows whole ticks. Counters are of all connections.
+type Stats struct {
+	On    bool         // The client shows whole ticks only: see Enable.
+	Shown netcode.Tick // The newest complete tick. tick.None: none yet.
+	// Behind is how many ticks what is shown is behind the newest state that came, at the begin of the frame. It is 0 while all that
+	// came is shown. MeanBehind is its mean over the frames since the connection began, MaxBehind its highest.
+	Behind     netcode.Tick
+	MeanBehind float64
+	MaxBehind  netcode.Tick
+
+	Held      int    // Bytes of state that came and wait for their tick.
+	Complete  uint64 // Ticks that were shown.
+	Skipped   uint64 // Ticks with state that were not shown, since a later one was complete first.
+	Repaired  uint64 // Lost packets whose state came again as it was.
+	Overflows uint64 // Times that MaxHeld was reached. The world stands still until the next complete tick.
+}
+
+// client is the feature on a client.
+type client struct {
+	end    *netcode.Client
+	config Config
+	off    bool
+	opened bool
+	start  netcode.Tick // Of the connection.
+
+	newest uint64              // The newest packet with state, plus one.
+	got    [packetsKept]uint64 // By number: the packets with state that came, plus one.
+	claims []waiting           // By tick.
+	held   []payload
+	bytes  []byte       // Of the payloads, one behind the other.
+	floor  netcode.Tick // State up to this tick was given away because of an overflow; tick.None: none was.
+
+	stats          Stats
+	frames, behind uint64
+}
+
+// waiting is a claim that waits for packets.
+type waiting struct {
+	tick   netcode.Tick
+	packet uint64
+	needed [neededWords]uint64
+}
+
+// payload is state that came.
+type payload struct {
+	tick     netcode.Tick
+	from, to int // In bytes.
+}
+
+// onClient returns the hooks of a client.
+func (f *feature) onClient(end *netcode.Client) netcode.ClientHooks {
+	c := &client{end: end, config: f.config, claims: make([]waiting, 0, claimsKept)}
+	return netcode.ClientHooks{
+		State:      c,
+		Opened:     c.open,
+		Closed:     func() { c.opened = false },
+		BeginFrame: c.beginFrame,
+		Section: &netcode.ClientSection{
+			Check: check,
+			Take:  c.takeSection,
+			Due:   func(bool) bool { return false },
+			Write: func([]byte, uint64) int { return 0 },
+		},
+	}
+}
+
+// open begins a connection.
+func (c *client) open() {
+	c.newest, c.floor, c.frames, c.behind = 0, tick.None, 0, 0
+	clear(c.got[:])
+	c.claims, c.held, c.bytes = c.claims[:0], c.held[:0], c.bytes[:0]
+	c.stats.Shown, c.stats.Behind, c.stats.MeanBehind, c.stats.MaxBehind, c.stats.Held = tick.None, 0, 0, 0, 0
+	c.end.Suspend(false)
+	if c.opened = c.end.Replica() != nil; c.opened {
+		c.start = c.end.Replica().Tick()
+		c.end.HoldState(c.take)
+	}
+}
+
+// take takes the state of a packet.
+func (c *client) take(state []byte, packet uint64) {
+	c.got[packet%packetsKept], c.newest = packet+1, max(c.newest, packet+1)
+	t := replica.PayloadTick(state, c.end.Newest().Tick())
+	if c.off || t <= c.stats.Shown {
+		c.end.ShowState(state)
+		c.judge()
+		return
+	}
+	if len(c.bytes)+len(state) > c.config.MaxHeld || len(c.held) > 0 && t-c.held[0].tick > maxTicks {
+		c.overflow()
+	}
+	c.held = append(c.held, payload{t, len(c.bytes), len(c.bytes) + len(state)})
+	c.bytes = append(c.bytes, state...)
+	c.judge()
+}
+
+// takeSection takes a section: the state of a lost packet, and a claim.
+func (c *client) takeSection(payload []byte) {
+	var s section
+	if s.parse(payload) != nil || !c.opened {
+		return
+	}
+	packet := near(s.packet, c.newest)
+	if len(s.state) > 0 && !c.repaired(s.state, packet) {
+		return
+	}
+	w := waiting{tick: tick.Near(s.tick, c.end.Newest().Tick()), packet: packet, needed: s.needed}
+	if !s.claimed || w.tick <= c.stats.Shown || w.packet > c.newest+packetsKept {
+		return
+	}
+	if len(c.claims) == claimsKept {
+		c.claims = slices.Delete(c.claims, 0, 1)
+	}
+	c.claims = append(c.claims, w)
+	c.judge()
+}
+
+// repaired takes the state of a packet that the server presumes lost. It reports whether the client has that state now.
+func (c *client) repaired(state []byte, packet uint64) bool {
+	if c.got[packet%packetsKept] == packet+1 {
+		return true
+	}
+	if packet+packetsKept <= c.newest || packet > c.newest {
+		return false
+	}
+	switch err := c.end.Newest().Read(state); {
+	case err == nil:
+		c.stats.Repaired++
+		c.take(state, packet)
+		return true
+	case errors.Is(err, replica.ErrMalformed):
+		c.end.End(&netcode.CloseError{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	}
+	return false // It came too late.
+}
+
+// judge shows the newest tick that is complete.
+func (c *client) judge() {
+	shown := c.stats.Shown
+	for i := range c.claims {
+		if w := &c.claims[i]; w.tick > shown && w.tick >= c.floor && c.has(w) {
+			shown = w.tick
+		}
+	}
+	if shown > c.stats.Shown {
+		c.show(shown)
+	}
+}
+
+// has reports whether all packets of a claim have come.
+func (c *client) has(w *waiting) bool {
+	for i, word := range w.needed {
+		for at := uint64(i) * 64; word != 0; word >>= 1 {
+			at++
+			if word&1 == 0 {
+				continue
+			}
+			if at > w.packet || c.got[(w.packet-at)%packetsKept] != w.packet-at+1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// show shows a complete tick.
+func (c *client) show(t netcode.Tick) {
+	before := tick.None
+	for _, p := range c.held {
+		if p.tick > t {
+			continue
+		}
+		if c.end.ShowState(c.bytes[p.from:p.to]); p.tick > before && p.tick != t {
+			before = p.tick
+			c.stats.Skipped++
+		}
+	}
+	c.stats.Shown, c.stats.Complete = t, c.stats.Complete+1
+	c.claims = slices.DeleteFunc(c.claims, func(w waiting) bool { return w.tick <= t })
+	c.keepAfter(t)
+	c.end.ShownUpTo(t)
+	c.floor = tick.None
+	c.end.Suspend(false)
+}
+
+// keepAfter drops the payloads up to a tick.
+func (c *client) keepAfter(t netcode.Tick) {
+	held, size := c.held[:0], 0
+	for _, p := range c.held {
+		if p.tick <= t {
+			continue
+		}
+		n := copy(c.bytes[size:], c.bytes[p.from:p.to])
+		held = append(held, payload{p.tick, size, size + n})
+		size += n
+	}
+	c.held, c.bytes = held, c.bytes[:size]
+}
+
+// overflow gives away all state that is held. Until a tick is complete that is not before it, the world stays as it is.
+func (c *client) overflow() {
+	c.stats.Overflows++
+	c.giveAway()
+	c.floor = c.end.Replica().Tick()
+	c.end.Suspend(true)
+}
+
+// giveAway reads all state that is held into the Replica.
+func (c *client) giveAway() {
+	for _, p := range c.held {
+		c.end.ShowState(c.bytes[p.from:p.to])
+	}
+	c.held, c.bytes = c.held[:0], c.bytes[:0]
+}
+
+// enable switches the feature.
+func (c *client) enable(on bool) {
+	if c.off == !on || !c.opened {
+		c.off = !on
+		return
+	}
+	c.off, c.floor = !on, tick.None
+	if c.giveAway(); on {
+		c.floor = c.end.Replica().Tick()
+	}
+	c.end.Suspend(on && c.floor > c.stats.Shown)
+}
+
+// beginFrame measures.
+func (c *client) beginFrame() {
+	if !c.opened {
+		return
+	}
+	if len(c.held) == 0 && c.floor == tick.None { // Nothing came that is not shown.
+		c.end.ShownUpTo(c.end.Newest().Heard())
+	}
+	c.stats.Behind = 0
+	if newest := c.end.Newest().Tick(); len(c.held) > 0 || c.floor != tick.None {
+		c.stats.Behind = newest - max(c.stats.Shown, c.start)
+	}
+	c.frames, c.behind = c.frames+1, c.behind+uint64(c.stats.Behind)
+	c.stats.MeanBehind, c.stats.MaxBehind = float64(c.behind)/float64(c.frames), max(c.stats.MaxBehind, c.stats.Behind)
+}

@@ -1,0 +1,62 @@
+package consistent
+
+import (
+	"fmt"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// Config has the settings of clients. Zero fields mean the defaults.
+type Config struct {
+	// MaxHeld bounds the bytes of state that a client holds back; default 1 MiB, at least 64 KiB.
+	MaxHeld int
+}
+
+// feature is the feature in a protocol.
+type feature struct{ config Config }
+
+// Register makes clients show whole ticks only. Call it on both sides, before the first server or client of the protocol. It panics
+// on a second call, on a frozen protocol, and on a setting that is out of range.
+func Register(p *netcode.Protocol, config ...Config) {
+	f := &feature{}
+	if len(config) > 0 {
+		f.config = config[0]
+	}
+	if f.config.MaxHeld == 0 {
+		f.config.MaxHeld = 1 << 20
+	}
+	if f.config.MaxHeld < 1<<16 {
+		panic(fmt.Sprintf("netcode: consistent.Register: MaxHeld is %d: it is at least %d", f.config.MaxHeld, 1<<16))
+	}
+	p.Extend(netcode.Extension{Name: "consistent", State: f, ToClient: netcode.FreeSection, Server: onServer, Client: f.onClient})
+}
+
+// Enable makes a client show whole ticks only, or whatever came. It is on at first. Switched on in a connection, it holds from the next
+// complete tick. Without Register it does nothing.
+func Enable(c *netcode.Client, on bool) {
+	if f, ok := netcode.ExtensionOf[*client](c); ok {
+		f.enable(on)
+	}
+}
+
+// Of returns the statistics of a client; false without Register.
+func Of(c *netcode.Client) (stats Stats, ok bool) {
+	f, ok := netcode.ExtensionOf[*client](c)
+	if !ok {
+		return stats, false
+	}
+	stats = f.stats
+	stats.On, stats.Held = !f.off, len(f.bytes)
+	return stats, true
+}
+
+// ServerOf returns the statistics of a server about a client; false if there is no such client, and without Register.
+func ServerOf(s *netcode.Server, id netcode.ClientID) (stats ServerStats, ok bool) {
+	f, ok := netcode.ExtensionOf[*sender](s.Session(id))
+	if !ok {
+		return stats, false
+	}
+	stats = f.stats
+	stats.Claimed = f.last
+	return stats, true
+}

@@ -1,0 +1,17 @@
+// Package consistent makes a client show whole ticks only: all that changed on the server in a tick, and that the client may see, or
+// nothing of it.
+//
+// Without it a client shows each entity as new as it has come. Where the state of a tick takes several packets and one of them is lost,
+// the world has some entities as of that tick and others as of an earlier one. With it the client keeps what came until a tick is
+// complete. It then shows that tick, and never anything between two ticks.
+//
+// [Register] adds it to a protocol; [Of] tells how far the shown tick is behind; [Enable] switches it for one client.
+//
+// # How it works
+//
+// The server knows for each client which entities it lacks, and which packets on their way have the newest state of an entity (package
+// snapshot: View.InFlight). In each tick in which it sends all that changed, it names these packets in a section of the last one. A
+// client that has them all has the state of that tick. What it has of later ticks waits.
+//
+// A claim is such a section. A tick without one is never shown: the budget was too short for its state.
+package consistent

@@ -1,0 +1,57 @@
+package netcode
+
+import "github.com/arche-netcode/netcode/replica"
+
+// heldState is the state that an extension holds back from a client's world.
+type heldState struct {
+	newest    *replica.Replica // Decodes the packets; nil: Client.Replica does.
+	take      func(payload []byte, packet uint64)
+	suspended bool
+}
+
+// HoldState makes an extension decide when the state of a packet is shown: call it in ClientHooks.Opened. A Replica of its own, which
+// is Newest, then decodes each packet and acknowledges it. take is given the payload, good until it returns, and the packet's
+// number. Client.Replica has only the state that ShowState gives it. For the player of a host HoldState does nothing.
+func (c *Client) HoldState(take func(payload []byte, packet uint64)) {
+	if c.replica == nil {
+		return
+	}
+	c.back = heldState{take: take, newest: replica.New(c.protocol.schema, c.agreed.snapshot(), c.replica.Tick())}
+}
+
+// ShowState reads into Replica a payload that HoldState's function was given. Those of the ticks before it must have been shown
+// before, as far as they came.
+func (c *Client) ShowState(payload []byte) {
+	t := replica.PayloadTick(payload, c.replica.Tick())
+	c.replica.Follow(c.back.newest, min(t, c.replica.Tick()))
+	if err := c.replica.Read(payload); err != nil { // Both would have to be alike: all of the state is asked for anew.
+		c.stats.LostBaselines++
+		c.back.newest.Lose()
+		return
+	}
+	c.applied = false
+	c.time.shown.Arrive(t, c.time.raw)
+	call(c.hooks.read)
+}
+
+// ShownUpTo tells that Replica has all state up to a tick that HoldState's function was given: what is known of the ticks up to it
+// holds for Replica too.
+func (c *Client) ShownUpTo(t Tick) {
+	if c.back.newest != nil {
+		c.replica.Follow(c.back.newest, t)
+	}
+}
+
+// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
+func (c *Client) Newest() *Replica {
+	if c.back.newest != nil {
+		return c.back.newest
+	}
+	return c.replica
+}
+
+// Suspend makes the systems leave the client's world as it is, or not any more: while Replica has a part of the state of a tick.
+func (c *Client) Suspend(on bool) { c.back.suspended = on }
+
+// Suspended reports whether the systems must leave the client's world as it is.
+func (c *Client) Suspended() bool { return c.back.suspended }
