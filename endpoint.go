@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -255,6 +256,7 @@ func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
 const (
 	nameOnConnect    = "OnConnect"
 	nameOnDisconnect = "OnDisconnect"
+	nameOnMigrate    = "OnMigrate"
 	nameAnswer       = "function of Call"
 )
 
@@ -330,6 +332,7 @@ func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 type events struct {
 	connected    []func(wire.ClientID)
 	disconnected []func(wire.ClientID, *peer.Error)
+	migrated     []func(client wire.ClientID, from, to transport.Addr)
 
 	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
 	end  *endpointCore                    // The owner of the events.
@@ -338,10 +341,11 @@ type events struct {
 	firing  bool
 }
 
-// event is a connection that began, or one that ended for a reason.
+// event is a connection that began, one that ended for a reason, or one that goes on at another address.
 type event struct {
-	client wire.ClientID
-	reason *peer.Error
+	client   wire.ClientID
+	reason   *peer.Error
+	from, to transport.Addr // Valid where it goes on elsewhere.
 }
 
 // fire tells all events that wait, and those that the called functions cause.
@@ -364,6 +368,12 @@ func (e *events) fireAll() {
 
 // tell calls the functions for one event.
 func (e *events) tell(what event) {
+	if what.to.IsValid() {
+		for _, f := range e.migrated {
+			e.tellMigrated(f, &what)
+		}
+		return
+	}
 	if what.reason == nil {
 		for _, f := range e.connected {
 			e.tellConnected(f, what.client)
@@ -379,6 +389,11 @@ func (e *events) tell(what event) {
 func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
 	defer e.end.contained(nameOnConnect, e.with(client))
 	f(client)
+}
+
+func (e *events) tellMigrated(f func(client wire.ClientID, from, to transport.Addr), what *event) {
+	defer e.end.contained(nameOnMigrate, e.with(what.client))
+	f(what.client, what.from, what.to)
 }
 
 func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {

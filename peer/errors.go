@@ -80,6 +80,8 @@ const (
 	ReasonNotAllowed Reason = 11
 	// ReasonTooManyEntities means that the server showed more entities than the client's Config.MaxEntities.
 	ReasonTooManyEntities Reason = 12
+	// ReasonReset means that the server does not know the session any more: as a rule it was restarted.
+	ReasonReset Reason = 13
 
 	// ReasonFull means that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -132,6 +134,8 @@ func (r Reason) String() string {
 		return "wrote what it has no authority over"
 	case ReasonTooManyEntities:
 		return "more entities than Config.MaxEntities"
+	case ReasonReset:
+		return "the server does not know the session any more"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:
