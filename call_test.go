@@ -124,6 +124,7 @@ func TestCallEndsWithoutAnAnswer(t *testing.T) {
 
 	s.tamper = lossy(1, 100)
 	gone = s.call(context.Background(), 3, netcode.Within(time.Hour))
+	s.run(time.Second)
 	s.until(func() bool { return len(*gone) == 1 })
 	require.Equal(t, []string{"timed out"}, *gone, "the reason of the end of the connection")
 }

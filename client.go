@@ -74,6 +74,7 @@ type Client struct {
 	link
 	endpointCore
 	attempt  attempt
+	resume   resume
 	state    State
 	id       wire.ClientID
 	replica  *replica.Replica
@@ -133,9 +134,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.report.Now = c.frame.now
 	c.receivedAt += stall
 	c.leaveEnd += stall
-	if c.attempt.fresh {
-		c.attempt.began, c.attempt.sayAt, c.attempt.fresh = c.frame.now, c.frame.now, false
-	}
+	c.attempt.begin(c.frame.now)
 	c.attempt.began += stall
 	c.beginFrame()
 	call(c.hooks.beginFrame)
@@ -262,6 +261,13 @@ type attempt struct {
 	accepted bool        // if it did: then this end joins, until it is welcome.
 }
 
+// begin notes the time of the first frame of an attempt, or the rest of a frame in which one began.
+func (a *attempt) begin(now time.Duration) {
+	if a.fresh {
+		a.began, a.sayAt, a.fresh = now, now, false
+	}
+}
+
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
 // under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
 // nothing. The error says that the address names no server, or that Config.Random failed.
@@ -311,6 +317,8 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 		if _, err := c.parseWelcome(packet); err == nil {
 			return
 		}
+	case c.state == Connected && c.host == nil && c.takeResumed(kind, packet):
+		return
 	case c.state == Connecting && c.takeAnswer(kind, packet):
 		return
 	}
@@ -384,7 +392,7 @@ func (c *Client) outOfRange(err error) bool {
 func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.agreed = c.config
 	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
-	c.state, c.id = Connected, welcome.Client
+	c.state, c.id, c.resume = Connected, welcome.Client, resume{token: welcome.Token}
 	c.stats.TicksSlipped += c.frame.clock.Slipped()
 	c.frame.clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
 	c.frame.clock.Advance(c.frame.now)
@@ -435,6 +443,7 @@ func (c *Client) refused(refuse peer.Refuse) {
 
 // ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
 func (c *Client) ask() {
+	c.attempt.begin(c.frame.now)
 	if c.frame.now-c.attempt.began >= c.config.HandshakeTimeout {
 		c.giveUp()
 		return

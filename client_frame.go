@@ -53,6 +53,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.receivedAt = c.frame.now
+	c.heard()
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
 		return
 	}
@@ -207,9 +208,10 @@ func (c *Client) serve() {
 	}
 	if c.silent() {
 		c.stats.SilenceTimeouts++
-		c.closeWith(&peer.Error{Reason: peer.ReasonTimeout}, false)
+		c.closeWith(c.silentFor(), false)
 		return
 	}
+	c.askResume()
 	if reason := c.overrun(c.due()); reason != nil {
 		c.closeWith(reason, false)
 		return

@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -121,6 +122,13 @@ type Config struct {
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
+
+	// Rejoin lets a client connect again by itself when its server does not know the session any more (peer.ReasonReset), as after a
+	// restart. OnDisconnect comes, and then OnConnect with a new ID, as if the game had called Connect. Client only.
+	Rejoin bool
+	// ResetKey makes the resets of a server that was restarted its own: give each start of it the same 32 random bytes, which nobody else
+	// has. Zero: random for each start; then clients believe it half a second later. Server only.
+	ResetKey [32]byte
 
 	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
 	// Executor lets Send fill the packets of several clients at the same time; default: one after the other. Server only.
@@ -290,6 +298,14 @@ func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 func checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
 	check := wire.NewChecksum(epoch, protocol)
 	return check, ^check
+}
+
+// resetKey is the key of the tokens of sessions: that of the game, or one that follows from a secret of this start.
+func (c Config) resetKey(secret [32]byte) [32]byte {
+	if c.ResetKey != [32]byte{} {
+		return c.ResetKey
+	}
+	return sha256.Sum256(append(secret[:], "reset"...))
 }
 
 // random32 is a random number that is not zero.

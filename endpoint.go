@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -256,6 +257,7 @@ const (
 	nameOnConnect    = "OnConnect"
 	nameOnDisconnect = "OnDisconnect"
 	nameOnLeave      = "OnLeave"
+	nameOnMigrate    = "OnMigrate"
 	nameAnswer       = "function of Call"
 )
 
@@ -332,6 +334,7 @@ type events struct {
 	connected    []func(wire.ClientID)
 	disconnected []func(wire.ClientID, *peer.Error)
 	left         []func(wire.ClientID)
+	migrated     []func(client wire.ClientID, from, to transport.Addr)
 
 	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
 	gone func(wire.ClientID)              // Called after left, likewise.
@@ -341,11 +344,12 @@ type events struct {
 	firing  bool
 }
 
-// event is a connection that began, one that ended for a reason, or a client that left for good.
+// event is a connection that began, one that ended for a reason, one that goes on at another address, or a client that left for good.
 type event struct {
-	client wire.ClientID
-	reason *peer.Error
-	left   bool
+	client   wire.ClientID
+	reason   *peer.Error
+	from, to transport.Addr // Valid where it goes on elsewhere.
+	left     bool
 }
 
 // fire tells all events that wait, and those that the called functions cause.
@@ -368,11 +372,17 @@ func (e *events) fireAll() {
 
 // tell calls the functions for one event.
 func (e *events) tell(what event) {
-	if what.left {
+	switch {
+	case what.left:
 		for _, f := range e.left {
 			e.tellLeft(f, what.client)
 		}
 		e.gone(what.client)
+		return
+	case what.to.IsValid():
+		for _, f := range e.migrated {
+			e.tellMigrated(f, &what)
+		}
 		return
 	}
 	if what.reason == nil {
@@ -395,6 +405,11 @@ func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
 func (e *events) tellLeft(f func(wire.ClientID), client wire.ClientID) {
 	defer e.end.contained(nameOnLeave, client)
 	f(client)
+}
+
+func (e *events) tellMigrated(f func(client wire.ClientID, from, to transport.Addr), what *event) {
+	defer e.end.contained(nameOnMigrate, e.with(what.client))
+	f(what.client, what.from, what.to)
 }
 
 func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {

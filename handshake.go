@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // The handshake keeps nothing for a client before its Join (docs/adr/0025). Hello and Join are answered from what they
@@ -221,8 +220,13 @@ func (s *Server) challenge(to transport.Addr, nonce uint64) {
 	if !s.mayWork(to, nonce, peer.WorkUnproven) {
 		return
 	}
+	s.sendCookie(to, nonce, cookieEpoch(s.byAddress[to], nonce))
+}
+
+// sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
+func (s *Server) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
 	s.stats.Challenges++
-	cookie := s.cookies.Make(to, nonce, cookieEpoch(s.byAddress[to], nonce), s.frame.now)
+	cookie := s.cookies.Make(to, nonce, epoch, s.frame.now)
 	s.reply(to, challengeRoom, func(b []byte) []byte {
 		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
 	})
@@ -242,7 +246,7 @@ func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 func (s *Server) welcome(c *Session) {
 	_, check := checksums(c.epoch, s.protocol.canon.Hash)
 	s.reply(c.address, challengeRoom, func(b []byte) []byte {
-		return peer.AppendWelcome(b, peer.Welcome{Client: wire.ClientID(c.id), Tick: s.frame.clock.Tick()}, check)
+		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
 	})
 }
 
@@ -254,7 +258,7 @@ func (s *Server) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
 }
 
 // challengeRoom is enough bytes for any handshake datagram of a server's but Refuse.
-const challengeRoom = 32
+const challengeRoom = 48
 
 // reply queues a handshake datagram of at most size bytes for Drain.
 func (s *Server) reply(to transport.Addr, size int, write func(b []byte) []byte) {
@@ -296,10 +300,15 @@ func (s *Server) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool
 	default:
 		return true
 	}
-	s.reply(from, challengeRoom, func(b []byte) []byte {
-		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: peer.ReasonBusy})
-	})
+	s.refuseBriefly(from, nonce, peer.ReasonBusy)
 	return false
+}
+
+// refuseBriefly sends a refusal without a detail: it is shorter than any question.
+func (s *Server) refuseBriefly(to transport.Addr, nonce uint64, reason Reason) {
+	s.reply(to, challengeRoom, func(b []byte) []byte {
+		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
+	})
 }
 
 // crowded returns the reason to refuse an address a further place, nil if there is none.

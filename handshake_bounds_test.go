@@ -129,8 +129,8 @@ func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
 		{"refuse: no reason", refuse(0, peer.ReasonNone, 0), dropped, ""},
 		{"refuse: the least", refuse(0, 1, 0), "closed", ""},
 		{"refuse: a reason that is not known", refuse(0, 255, 3), "reason 255: xxx", ""},
-		{"refuse: the longest detail", refuse(0, peer.ReasonFull, 900), "server is full: x", ""},
-		{"refuse: a detail too long", refuse(0, peer.ReasonFull, 901), dropped, ""},
+		{"refuse: the longest detail", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail), "server is full: x", ""},
+		{"refuse: a detail too long", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail+1), dropped, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -295,12 +295,12 @@ func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
 		{"hello: another cookie", hello(func(h *peer.Hello) { h.Cookie[15] ^= 1 }, nil), peer.KindChallenge, 0, false},
 		{"hello: a cookie of another time", hello(func(h *peer.Hello) { h.Cookie[0] ^= 1 }, nil), peer.KindChallenge, 0, false},
 		{"hello: a cookie of another secret", hello(func(h *peer.Hello) { h.Cookie[0] ^= 2 }, nil), peer.KindChallenge, 0, false},
-		{"hello: as many hashes as fit", entries(289), peer.KindAccept, 0, false},
-		{"hello: one more", entries(290), peer.KindAccept, 0, false},
+		{"hello: as many hashes as fit", entries(peer.MaxDigest), peer.KindAccept, 0, false},
+		{"hello: one more", entries(peer.MaxDigest + 1), peer.KindAccept, 0, false},
 		{"hello: as many entries as can be said", entries(1 << 16), peer.KindAccept, 0, false},
-		{"hello: padding", hello(nil, func(b []byte) { b[1195] = 1 }), peer.KindUnknown, 0, true},
+		{"hello: padding", hello(nil, func(b []byte) { b[peer.HelloSize-5] = 1 }), peer.KindUnknown, 0, true},
 		{"hello: more entries than hashes", hello(nil, func(b []byte) { b[35] = 1 }), peer.KindAccept, 0, false},
-		{"hello: too short", func(a *applicant) []byte { return reseal(a.hello(p)[:1199]) }, peer.KindUnknown, 0, true},
+		{"hello: too short", func(a *applicant) []byte { return reseal(a.hello(p)[:peer.HelloSize-1]) }, peer.KindUnknown, 0, true},
 		{"hello: too long", func(a *applicant) []byte { return reseal(append(a.hello(p), 0)) }, peer.KindUnknown, 0, true},
 		{"join", join(nil, 0), peer.KindWelcome, 0, false},
 		{"join: another nonce", join(func(j *peer.Join) { j.Nonce++ }, 0), peer.KindChallenge, 0, false},

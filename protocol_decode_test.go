@@ -34,6 +34,8 @@ type reader struct {
 	hash       uint64
 	epoch      uint32
 	nonce      uint64
+	path       uint64 // of the last Resume,
+	number     uint32 // and its number
 	packetSize int
 	window     int64
 	client     uint32 // the last that was welcomed
@@ -110,7 +112,7 @@ func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err err
 		}
 	}()
 	must(len(datagram) > 0, "empty")
-	if sealed := datagram[0] == 0x85 || datagram[0] == 0x86; datagram[0]&0x80 != 0 && !sealed {
+	if sealed := datagram[0] >= 0x85 && datagram[0] <= 0x87; datagram[0]&0x80 != 0 && !sealed {
 		return r.handshake(unsum(start(0, 0), datagram), fromServer), nil
 	}
 	c := start(r.epoch, r.hash)
@@ -122,6 +124,8 @@ func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err err
 	switch {
 	case datagram[0] == 0x85 && !fromServer:
 		return r.join(unsum(c, datagram)), nil
+	case datagram[0] == 0x87 && !fromServer:
+		return r.resume(unsum(c, datagram)), nil
 	case datagram[0] == 0x86 && fromServer:
 		return r.welcome(unsum(c, datagram)), nil
 	}
@@ -134,20 +138,23 @@ func (r *reader) handshake(b []byte, fromServer bool) string {
 	kind, nonce := b[0], uint64(0)
 	if kind != 0x81 && len(b) >= 9 {
 		nonce = binary.LittleEndian.Uint64(b[1:])
-		must(nonce == r.nonce, "nonce of another attempt")
+		must(nonce == r.nonce && kind != 0x88 || nonce == r.path && kind != 0x83, "nonce of another attempt")
 	}
 	must(fromServer == (kind != 0x81), "from the wrong end")
 	switch {
-	case kind == 0x81 && len(b) == 1196:
+	case kind == 0x81 && len(b) == 508:
 		return r.hello(b)
 	case kind == 0x82 && len(b) == 25:
 		must(string(b[9:25]) != strings.Repeat("\x00", 16), "no cookie")
 		return fmt.Sprintf("challenge nonce=%016x cookie=%x", nonce, b[9:25])
 	case kind == 0x83 && len(b) == 19:
 		return r.accept(b, nonce)
-	case kind == 0x84 && len(b) >= 10 && len(b) <= 910:
+	case kind == 0x84 && len(b) >= 10 && len(b) <= 490:
 		must(b[9] != 0, "no reason")
 		return fmt.Sprintf("refuse nonce=%016x reason=%d detail=%q", nonce, b[9], detail(b[10:]))
+	case kind == 0x88 && len(b) == 26:
+		must(b[9] != 0, "no reason")
+		return fmt.Sprintf("reset path=%016x reason=%d token=%x", nonce, b[9], b[10:26])
 	}
 	panic(illegal("neither kind nor length of a handshake datagram"))
 }
@@ -159,7 +166,7 @@ func (r *reader) hello(b []byte) string {
 	hash := binary.LittleEndian.Uint64(b[11:])
 	var hashes []string
 	rest := b[37:]
-	for i := range min(entries, 289) {
+	for i := range min(entries, 117) {
 		h := binary.LittleEndian.Uint32(rest)
 		rest = rest[4:]
 		if hash == r.hash {
@@ -198,19 +205,29 @@ func (r *reader) join(b []byte) string {
 	return text
 }
 
+// resume reads what names a session from an address that may be another.
+func (r *reader) resume(b []byte) string {
+	must(len(b) == 41, "illegal resume")
+	client, nonce, number := binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:]), binary.LittleEndian.Uint32(b[21:])
+	must(client == r.client && nonce == r.nonce, "resume of another session")
+	must(number > r.number, "number of a resume that is not the next")
+	r.path, r.number = binary.LittleEndian.Uint64(b[13:]), number
+	return fmt.Sprintf("resume client=%d nonce=%016x path=%016x number=%d cookie=%x", client, nonce, r.path, number, b[25:41])
+}
+
 // welcome reads what begins a session. It may come again.
 func (r *reader) welcome(b []byte) string {
-	must(len(b) == 13, "illegal welcome")
+	must(len(b) == 29, "illegal welcome")
 	client, tick := binary.LittleEndian.Uint32(b[1:]), int64(binary.LittleEndian.Uint64(b[5:]))
 	must(client != 0 && tick >= 0 && tick <= 1<<62+1<<53, "illegal welcome")
 	if client != r.client {
-		r.client = client
+		r.client, r.number = client, 0
 		r.world = newObserved(r.components, r.tables, tick, r.window)
 		r.world.seen = r.seen
 		r.theirs = newObserved(r.components, r.tables, tick, r.window)
 		r.theirs.seen, r.theirs.writable = map[string]int{}, r.writable
 	}
-	return fmt.Sprintf("welcome client=%d tick=%d", client, tick)
+	return fmt.Sprintf("welcome client=%d tick=%d token=%x", client, tick, b[13:29])
 }
 
 func detail(b []byte) string {

@@ -150,7 +150,16 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 			w.observer = replica.New(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
 			w.author = replica.New(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
 		}
-		return fmt.Sprintf("welcome client=%d tick=%d", v.Client, v.Tick)
+		return fmt.Sprintf("welcome client=%d tick=%d token=%x", v.Client, v.Tick, v.Token)
+	case peer.KindResume:
+		v, err := peer.ParseResume(b)
+		require.NoError(g.t, err)
+		require.True(g.t, peer.ResumeSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
+		return fmt.Sprintf("resume client=%d nonce=%016x path=%016x number=%d cookie=%x", v.Client, v.Nonce, v.Path, v.Number, v.Cookie)
+	case peer.KindReset:
+		v, err := peer.ParseReset(b)
+		require.NoError(g.t, err)
+		return fmt.Sprintf("reset path=%016x reason=%d token=%x", v.Path, v.Reason, v.Token)
 	case peer.KindRefuse:
 		r, err := peer.ParseRefuse(b)
 		require.NoError(g.t, err)

@@ -24,7 +24,7 @@ import (
 //
 // # Methods for games
 //
-//   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
+//   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
@@ -55,6 +55,7 @@ type Server struct {
 
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
+	tokens   *peer.Tokens
 	admission
 	approvals approvals
 	players   players
@@ -111,6 +112,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
+		tokens:    peer.NewTokens(config.resetKey(secret)),
 		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
@@ -224,6 +226,14 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
 	s.events.disconnected = append(s.events.disconnected, f)
+}
+
+// OnMigrate adds a function that is called when a client goes on at another address, which it has proved to be its own: its NAT
+// gave it another port, or it changed networks. ClientStats has the new address. Nothing of its state is lost. If it panics, the
+// connection ends with peer.ReasonHandlerPanic, as for a handler.
+func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
+	mustBeGiven(f != nil, "Server.OnMigrate")
+	s.events.migrated = append(s.events.migrated, f)
 }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before

@@ -25,6 +25,8 @@ func (s *Server) Receive(from transport.Addr, packet []byte) {
 		s.receiveHello(from, packet)
 	case kind == peer.KindJoin:
 		s.receiveJoin(from, packet)
+	case kind == peer.KindResume:
+		s.receiveResume(from, packet)
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
 	case kind == peer.KindPacket:

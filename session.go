@@ -51,6 +51,7 @@ type Session struct {
 	nonce     uint64
 	epoch     uint32
 	before    uint32 // Epoch of the session that the address had before; 0: none.
+	resumed   uint32 // Number of the newest Resume that counted.
 	opened    bool   // Welcome was sent since the last tick.
 	confirmed bool   // A packet of the client came, so it has read Welcome.
 

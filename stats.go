@@ -20,19 +20,24 @@ type Stats struct {
 	Joins        uint64 // Join datagrams that could be read.
 	// JoinsRepeated is Join datagrams that came when their session was over: held back or repeated by the network.
 	JoinsRepeated uint64
+	Resumes       uint64 // Resume datagrams: those that a client sent, and those that a server could read.
+	Migrated      uint64 // Sessions that went on at another address. A client counts its own moves.
+	Resets        uint64 // Answers to Resumes of sessions that are over or unknown: sent by a server, and believed by a client.
 
 	// Datagrams that had no effect, and those that ended a connection.
 	Strangers     uint64 // Packets from an address without a connection.
 	BadHandshakes uint64 // Handshake datagrams that could not be read, or that nobody waits for.
+	ResumesOld    uint64 // Resume datagrams older than one that counted: repeated or held back by the network.
+	ResetsWaited  uint64 // Resets without the token of the session that a client did not believe yet.
 	Malformed     uint64 // Connections ended because a packet with a right checksum was not legal.
 
 	// One for each limit.
 	TicksSlipped      uint64 // CatchUp: ticks given up after a stall.
 	RefusedFull       uint64 // Clients: hellos and joins refused because all places are taken.
-	RefusedAddress    uint64 // ClientsPerAddress: hellos and joins refused because their address has so many places.
-	RefusedNetwork    uint64 // ClientsPerNetwork: hellos and joins refused because their network has so many places.
-	BusyAddress       uint64 // HandshakesPerAddress: hellos and joins put off because too many came from their address.
-	BusyNetwork       uint64 // HandshakesPerNetwork: hellos and joins put off because too many came from their network.
+	RefusedAddress    uint64 // ClientsPerAddress: hellos, joins and resumes refused because their address has so many places.
+	RefusedNetwork    uint64 // ClientsPerNetwork: hellos, joins and resumes refused because their network has so many places.
+	BusyAddress       uint64 // HandshakesPerAddress: hellos, joins and resumes put off because too many came from their address.
+	BusyNetwork       uint64 // HandshakesPerNetwork: hellos, joins and resumes put off because too many came from their network.
 	NotApproved       uint64 // Clients that OnApprove refused.
 	ApprovalsFull     uint64 // Clients, ClientsPerAddress: joins put off because OnApprove has not decided about so many others.
 	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.

@@ -55,6 +55,7 @@ type Net struct {
 	link     transport.Link
 	now      time.Duration
 	frame    int
+	rebinds  uint64
 	joined   int // clients, the removed ones included
 	hash     uint64
 	onSend   func(from, to transport.Addr, datagram []byte)

@@ -132,7 +132,7 @@ func TestAPressOfOneFrameArrivesExactlyOnce(t *testing.T) {
 		{"60 frames 20 ticks worse", 60, 20, worse},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newPressRig(t, c.rate, c.ticks, c.link, 18)
+			r := newPressRig(t, c.rate, c.ticks, c.link, 19)
 			r.until(94)
 			r.rest()
 			t.Logf("of %d presses: %d ticks had the plain button, %d the event", r.pressed, r.plain, r.fired)

@@ -190,6 +190,16 @@ func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received
 // the first acknowledgement.
 func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
 
+// NewPath forgets the round trip and the loss of the path so far: the address of an end has changed. Packets that were sent
+// before give no samples.
+func (c *Conn) NewPath() {
+	c.rtt, c.loss = roundTrip{}, lossRate{}
+	c.sampled = c.sent.next
+}
+
+// UsualGap returns the smoothed time from one moment at which packets were accepted to the next.
+func (c *Conn) UsualGap() time.Duration { return c.silence.usual }
+
 // Loss returns the share of eliciting packets that were lost lately, 0 to 1.
 func (c *Conn) Loss() float64 { return c.loss.rate() }
 

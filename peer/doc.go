@@ -9,7 +9,7 @@
 //
 // and three of its own:
 //
-//   - handshake datagram: [Hello], [Challenge], [Accept], [Refuse], [Join] and [Welcome], told apart by their [Kind]
+//   - handshake datagram: [Hello], [Challenge], [Accept], [Refuse], [Join], [Welcome], [Resume] and [Reset], told apart by their [Kind]
 //   - eliciting: with at least one message, so that the receiver must acknowledge it. A packet that only acknowledges
 //     elicits nothing
 //   - outcome: the fate of an eliciting packet, told by [Conn] to an [Outcome]
@@ -32,12 +32,13 @@
 //
 // [Cookies] make and check a [Cookie] without state, from [Epochs] of sessions. A [Digest] has the hashes of a protocol's
 // entries. A [Limiter] limits the [Work] for each address and network. [PastSessions] remembers sessions that are over, so that a late
-// Join opens none anew. A [Skipper] leaves out sequence numbers at places that its [SkipSeed] draws. A connection ends with a [Reason]; an [Error] is a
+// Join opens none anew. [Tokens] make the [Token] that proves a Reset. A [Skipper] leaves out sequence numbers at places that its [SkipSeed] draws. A connection ends with a [Reason]; an [Error] is a
 // Reason with a detail, a [FieldError] names an illegal field.
 //
 // # Files
 //
 //   - handshake.go, refuse.go: the datagrams of a handshake, and the texts of refusals
+//   - resume.go: the datagrams by which a session goes on at another address, or is known to be over
 //   - cookie.go: makes and checks cookies
 //   - limiter.go: limits handshake work for each address
 //   - past_sessions.go: remembers sessions that are over

@@ -83,6 +83,8 @@ const (
 	// ReasonTakenOver means that the same player, by the identity that the server's OnApprove accepted, connected anew. Its old
 	// connection ends with this.
 	ReasonTakenOver Reason = 13
+	// ReasonReset means that the server does not know the session any more: as a rule it was restarted.
+	ReasonReset Reason = 14
 
 	// ReasonFull means that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -145,6 +147,8 @@ func (r Reason) String() string {
 		return "more entities than Config.MaxEntities"
 	case ReasonTakenOver:
 		return "the same player connected anew"
+	case ReasonReset:
+		return "the server does not know the session any more"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:

@@ -10,8 +10,9 @@ import (
 
 // HelloSize is the length of every Hello datagram, in bytes. It is padded so
 // that no answer is larger than the question: a server that is asked from forged
-// addresses is no amplifier.
-const HelloSize = 1200
+// addresses is no amplifier. It crosses a path that takes IP packets of 576 bytes,
+// also within the 25 bytes of package secure.
+const HelloSize = 512
 
 // Hello is the client's wish to connect, sent until it is answered.
 //
@@ -311,17 +312,18 @@ const MaxTick tick.Tick = 1<<62 + 1<<53
 // Welcome is the first datagram of the server's in a session: it has made one, and the client is connected. It is sealed
 // with the checksum of the server's packets, and sent with each network tick until a packet of the client's comes.
 //
-//	byte 0     1        5      13
-//	+------+--------+------+----------+
-//	| 0x86 | client | tick | checksum |
-//	+------+--------+------+----------+
-//	 1      4        8      4
+//	byte 0     1        5      13      29
+//	+------+--------+------+-------+----------+
+//	| 0x86 | client | tick | token | checksum |
+//	+------+--------+------+-------+----------+
+//	 1      4        8      16      4
 type Welcome struct {
 	Client wire.ClientID // from 1; no session of this server had it before
 	Tick   tick.Tick     // the server's tick when it was written, 0..MaxTick
+	Token  Token         // a Reset with it is the server's
 }
 
-const welcomeSize = 13 + wire.ChecksumSize
+const welcomeSize = 29 + wire.ChecksumSize
 
 // check returns a *FieldError for the first field that is out of its range.
 func (w *Welcome) check() error {
@@ -340,6 +342,7 @@ func AppendWelcome(b []byte, w Welcome, check wire.Checksum) []byte {
 	b = append(b, wire.HandshakeFlag|byte(KindWelcome))
 	b = binary.LittleEndian.AppendUint32(b, uint32(w.Client))
 	b = binary.LittleEndian.AppendUint64(b, uint64(w.Tick))
+	b = append(b, w.Token[:]...)
 	return seal(check, b, start)
 }
 
@@ -353,7 +356,9 @@ func ParseWelcome(datagram []byte, check wire.Checksum) (Welcome, error) {
 	if !ok {
 		return Welcome{}, ErrChecksum
 	}
-	w := Welcome{Client: wire.ClientID(binary.LittleEndian.Uint32(b[1:])), Tick: tick.Tick(binary.LittleEndian.Uint64(b[5:]))}
+	w := Welcome{
+		Client: wire.ClientID(binary.LittleEndian.Uint32(b[1:])), Tick: tick.Tick(binary.LittleEndian.Uint64(b[5:])), Token: Token(b[13:29]),
+	}
 	if err := w.check(); err != nil {
 		return Welcome{}, err
 	}

@@ -141,6 +141,9 @@ func TestNoAnswerIsLargerThanTheQuestion(t *testing.T) {
 	require.Less(t, challengeSize, HelloSize)
 	require.Less(t, acceptSize, HelloSize)
 	require.Less(t, refuseFixed+MaxRefuseDetail+wire.ChecksumSize, HelloSize)
+	for _, answer := range []int{challengeSize, resetSize, refuseFixed + wire.ChecksumSize} {
+		require.Less(t, answer, resumeSize)
+	}
 	require.LessOrEqual(t, HelloSize, DefaultPacketSize)
 }
 
@@ -150,6 +153,7 @@ func TestHandshakeCutAtEachByte(t *testing.T) {
 	cutEverywhere(t, check, AppendChallenge(nil, Challenge{Cookie: Cookie{1}}), challengeSize, parseWith(ParseChallenge))
 	cutEverywhere(t, check, AppendAccept(nil, testAccept()), acceptSize, parseWith(ParseAccept))
 	cutEverywhere(t, check, AppendRefuse(nil, Refuse{Reason: ReasonFull, Detail: "detail"}), refuseFixed, parseWith(ParseRefuse))
+	cutEverywhere(t, check, AppendReset(nil, Reset{Reason: ReasonReset}), resetSize, parseWith(ParseReset))
 }
 
 // TestKinds gives every parser every other kind's datagram, resized to its own
@@ -160,12 +164,14 @@ func TestKinds(t *testing.T) {
 		KindChallenge: AppendChallenge(nil, Challenge{Cookie: Cookie{1}}),
 		KindAccept:    AppendAccept(nil, testAccept()),
 		KindRefuse:    AppendRefuse(nil, Refuse{Reason: ReasonFull}),
+		KindReset:     AppendReset(nil, Reset{Reason: ReasonReset}),
 	}
 	parsers := map[Kind]func([]byte) error{
 		KindHello:     parseWith(ParseHello),
 		KindChallenge: parseWith(ParseChallenge),
 		KindAccept:    parseWith(ParseAccept),
 		KindRefuse:    parseWith(ParseRefuse),
+		KindReset:     parseWith(ParseReset),
 	}
 	for kind, datagram := range datagrams {
 		require.Equal(t, kind, KindOf(datagram))
@@ -190,7 +196,7 @@ func TestKinds(t *testing.T) {
 		switch {
 		case first < 128:
 			require.Equal(t, KindPacket, got)
-		case first > 128 && first <= 134:
+		case first > 128 && first <= 136:
 			require.Equal(t, Kind(first-128), got)
 		default:
 			require.Equal(t, KindUnknown, got)

@@ -222,7 +222,7 @@ const Version uint16 = 1
 //	 byte 0                        4 bytes
 //	+----------+----------------+ +----------+
 //	| 0x80|kind| body, per kind | | checksum |   over epoch 0 and protocol hash 0,
-//	+----------+----------------+ +----------+   of Join and Welcome over those of the session
+//	+----------+----------------+ +----------+   of Join, Welcome and Resume over those of the session
 //
 // All numbers in the bodies are little-endian.
 
@@ -238,7 +238,9 @@ const (
 	KindRefuse    Kind = 4 // server to client: you may not
 	KindJoin      Kind = 5 // client to server: I have your Accept
 	KindWelcome   Kind = 6 // server to client: you have a session
-	KindPacket    Kind = 7 // a packet of an open connection
+	KindResume    Kind = 7 // client to server: I am here now
+	KindReset     Kind = 8 // server to client: your session is over
+	KindPacket    Kind = 9 // a packet of an open connection
 )
 
 // KindOf returns what a datagram claims to be. Nothing but its first byte was
@@ -251,7 +253,7 @@ func KindOf(datagram []byte) Kind {
 	if first&wire.HandshakeFlag == 0 {
 		return KindPacket
 	}
-	if k := Kind(first &^ wire.HandshakeFlag); k >= KindHello && k <= KindWelcome {
+	if k := Kind(first &^ wire.HandshakeFlag); k >= KindHello && k <= KindReset {
 		return k
 	}
 	return KindUnknown

@@ -118,17 +118,19 @@ func TestGoldenBytes(t *testing.T) {
 	cookie := Cookie{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 	hello := AppendHello(nil, Hello{Version: 1, Nonce: 0x1122334455667788, Protocol: 0xAABBCCDD, Cookie: cookie,
 		Digest: NewDigest([]uint32{0xDEADBEEF, 5})})
-	require.Len(t, hello, 1200)
+	require.Len(t, hello, 512)
 	golden(t, "hello, 45 bytes", hello[:45],
 		"81 0100 8877665544332211 ddccbbaa00000000 0102030405060708090a0b0c0d0e0f10 0200 efbeadde 05000000")
-	golden(t, "hello, checksum", hello[1196:], goldenHelloSum)
+	golden(t, "hello, checksum", hello[508:], goldenHelloSum)
 	golden(t, "challenge", AppendChallenge(nil, Challenge{Nonce: 0x1122334455667788, Cookie: cookie}), goldenChallenge)
 	golden(t, "accept", AppendAccept(nil, Accept{Nonce: 0x1122334455667788, Epoch: 0xCAFEF00D,
 		Rate: 30, Window: 64, PacketSize: 1200}), goldenAccept)
 	check := wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)
 	golden(t, "join", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie}, check), goldenJoin)
 	golden(t, "join with a payload", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie, Payload: []byte("anna")}, check), goldenPayload)
-	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000}, ^check), goldenWelcome)
+	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000, Token: Token(cookie)}, ^check), goldenWelcome)
+	golden(t, "resume", AppendResume(nil, Resume{Client: 3, Nonce: 0x1122334455667788, Path: 0x2233445566778899, Number: 1, Cookie: cookie}, check), goldenResume)
+	golden(t, "reset", AppendReset(nil, Reset{Path: 0x2233445566778899, Reason: ReasonReset, Token: Token(cookie)}), goldenReset)
 	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
 
 	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)})
@@ -145,12 +147,14 @@ func TestGoldenBytes(t *testing.T) {
 }
 
 const (
-	goldenHelloSum  = "e8849c7d"
+	goldenHelloSum  = "f287f5da"
 	goldenChallenge = "82 8877665544332211 0102030405060708090a0b0c0d0e0f10 7953dc34"
 	goldenAccept    = "83 8877665544332211 0df0feca 1e00 4000 b004 a1ceaca3"
 	goldenJoin      = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 79a5146d"
 	goldenPayload   = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 616e6e61 9a0475f5"
-	goldenWelcome   = "86 03000000 e803000000000000 6b65b729"
+	goldenWelcome   = "86 03000000 e803000000000000 0102030405060708090a0b0c0d0e0f10 289dec62"
+	goldenResume    = "87 03000000 8877665544332211 9988776655443322 01000000 0102030405060708090a0b0c0d0e0f10 c0a3b44a"
+	goldenReset     = "88 9988776655443322 0e 0102030405060708090a0b0c0d0e0f10 37fa3a1f"
 	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
 	goldenEmpty     = "00 0100 0200 197da71e"
 	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"

@@ -8,7 +8,7 @@ import (
 
 // MaxRefuseDetail is the longest detail of a Refuse, in bytes. With it the
 // datagram is still smaller than a Hello.
-const MaxRefuseDetail = 900
+const MaxRefuseDetail = 480
 
 // Refuse is the server's answer to a Hello with a valid cookie that it will not
 // accept.
@@ -17,7 +17,7 @@ const MaxRefuseDetail = 900
 //	+------+-------+--------+------------+----------+
 //	| 0x84 | nonce | reason | detail ... | checksum |
 //	+------+-------+--------+------------+----------+
-//	 1      8       1        0..900       4
+//	 1      8       1        0..480       4
 //
 // It is the same in every version.
 type Refuse struct {

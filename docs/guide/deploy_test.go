@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,30 @@ func publicServer(listen, public, keyFile string, protocol *netcode.Protocol, wo
 }
 
 // end guide
+
+// begin guide
+func restartable(protocol *netcode.Protocol, secretFile string) (*netcode.Server, error) {
+	secret, err := os.ReadFile(secretFile) // any 32 bytes or more that only the server reads
+	if err != nil || len(secret) < 32 {
+		return nil, errors.Join(err, errors.New("the secret of resets needs 32 bytes"))
+	}
+	return netcode.NewServer(protocol, netcode.Config{ResetKey: sha256.Sum256(secret)})
+}
+
+// end guide
+
+func TestARestartableServerNeedsItsSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	_, err := restartable(netcode.NewProtocol(), file)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(file, make([]byte, 31), 0o600))
+	_, err = restartable(netcode.NewProtocol(), file)
+	require.ErrorContains(t, err, "32 bytes")
+	require.NoError(t, os.WriteFile(file, make([]byte, 32), 0o600))
+	s, err := restartable(netcode.NewProtocol(), file)
+	require.NoError(t, err)
+	require.NotZero(t, s.Config().ResetKey)
+}
 
 // begin guide
 func playerSocket(token []byte) (*secure.Client, string, error) {

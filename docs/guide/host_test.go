@@ -404,6 +404,7 @@ var withoutHost = map[string]string{
 	"serve":        "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
 	"join":         "as serve",
 	"run":          "it is a loop of NewServer: one of a host is fixedSteps, or host",
+	"restartable":  "a host's player has no session that could be lost",
 	"publicServer": "it is a matter of the socket: NewHost takes the same one",
 	"playerSocket": "a host's player needs no socket",
 	"backend":      "it is a program beside the game",

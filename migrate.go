@@ -1,0 +1,237 @@
+package netcode
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// A session goes on where its client is (docs/adr/0041). A client that hears nothing sends Resume, which names its session.
+// The server lets the new address prove itself by a cookie, and keeps nothing before that. A session that it does not have it
+// answers with a Reset, from the datagram alone.
+
+// receiveResume answers a Resume.
+func (s *Server) receiveResume(from transport.Addr, packet []byte) {
+	r, err := peer.ParseResume(packet)
+	if err != nil {
+		s.stats.BadHandshakes++
+		return
+	}
+	s.stats.Resumes++
+	c := s.byID[r.Client]
+	if c == nil || c.nonce != r.Nonce || c.near != nil {
+		s.reset(from, &r)
+		return
+	}
+	fromClient, _ := checksums(c.epoch, s.protocol.canon.Hash)
+	switch {
+	case c.state != connected || !peer.ResumeSealed(packet, fromClient):
+		s.stats.BadHandshakes++
+	case r.Number <= c.resumed:
+		s.stats.ResumesOld++
+	case from == c.address:
+		s.resumed(c, r.Number)
+	default:
+		s.mayMigrate(c, from, &r)
+	}
+}
+
+// resumed notes a Resume from the session's own address. The client gets a packet with the next tick.
+func (s *Server) resumed(c *Session, number uint32) {
+	c.resumed, c.receivedAt, c.confirmed = number, s.frame.now, true
+	c.timed = s.frame.now - s.config.Pulse - s.config.KeepAlive
+}
+
+// mayMigrate moves a session to an address that has proved itself, or lets it prove itself.
+func (s *Server) mayMigrate(c *Session, to transport.Addr, r *peer.Resume) {
+	_, proved := s.cookies.Check(r.Cookie, to, r.Path, c.epoch, s.frame.now)
+	switch {
+	case !proved && s.mayWork(to, r.Path, peer.WorkUnproven):
+		s.sendCookie(to, r.Path, c.epoch)
+	case !proved || !s.mayWork(to, r.Path, peer.WorkProven):
+	default:
+		s.take(c.address.IP.Addr(), -1) // A session never stands in its own way.
+		reason := s.crowded(to.IP.Addr())
+		s.take(c.address.IP.Addr(), 1)
+		if reason != nil {
+			s.refuseBriefly(to, r.Path, reason.Reason)
+			return
+		}
+		s.migrate(c, to)
+		s.resumed(c, r.Number)
+	}
+}
+
+// migrate moves a session to another address. One that was there before stays without an address until its own client
+// resumes: two clients may swap.
+func (s *Server) migrate(c *Session, to transport.Addr) {
+	from := c.address
+	if s.byAddress[from] == c {
+		delete(s.byAddress, from)
+		for _, other := range s.sessions {
+			if other != c && other.address == from && other.state != gone {
+				s.byAddress[from] = other
+			}
+		}
+	}
+	s.take(from.IP.Addr(), -1)
+	s.take(to.IP.Addr(), 1)
+	s.byAddress[to] = c
+	c.address = to
+	c.conn.NewPath()
+	s.stats.Migrated++
+	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
+	if s.report.Enabled(slog.LevelInfo) {
+		s.report.Log(slog.LevelInfo, "client goes on at another address", "client", c.id, "from", from, "to", to)
+	}
+}
+
+// reset tells that a session is over or not known here. A session that still tells its client of its end does that at its
+// address itself.
+func (s *Server) reset(to transport.Addr, r *peer.Resume) {
+	if c := s.byAddress[to]; c != nil && c.nonce == r.Nonce && c.state == lingering {
+		return
+	}
+	if !s.mayWork(to, r.Path, peer.WorkUnproven) {
+		return
+	}
+	reason := peer.ReasonReset
+	if past := s.past.Find(r.Nonce, s.frame.now); past != nil {
+		reason = past.Reason
+	}
+	s.stats.Resets++
+	s.reply(to, challengeRoom, func(b []byte) []byte {
+		return peer.AppendReset(b, peer.Reset{Path: r.Path, Reason: reason, Token: s.tokens.Make(r.Client, r.Nonce)})
+	})
+}
+
+const (
+	// quietLeast is the shortest silence after which a client resumes.
+	quietLeast = 150 * time.Millisecond
+	// resumeEvery is the interval between Resumes, and resumeSlowly that after resumeQuick of silence.
+	resumeEvery, resumeSlowly = 30 * time.Millisecond, 250 * time.Millisecond
+	resumeQuick               = 2 * time.Second
+	// unprovenAfter is the silence after which a client believes a Reset without the token of its session: it answers this
+	// client, and the server is not heard.
+	unprovenAfter = 500 * time.Millisecond
+)
+
+// resume is the attempt of a client to be heard again.
+type resume struct {
+	token  peer.Token // Of the session.
+	number uint32     // Of the newest Resume of the session.
+
+	asks    bool   // The server is silent, and was asked.
+	path    uint64 // Of this silence.
+	cookie  peer.Cookie
+	sayAt   time.Duration
+	moved   bool        // The server sees this end at another address.
+	refused *peer.Error // It has no room for that, at present.
+}
+
+// heard ends the attempt: a packet came.
+func (c *Client) heard() {
+	r := &c.resume
+	if !r.asks {
+		return
+	}
+	if r.moved {
+		c.conn.NewPath()
+		c.stats.Migrated++
+	}
+	*r = resume{token: r.token, number: r.number}
+}
+
+// quiet returns the silence after which this end resumes. It is longer where packets are rarely heard: a server at rest sends one
+// each Config.Pulse.
+func (c *Client) quiet() time.Duration {
+	return max(quietLeast, 2*c.agreed.interval(), min(4*c.conn.UsualGap(), 2*c.agreed.Pulse))
+}
+
+// askResume sends Resume while the server is silent.
+func (c *Client) askResume() {
+	r, silence := &c.resume, c.frame.now-c.receivedAt
+	if silence < c.quiet() || r.asks && c.frame.now < r.sayAt {
+		return
+	}
+	if !r.asks {
+		path, err := random64(c.config.Random)
+		if err != nil {
+			c.Report(err)
+			return
+		}
+		r.asks, r.path = true, path
+	}
+	room := c.out.Room(peer.HelloSize)
+	if room == nil {
+		c.stats.OutputFull++
+		return
+	}
+	r.sayAt = c.frame.now + resumeEvery
+	if silence >= resumeQuick {
+		r.sayAt = c.frame.now + resumeSlowly
+	}
+	r.number++
+	c.stats.Resumes++
+	fromClient, _ := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
+	c.out.Commit(c.address, len(peer.AppendResume(room[:0], peer.Resume{
+		Client: c.id, Nonce: c.attempt.nonce, Path: r.path, Number: r.number, Cookie: r.cookie,
+	}, fromClient)))
+}
+
+// takeResumed reports whether a datagram was an answer to Resume.
+func (c *Client) takeResumed(kind peer.Kind, packet []byte) bool {
+	r := &c.resume
+	switch kind {
+	case peer.KindChallenge:
+		challenge, err := peer.ParseChallenge(packet)
+		if err != nil || !r.asks || challenge.Nonce != r.path {
+			return false
+		}
+		c.stats.Challenges++
+		if challenge.Cookie != r.cookie {
+			r.cookie, r.moved, r.sayAt = challenge.Cookie, true, c.frame.now
+		}
+	case peer.KindRefuse:
+		refuse, err := peer.ParseRefuse(packet)
+		if err != nil || !r.asks || refuse.Nonce != r.path {
+			return false
+		}
+		r.refused = &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
+	case peer.KindReset:
+		reset, err := peer.ParseReset(packet)
+		if err != nil || !r.asks || reset.Path != r.path {
+			return false
+		}
+		c.takeReset(&reset)
+	default:
+		return false
+	}
+	return true
+}
+
+// takeReset ends a connection that the server does not know any more. With the token of the session only its server can have
+// said so. Without, as from a server that was restarted with another key, it has to answer this silence.
+func (c *Client) takeReset(reset *peer.Reset) {
+	if !reset.Token.Equal(c.resume.token) && c.frame.now-c.receivedAt < unprovenAfter {
+		c.stats.ResetsWaited++
+		return
+	}
+	c.stats.Resets++
+	c.end(&peer.Error{Reason: reset.Reason})
+	if c.config.Rejoin && reset.Reason == peer.ReasonReset {
+		if err := c.Connect(c.attempt.server); err != nil {
+			c.Report(err)
+		}
+	}
+}
+
+// silentFor returns the reason of the end of a connection to a server that was silent for too long.
+func (c *Client) silentFor() *peer.Error {
+	if c.resume.refused != nil {
+		return c.resume.refused
+	}
+	return &peer.Error{Reason: peer.ReasonTimeout}
+}

@@ -1,0 +1,463 @@
+package netcode_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// rebind gives a client another address. An invalid one is chosen by the network.
+func (r *rig) rebind(c *clientEnd, to transport.Addr) {
+	next, err := r.network.Listen(to)
+	require.NoError(r.t, err)
+	require.NoError(r.t, c.conn.Close())
+	c.conn, c.send = next, r.sender(next)
+}
+
+// mover is a rig with one client and an entity that moves each tick, so that there is always something to show.
+func mover(t *testing.T, config netcode.Config) (r *rig, c *clientEnd, shows func() float32) {
+	p := protocol()
+	r = newRig(t, p, config)
+	c = r.joined(p, netcode.Config{})
+	id, x := r.spawn(0), float32(0)
+	r.server.game = func(store *snapshot.Store) { x++; r.set(store, id, x) }
+	r.run(time.Second)
+	return r, c, func() float32 { x, _ := r.x(c, id); return x }
+}
+
+// tapped collects the datagrams of a kind that cross the network.
+func (r *rig) tapped(kind peer.Kind) *[][]byte {
+	all, before := &[][]byte{}, r.tamper
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+		if before != nil {
+			packet = before(from, to, packet)
+		}
+		if packet != nil && peer.KindOf(packet) == kind {
+			*all = append(*all, append([]byte(nil), packet...))
+		}
+		return packet
+	}
+	return all
+}
+
+// A client whose address changes goes on with its session: it has its id and its world, the game is told once, and what was known of
+// the old path is forgotten.
+func TestAClientThatMovesKeepsItsSession(t *testing.T) {
+	r, c, shows := mover(t, netcode.Config{})
+	type move struct {
+		client   netcode.ClientID
+		from, to transport.Addr
+	}
+	var moves []move
+	r.server.OnMigrate(func(client netcode.ClientID, from, to transport.Addr) { moves = append(moves, move{client, from, to}) })
+	from := c.conn.LocalAddr()
+	r.rebind(c, transport.Addr{})
+	before, since := shows(), r.now
+	r.until(func() bool { return shows() > before })
+	require.LessOrEqual(t, r.now-since, time.Second)
+	stats, _ := r.server.ClientStats(1)
+	require.Equal(t, c.conn.LocalAddr(), stats.Address)
+	require.Zero(t, stats.RTT, "that of another path")
+	require.Equal(t, []move{{1, from, c.conn.LocalAddr()}}, moves)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Equal(t, []string{"connect 1"}, c.log)
+	r.run(time.Second)
+	require.EqualValues(t, 1, r.server.Stats().Migrated)
+	require.EqualValues(t, 1, c.Stats().Migrated)
+	stats, _ = r.server.ClientStats(1)
+	require.NotZero(t, stats.RTT, "it is measured anew")
+	require.True(t, stats.Unacked <= 1, "acknowledgements go on")
+	resumes := c.Stats().Resumes
+	r.run(5 * time.Second)
+	require.Equal(t, resumes, c.Stats().Resumes, "a client that hears its server is silent about it")
+}
+
+// A world at rest is heard of each Pulse: nobody resumes, whatever the tick rate.
+func TestAQuietWorldIsNoSilence(t *testing.T) {
+	for _, config := range []netcode.Config{{}, {TickRate: 1}, {TickRate: 4}, {Pulse: 2 * time.Second, KeepAlive: 2 * time.Second}} {
+		p := protocol()
+		r := newRig(t, p, config)
+		c := r.joined(p, netcode.Config{Pulse: config.Pulse, KeepAlive: config.KeepAlive})
+		r.run(10 * time.Second)
+		before := c.Stats().Resumes
+		r.run(10 * time.Second)
+		require.Equal(t, before, c.Stats().Resumes, "%+v", config)
+	}
+}
+
+// What the server makes of a Resume, by the state of its session.
+func TestServerAnswersResume(t *testing.T) {
+	const nothing = peer.KindUnknown
+	stranger := transport.MustParseAddr("127.0.0.1:7777")
+	for _, c := range []struct {
+		name   string
+		before func(r *rig, th *thief)
+		change func(v *peer.Resume)
+		spoil  bool
+		from   transport.Addr
+		answer peer.Kind
+		reason peer.Reason
+		counts func(s netcode.Stats) uint64
+	}{
+		{name: "another address", answer: peer.KindChallenge, counts: func(s netcode.Stats) uint64 { return s.Challenges - 1 }},
+		{name: "its own address", from: transport.MustParseAddr("127.0.0.1:6666"), answer: peer.KindPacket, counts: func(s netcode.Stats) uint64 { return s.Resumes }},
+		{name: "a cookie that the server never made", change: func(v *peer.Resume) { v.Cookie[3] = 1 }, answer: peer.KindChallenge},
+		{name: "another client id", change: func(v *peer.Resume) { v.Client = 77 }, answer: peer.KindReset, reason: peer.ReasonReset, counts: func(s netcode.Stats) uint64 { return s.Resets }},
+		{name: "another nonce", change: func(v *peer.Resume) { v.Nonce++ }, answer: peer.KindReset, reason: peer.ReasonReset},
+		{name: "a checksum of another session", spoil: true, answer: nothing, counts: func(s netcode.Stats) uint64 { return s.BadHandshakes }},
+		{name: "a kicked client", before: func(r *rig, _ *thief) { r.server.Kick(1, "") }, answer: peer.KindReset, reason: peer.ReasonKicked},
+		{
+			name: "a kicked client, at the address that is told", from: transport.MustParseAddr("127.0.0.1:6666"),
+			before: func(r *rig, _ *thief) { r.server.Kick(1, ""); r.step() }, answer: nothing,
+		},
+		{name: "a server that closes", before: func(r *rig, _ *thief) { r.server.Close(peer.ReasonNone) }, answer: peer.KindReset, reason: peer.ReasonShuttingDown},
+		{
+			name: "a client that was silent for too long", before: func(r *rig, _ *thief) { r.run(12 * time.Second) },
+			answer: peer.KindReset, reason: peer.ReasonTimeout,
+		},
+		{name: "a client that leaves", before: func(r *rig, th *thief) {
+			th.post(&peer.Post{Type: 16, Channel: wire.NewChannel(wire.Reliable, 0), Stage: 6, Flags: wire.FlagTick, Tick: 60}, []byte{1, 0, 0, 0})
+			th.send(wire.MessageClose, 0, []byte{byte(peer.ReasonClosed)})
+		}, answer: nothing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := protocol()
+			netcode.Handle[chat](p, nil, netcode.Over(netcode.Reliable))
+			r := newRig(t, p, netcode.Config{})
+			th := newThief(t, r, p)
+			r.step()
+			if c.before != nil {
+				c.before(r, th)
+			}
+			ear, from := th.socket, c.from
+			if !from.IsValid() {
+				from = stranger
+				var err error
+				ear, err = r.network.Listen(from)
+				require.NoError(t, err)
+			}
+			for n := 1; n > 0; { // What came before.
+				n, _, _ = ear.Receive(r.buf[:])
+			}
+			v := peer.Resume{Client: 1, Nonce: 0x7411EF, Path: 5, Number: 1}
+			if c.change != nil {
+				c.change(&v)
+			}
+			check := th.check
+			if c.spoil {
+				check = ^check
+			}
+			datagram := peer.AppendResume(nil, v, check)
+			r.server.Receive(from, datagram)
+			r.server.BeginFrame(r.now)
+			r.server.Drain(r.server.send)
+			n, _, err := ear.Receive(r.buf[:])
+			require.NoError(t, err)
+			if c.answer == peer.KindPacket { // It comes with the next tick.
+				require.Zero(t, n)
+				r.run(100 * time.Millisecond)
+				n, _, _ = ear.Receive(r.buf[:])
+			}
+			require.Equal(t, c.answer, peer.KindOf(r.buf[:n]))
+			if c.answer != peer.KindPacket {
+				require.Less(t, n, len(datagram), "no answer is longer than its question")
+			}
+			if c.answer == peer.KindReset {
+				reset, err := peer.ParseReset(r.buf[:n])
+				require.NoError(t, err)
+				require.Equal(t, c.reason, reset.Reason)
+				require.EqualValues(t, 5, reset.Path)
+			}
+			if c.counts != nil {
+				require.EqualValues(t, 1, c.counts(r.server.Stats()))
+			}
+			require.Zero(t, r.server.Stats().Migrated)
+		})
+	}
+}
+
+// A Resume that comes again moves nothing: neither from the old address after the move, nor one that was held back while a
+// later one moved the session.
+func TestAnOldResumeMovesNothing(t *testing.T) {
+	r, c, shows := mover(t, netcode.Config{})
+	resumes := r.tapped(peer.KindResume)
+	var where []transport.Addr
+	r.server.OnMigrate(func(_ netcode.ClientID, _, to transport.Addr) { where = append(where, to) })
+	first := c.conn.LocalAddr()
+	for range 2 {
+		r.rebind(c, transport.Addr{})
+		before := shows()
+		r.until(func() bool { return shows() > before })
+	}
+	require.Len(t, where, 2)
+	for _, from := range []transport.Addr{first, where[0], where[1]} {
+		for _, old := range *resumes { // Their cookies are still good.
+			r.server.Receive(from, old)
+			r.step()
+		}
+	}
+	require.Len(t, where, 2)
+	stats, _ := r.server.ClientStats(1)
+	require.Equal(t, where[1], stats.Address)
+	require.Positive(t, r.server.Stats().ResumesOld)
+	require.Equal(t, netcode.Connected, c.State())
+}
+
+// Someone who copies each datagram of a client and sends it from an address of its own gets no session: the cookie goes to the
+// address that it names, and a Resume with it needs the checksum of the session.
+func TestACopiedResumeTakesNoSession(t *testing.T) {
+	r, c, shows := mover(t, netcode.Config{})
+	thief := transport.MustParseAddr("127.0.0.1:6666")
+	ear, err := r.network.Listen(thief)
+	require.NoError(t, err)
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() {
+			require.NoError(t, ear.Send(to, packet))
+		}
+		return packet
+	}
+	r.rebind(c, transport.Addr{})
+	before := shows()
+	r.until(func() bool { return shows() > before })
+	r.run(time.Second)
+	stats, _ := r.server.ClientStats(1)
+	require.Equal(t, c.conn.LocalAddr(), stats.Address)
+	got := 0
+	for {
+		n, _, _ := ear.Receive(r.buf[:])
+		if n == 0 {
+			break
+		}
+		got++
+		require.Equal(t, peer.KindChallenge, peer.KindOf(r.buf[:n]), "nothing of the game reaches it")
+	}
+	require.Positive(t, got)
+	require.EqualValues(t, 1, r.server.Stats().Migrated)
+}
+
+// Two clients swap their addresses, as two behind a NAT may.
+func TestTwoClientsSwapAddresses(t *testing.T) {
+	r, a, _ := mover(t, netcode.Config{})
+	b := r.joined(protocol(), netcode.Config{})
+	r.run(time.Second)
+	atA, atB := a.conn.LocalAddr(), b.conn.LocalAddr()
+	require.NoError(t, a.conn.Close())
+	require.NoError(t, b.conn.Close())
+	listen := func(c *clientEnd, at transport.Addr) {
+		conn, err := r.network.Listen(at)
+		require.NoError(t, err)
+		c.conn, c.send = conn, r.sender(conn)
+	}
+	listen(a, atB)
+	listen(b, atA)
+	r.run(1500 * time.Millisecond)
+	for id, c := range map[netcode.ClientID]*clientEnd{1: a, 2: b} {
+		stats, ok := r.server.ClientStats(id)
+		require.True(t, ok)
+		require.Equal(t, c.conn.LocalAddr(), stats.Address)
+		require.Equal(t, netcode.Connected, c.State())
+	}
+	r.run(12 * time.Second)
+	require.Equal(t, []string{"connect 1", "connect 2"}, r.server.log, "neither is lost")
+}
+
+// A session that lost its address to another is found by it again when that one moves on.
+func TestAnAddressFallsBackToTheSessionThatHadIt(t *testing.T) {
+	r, a, _ := mover(t, netcode.Config{})
+	b := r.joined(protocol(), netcode.Config{})
+	atB := b.conn.LocalAddr()
+	require.NoError(t, b.conn.Close())
+	b.send = func(transport.Addr, []byte) {}
+	r.clients = r.clients[:1]
+	r.rebind(a, atB)
+	r.run(time.Second)
+	r.rebind(a, transport.Addr{})
+	b.conn, _ = r.network.Listen(atB)
+	b.send = r.sender(b.conn)
+	r.clients = append(r.clients, b)
+	r.run(12 * time.Second)
+	require.EqualValues(t, 2, r.server.Stats().Migrated, "b has its address, and needs no Resume")
+	require.Equal(t, []string{"connect 1", "connect 2"}, r.server.log)
+}
+
+// A session takes its place along: the limit of an address holds where it goes, and its own place is never in its way.
+func TestAMoveKeepsToThePlacesOfAnAddress(t *testing.T) {
+	at := func(text string) transport.Addr { return transport.MustParseAddr(text) }
+	p := protocol()
+	r := newRig(t, p, netcode.Config{ClientsPerAddress: 1})
+	a, b := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})
+	r.rebind(a, at("192.0.2.1:1000"))
+	r.rebind(b, at("192.0.2.2:1000"))
+	r.until(func() bool { return len(r.server.log) == 2 })
+	r.rebind(a, at("192.0.2.1:2000"))
+	r.run(time.Second)
+	require.EqualValues(t, 1, r.server.Stats().Migrated, "another port of the same address")
+	r.rebind(a, at("192.0.2.2:2000"))
+	r.run(3 * time.Second)
+	require.EqualValues(t, 1, r.server.Stats().Migrated)
+	require.Positive(t, r.server.Stats().RefusedAddress)
+	require.Equal(t, netcode.Connected, a.State(), "the place may become free")
+	b.Close()
+	r.run(2 * time.Second)
+	require.EqualValues(t, 2, r.server.Stats().Migrated, "and did")
+	require.Equal(t, netcode.Connected, a.State())
+	c := r.join(p, netcode.Config{})
+	r.rebind(c, at("192.0.2.1:1000"))
+	r.run(time.Second)
+	require.Equal(t, netcode.Connected, c.State(), "the place at the old address is free")
+	r.rebind(a, at("192.0.2.1:3000"))
+	r.run(12 * time.Second)
+	require.ErrorIs(t, a.Err(), peer.ReasonCrowded, "it says why it ended")
+}
+
+// restart replaces the server by one that knows nobody.
+func (r *rig) restart(p *netcode.Protocol, config netcode.Config) {
+	config.Random = random(99)
+	s, err := netcode.NewServer(p, config)
+	require.NoError(r.t, err)
+	conn, send := r.server.conn, r.server.send
+	r.server = &serverEnd{Server: s, conn: conn, send: send}
+}
+
+// The client of a server that was restarted is told, with the key of before at once, and without it half a second after it heard the
+// last. It rejoins by itself if it is to.
+func TestAClientIsToldOfARestart(t *testing.T) {
+	key := [32]byte{1, 2, 3}
+	for _, c := range []struct {
+		name          string
+		before, after [32]byte
+		within        time.Duration
+		waits         bool
+	}{
+		{"the same key", key, key, 400 * time.Millisecond, false},
+		{"another key", key, [32]byte{9}, 700 * time.Millisecond, true},
+		{"no key", [32]byte{}, [32]byte{}, 700 * time.Millisecond, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := protocol()
+			r := newRig(t, p, netcode.Config{ResetKey: c.before})
+			stays, rejoins := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{Rejoin: true})
+			r.run(time.Second)
+			r.restart(p, netcode.Config{ResetKey: c.after})
+			since := r.now
+			r.until(func() bool { return stays.State() == netcode.Disconnected })
+			require.LessOrEqual(t, r.now-since, c.within)
+			require.ErrorIs(t, stays.Err(), peer.ReasonReset)
+			require.Equal(t, c.waits, stays.Stats().ResetsWaited > 0)
+			require.EqualValues(t, 1, stays.Stats().Resets)
+			r.run(time.Second)
+			require.Equal(t, netcode.Connected, rejoins.State(), "%v", rejoins.log)
+			require.Equal(t, []string{"connect 2", "disconnect 2: the server does not know the session any more", "connect 1"}, rejoins.log)
+			require.Equal(t, netcode.Disconnected, stays.State(), "it is the game's to say")
+		})
+	}
+}
+
+// A Reset counts for a client that asked, with the number of its question, and with the token of its session unless the server is silent
+// for long. What anyone off the path can send ends nothing.
+func TestAForgedResetEndsNothing(t *testing.T) {
+	r, c, shows := mover(t, netcode.Config{})
+	server := r.server.conn.LocalAddr()
+	give := func(v peer.Reset) { c.Receive(server, peer.AppendReset(nil, v)) }
+	give(peer.Reset{Reason: peer.ReasonReset})
+	give(peer.Reset{Path: 1, Reason: peer.ReasonReset})
+	require.Equal(t, netcode.Connected, c.State(), "it did not ask")
+	require.EqualValues(t, 2, c.Stats().BadHandshakes)
+
+	path, mute := uint64(0), true
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+		if v, err := peer.ParseResume(packet); err == nil {
+			path = v.Path
+		}
+		if from == server && mute {
+			return nil
+		}
+		return packet
+	}
+	r.until(func() bool { return path != 0 })
+	give(peer.Reset{Path: path + 1, Reason: peer.ReasonReset})
+	require.EqualValues(t, 3, c.Stats().BadHandshakes)
+	give(peer.Reset{Path: path, Reason: peer.ReasonReset})
+	require.Equal(t, netcode.Connected, c.State(), "the server was silent for too short a time to believe one without the token")
+	require.EqualValues(t, 1, c.Stats().ResetsWaited)
+	mute = false
+	before := shows()
+	r.until(func() bool { return shows() > before })
+	give(peer.Reset{Path: path, Reason: peer.ReasonReset})
+	require.Equal(t, netcode.Connected, c.State(), "the question is over: the server is heard")
+	require.EqualValues(t, 4, c.Stats().BadHandshakes)
+}
+
+// Resets are limited as every other answer, and none answers a Reset: there is no loop.
+func TestResetsAreLimited(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{HandshakesPerAddress: 10})
+	from := transport.MustParseAddr("192.0.2.1:1000")
+	ear, err := r.network.Listen(from)
+	require.NoError(t, err)
+	for n := range uint32(1000) {
+		r.server.Receive(from, peer.AppendResume(nil, peer.Resume{Client: 1, Nonce: 1, Path: 1, Number: n + 1}, 0))
+	}
+	r.step()
+	resets := 0
+	for {
+		n, _, _ := ear.Receive(r.buf[:])
+		if n == 0 {
+			break
+		}
+		if peer.KindOf(r.buf[:n]) == peer.KindReset {
+			resets++
+			r.server.Receive(from, r.buf[:n])
+		}
+	}
+	require.Equal(t, 10, resets)
+	require.EqualValues(t, 990, r.server.Stats().BusyAddress)
+	require.EqualValues(t, 10, r.server.Stats().BadHandshakes)
+	r.step()
+	n, _, _ := ear.Receive(r.buf[:])
+	require.Zero(t, n, "a Reset is not answered")
+}
+
+// A host's player has no address and no packets, so it has no session that anyone could resume.
+func TestNobodyResumesAHost(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	h, err := netcode.NewClient(p, netcode.Config{Random: random(9)})
+	require.NoError(t, err)
+	require.NoError(t, netcode.Host(r.server.Server, h))
+	r.step()
+	from := transport.MustParseAddr("127.0.0.1:7777")
+	ear, err := r.network.Listen(from)
+	require.NoError(t, err)
+	for epoch := range uint32(3) {
+		r.server.Receive(from, peer.AppendResume(nil, peer.Resume{Client: h.ID(), Path: 1, Number: 1}, wire.NewChecksum(epoch, p.Hash())))
+	}
+	r.step()
+	n, _, _ := ear.Receive(r.buf[:])
+	require.Equal(t, peer.KindReset, peer.KindOf(r.buf[:n]))
+	require.Zero(t, r.server.Stats().Migrated)
+	require.Equal(t, netcode.Connected, h.State())
+}
+
+// A game that connects again in the frame in which it was refused has its whole time for that, however late it is on its clock.
+func TestConnectWithinTheFrameOfARefusal(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 1})
+	first := r.joined(p, netcode.Config{})
+	c, tries := r.join(p, netcode.Config{}), 0
+	c.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
+		require.ErrorIs(t, reason, peer.ReasonFull)
+		if tries++; tries == 5 {
+			first.Close()
+		}
+		require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
+	})
+	r.run(2 * time.Second)
+	require.Equal(t, netcode.Connected, c.State())
+}
