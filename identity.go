@@ -133,7 +133,7 @@ func (s *Server) bidFarewell(p *player) {
 	s.events.waiting = append(s.events.waiting, event{client: p.id, left: true})
 }
 
-// forgetLeft forgets a client after OnLeave.
+// forgetLeft forgets a client after OnDisconnect and OnLeave, which may have named it to the interest once more.
 func (s *Server) forgetLeft(client wire.ClientID) {
 	delete(s.players.byClient, client)
 	s.leaveInterest(client)

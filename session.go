@@ -288,12 +288,8 @@ func (s *Server) remove(c *Session) {
 	s.move(c, gone)
 }
 
-// forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
-// once more.
-func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
-	s.calls.Drop(client, reason)
-	s.leaveInterest(client)
-}
+// forgetAfter drops the calls of a client after OnDisconnect.
+func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
 
 // sweep removes the sessions that are gone from the list.
 func (s *Server) sweep() {

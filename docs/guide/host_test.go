@@ -382,6 +382,31 @@ var withHost = map[string]func(t *testing.T){
 		require.Greater(t, at.X, float32(4), "its world is the server's: it moves, and nothing is predicted")
 		require.Positive(t, heard)
 	},
+	"bots": func(t *testing.T) {
+		p := protocol()
+		netcode.Answer[Price, Coins](p, nil)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		bots([]*netcode.Client{h.player})
+		var offer uint32
+		require.NoError(t, netcode.Call(t.Context(), h.server, h.player.ID(), &Price{}, func(r *Coins, err error) {
+			require.NoError(t, err)
+			offer = r.Count + 1
+		}))
+		h.until(t, func() bool { return offer == 1 })
+	},
+	"returning": func(t *testing.T) {
+		var saved []string
+		h := newHosted(t, protocol(), netcode.Config{Keep: time.Minute}, func(h *hosted) {
+			returning(h.group.ServerSystems, h.world, func(account string) { saved = append(saved, account) })
+		})
+		filter := generic.NewFilter1[components.Owner]()
+		query := filter.Query(h.world)
+		require.Equal(t, 1, query.Count(), "its player has an avatar")
+		query.Close()
+		h.player.Close()
+		h.until(t, func() bool { return len(saved) == 1 })
+		require.Equal(t, []string{""}, saved, "and no identity")
+	},
 	"newTwo Parts Do": func(t *testing.T) {
 		pool := newTwo()
 		defer close(pool.part)
@@ -397,6 +422,10 @@ var withoutHost = map[string]string{
 	"player":       "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
 	"screens":      "as playersOf: On takes a host's player as any end",
 	"playersOf":    "as player, of several clients in one process",
+	"connectAs":    "a host's player connects to no address",
+	"reconnect":    "as connectAs",
+	"approve":      "OnApprove of a host's server is asked about the other players alone",
+	"approveLater": "as approve",
 	"badLink":      "a host has one socket, the server's",
 	"redraw":       "as camera: what changed in the server's world its own systems know",
 	"steer":        "as camera: a host's player writes in the server's world, where game code does",

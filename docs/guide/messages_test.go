@@ -124,6 +124,18 @@ func ask(ctx context.Context, client *netcode.Client, item uint16, tell func(pri
 // end guide
 
 // begin guide
+func bots(clients []*netcode.Client) { // after netcode.Answer[Price, Coins](protocol, nil)
+	for offer, client := range clients {
+		netcode.OnCall(client, func(_ *netcode.Context, _ *Price, r *Coins) error {
+			r.Count = uint32(offer)
+			return nil
+		})
+	}
+}
+
+// end guide
+
+// begin guide
 type Level struct{ Packed []byte }
 
 func (m *Level) Serialize(s *wire.Serializer) { s.Bytes(&m.Packed, 30<<10) }

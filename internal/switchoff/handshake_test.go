@@ -17,7 +17,7 @@ func handshake() []mutation {
 		change("handshake", "a Welcome may say anything", "TestTheClientTakesAWelcomeThatAServerMaySendOnly",
 			"peer/handshake.go", "if err := w.check(); err != nil {", "if err := w.check(); false && err != nil {").inFolder("."),
 		change("handshake", "a Hello makes a session", "TestValidHellosCostNextToNothing",
-			"handshake.go", "s.accept(from, hello.Nonce, s.epochOf(epochs))", "s.open(from, hello.Nonce, s.epochOf(epochs), 0)\n\t\ts.accept(from, hello.Nonce, s.epochOf(epochs))"),
+			"handshake.go", "s.accept(from, hello.Nonce, s.epochOf(epochs))", "s.open(from, hello.Nonce, s.epochOf(epochs), 0, \"\")\n\t\ts.accept(from, hello.Nonce, s.epochOf(epochs))"),
 		change("handshake", "the answers of a frame are copied for each one more", "TestValidHellosCostNextToNothing",
 			"internal/outbox/outbox.go", "2*(used+n))", "used+n)").inFolder("."),
 		change("handshake", "a client is connected with its Accept", "TestOnConnectComesWithTheFirstDatagramOfTheSession",
