@@ -27,7 +27,7 @@ const (
 	restHead   = 3
 	restAtMost = 32
 	// restQuiet is the number of ticks after which a packet is sent for resting entities alone: where nobody gives inputs there may be none.
-	restQuiet = 16
+	restQuiet = 8
 )
 
 var errRest = errors.New("resting entities that are not legal")
