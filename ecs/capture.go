@@ -92,6 +92,9 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	return c
 }
 
+// Prompt sets a function that returns the components of an entity that no components.Rate delays. It is called for entities with a Rate only.
+func (c *Capture) Prompt(rows func(wire.NetworkID) snapshot.Mask) { c.rates.prompt = rows }
+
 // Run captures tick t, which must be later than the tick of the capture before: otherwise it does nothing. Game code must not
 // run meanwhile.
 func (c *Capture) Run(t tick.Tick) {

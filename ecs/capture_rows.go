@@ -240,7 +240,8 @@ type captureRates struct {
 	slow        snapshot.Mask // rows with options
 	every       []uint16      // by network index; 0: each tick
 	deferred    []deferredRow
-	waits       []snapshot.Mask // by network index: rows in deferred
+	waits       []snapshot.Mask                    // by network index: rows in deferred
+	prompt      func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
 }
 
 // deferredRow is a row to capture at its next turn, whether or not it was written.
@@ -295,6 +296,9 @@ func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 		every = max(every, tick.Tick(p.rows[col.row].Every))
 	}
 	if every == 1 || col.control != noControl {
+		return true
+	}
+	if p.prompt != nil && p.prompt(id).Has(col.row) {
 		return true
 	}
 	return p.store.Turn(id, every, p.before, p.now)

@@ -277,7 +277,7 @@ func (c *client) travels() (mask uint64) {
 // differs compares an entity in a tick with the server's, and returns the first difference.
 func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
 	s := &c.slots[n]
-	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id}
+	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.step.Owner(s.entity)}
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
 		return m, false

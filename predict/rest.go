@@ -26,6 +26,8 @@ import (
 const (
 	restHead   = 3
 	restAtMost = 32
+	// restQuiet is the number of ticks after which a packet is sent for resting entities alone: where nobody gives inputs there may be none.
+	restQuiet = 8
 )
 
 var errRest = errors.New("resting entities that are not legal")
@@ -34,6 +36,7 @@ var errRest = errors.New("resting entities that are not legal")
 type resting struct {
 	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
 	tick netcode.Tick        // The tick that was told last.
+	due  netcode.Tick        // The tick for which a packet was asked for last.
 	also []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
 	next uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
 }
@@ -84,10 +87,19 @@ func restAtServer(s *netcode.Server) netcode.ServerHooks {
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errRest },
 			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(*netcode.Session, bool) bool { return false },
+			Due:   func(c *netcode.Session, busy bool) bool { return of(c).mustTell(s.Store().Tick(), busy) },
 			Write: func(c *netcode.Session, room []byte, _ uint64) int { return of(c).write(c, s.Store().Tick(), room) },
 		},
 	}
+}
+
+// mustTell tells if a packet is to be sent for the section: there was none for some ticks.
+func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
+	if busy || len(r.ids) == 0 || now < max(r.tick, r.due)+restQuiet {
+		return false
+	}
+	r.due = now
+	return true
 }
 
 // write writes the section of the first packet of a tick.

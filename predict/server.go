@@ -10,6 +10,8 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/systems"
 )
 
 // server is the simulation at a server.
@@ -21,9 +23,10 @@ type server struct {
 	locals []ecs.ID
 
 	predicted ecs.ID
-	simulated tables  // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
-	differing []int32 // Scratch: rows of a table.
-	bad       []int32 // Scratch: places in differing.
+	simulated tables   // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
+	prompt    []uint64 // A bit by network index: a client predicts the entity.
+	differing []int32  // Scratch: rows of a table.
+	bad       []int32  // Scratch: places in differing.
 }
 
 // Columns of server.simulated.
@@ -44,6 +47,12 @@ type serverRow struct {
 	rounds  bool
 	rounded [][]byte       // By table: values that were rounded last.
 	untaken ecs.MaskFilter // Entities that are to be simulated and have it.
+}
+
+func newServer(s *Simulation, g *systems.ServerSystems) *server {
+	n := &server{Simulation: s, end: g.Server, find: g.Entity}
+	g.Capture.Prompt = n.promptRows
+	return n
 }
 
 // learn looks up the components.
@@ -93,9 +102,13 @@ func (s *server) update() {
 
 // listPredicted lists for each client the entities that it predicts.
 func (s *server) listPredicted() {
+	clear(s.prompt)
 	for client := range s.end.Clients {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
 			r.begin(s.end.Store())
+			for _, id := range r.ids {
+				s.note(id)
+			}
 		}
 	}
 	for i := range s.simulated.list {
@@ -142,8 +155,26 @@ func (s *server) tellRest(client netcode.ClientID, id netcode.NetworkID) {
 	if c := s.end.Session(client); c != nil {
 		if r, ok := netcode.ExtensionOf[*resting](c); ok {
 			r.ids = append(r.ids, id)
+			s.note(id)
 		}
 	}
+}
+
+// note notes that a client predicts an entity.
+func (s *server) note(id netcode.NetworkID) {
+	for int(id.Index>>6) >= len(s.prompt) {
+		s.prompt = append(s.prompt, 0)
+	}
+	s.prompt[id.Index>>6] |= 1 << (id.Index & 63)
+}
+
+// promptRows is the predicted components of an entity that a client predicts: a Rate does not delay them, since the client compares each
+// tick.
+func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
+	if n := int(id.Index >> 6); n < len(s.prompt) && s.prompt[n]>>(id.Index&63)&1 != 0 {
+		return s.all.mask
+	}
+	return rows
 }
 
 // take makes the entities that are replicated and have a predicted component part of the simulation.

@@ -72,6 +72,7 @@ type Misprediction struct {
 	Tick      netcode.Tick      // That was predicted.
 	Entity    ecs.Entity        // In the client's world.
 	ID        netcode.NetworkID // Its network id.
+	Owner     netcode.ClientID  // Whose input moves it, 0 if nobody's: see InputOf.
 	Component string            // Its wire name.
 	Field     string            // The path of the first field that differs; "": the component, or the entity, is there on one side only.
 	Predicted float64           // The predicted value of the field, as a number. Without a field: 1 is there, 0 is not.
@@ -143,9 +144,9 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	s.random = rand.New(&s.pcg)
 	switch g := g.(type) {
 	case *systems.HostSystems:
-		s.server = &server{Simulation: s, end: g.Server, find: g.Entity}
+		s.server = newServer(s, g.ServerSystems)
 	case *systems.ServerSystems:
-		s.server = &server{Simulation: s, end: g.Server, find: g.Entity}
+		s.server = newServer(s, g)
 	case *systems.ClientSystems:
 		s.client = newClient(s, g)
 	default:

@@ -118,18 +118,27 @@ func (c *client) dropNotRespawned(t netcode.Tick) {
 	}
 }
 
-// unconfirmedTicks is the least time that a spawn of the server may come late, when packets were lost.
-const unconfirmedTicks = 8
+const (
+	// lateTicks is the number of ticks that the server may take to send a spawn, for lack of room.
+	lateTicks = 1
+	// lostTicks is the least time that a spawn may come late, when packets were lost.
+	lostTicks = 8
+)
 
-// dropUnconfirmed removes the entities that the server should have shown by now, though a packet was lost and one more.
+// dropUnconfirmed removes the entities that the server should have shown by now. Where every packet of the ticks since the step has
+// come, that is at once; else a packet may have been lost, and one more.
 func (c *client) dropUnconfirmed() {
 	if c.unnamed == 0 {
 		return
 	}
 	rtt, jitter := c.end.RTT()
-	wait := min(Window, netcode.Tick(2*(rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+unconfirmedTicks)
+	lost := min(Window, netcode.Tick(2*(rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+lostTicks)
 	for i := range c.slots {
-		if s := &c.slots[i]; s.used && s.id.IsZero() && c.replica.Heard() >= s.spawned+wait {
+		s := &c.slots[i]
+		if !s.used || !s.id.IsZero() {
+			continue
+		}
+		if c.replica.Complete(s.spawned, s.spawned+lateTicks) || c.replica.Heard() >= s.spawned+lost {
 			c.stats.Unconfirmed++
 			c.unspawn(i)
 		}

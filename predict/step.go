@@ -56,6 +56,18 @@ func Input[T any](s *Step, owner netcode.ClientID) (v T, ok bool) {
 	return input.Relayed[T](c, owner, s.Tick)
 }
 
+// InputOf is the input with which this client simulated the tick of a misprediction, of the owner of the entity: its own input, or a relayed
+// one, as it is known by then. It is false where there is none.
+func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
+	if sim.client == nil || m.Owner == 0 {
+		return v, false
+	}
+	if c := sim.client.end; m.Owner != c.ID() {
+		return input.Relayed[T](c, m.Owner, m.Tick)
+	}
+	return input.Own[T](sim.client.end, m.Tick)
+}
+
 // Rand is a random source for an entity in this tick. It gives the same numbers on server and client, and in a replay: it is a function of
 // Config.Seed, the tick and the entity. The entity counts by its network id, or by the step that spawned it; the zero entity is for
 // what concerns none. An entity without either counts as the zero entity. The source is good until the next call.

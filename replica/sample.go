@@ -46,6 +46,19 @@ func (r *Replica) Follow(ahead *Replica, to tick.Tick) {
 	r.known = max(r.known, min(ahead.known, to))
 }
 
+// Complete tells if nothing is missing of the ticks from <= t <= to: every packet that the server sent in them was decoded.
+func (r *Replica) Complete(from, to tick.Tick) bool {
+	if from <= tick.None || to-from >= tick.Tick(len(r.complete)) {
+		return false
+	}
+	for t := from; t <= to; t++ {
+		if !r.isWhole(t) {
+			return false
+		}
+	}
+	return true
+}
+
 // Heard returns the newest known tick: one that was decoded, or in which the server sent nothing.
 func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // Capture writes what changed in a server's world to its store. Tick runs it. A game that places systems by itself may place
@@ -25,6 +26,9 @@ type Capture struct {
 	// CheckMarks, for tests, reports each write without a mark that needed one. Initialize reads it, too.
 	CheckMarks bool
 
+	// Prompt, when not nil, returns the components of an entity that no components.Rate delays. Initialize reads it.
+	Prompt func(netcode.NetworkID) snapshot.Mask
+
 	world      *ecs.World
 	capture    *netecs.Capture
 	otherWorld bool // ErrOtherWorld was reported
@@ -37,6 +41,7 @@ func (c *Capture) Initialize(w *ecs.World) {
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
 	c.capture.Along(c.Server.Publish)
 	c.capture.ByMarks(c.MarksOnly)
+	c.capture.Prompt(c.Prompt)
 	if c.CheckMarks {
 		c.capture.CheckMarks()
 	}

@@ -21,7 +21,7 @@ func predictions() []mutation {
 		change("predict", "a spawn is matched with none", same,
 			"predict/spawn.go", "return s.entity, true\n\t\t}\n\t}\n\treturn ecs.Entity{}, false\n}\n\n// originOf", "return ecs.Entity{}, false\n\t\t}\n\t}\n\treturn ecs.Entity{}, false\n}\n\n// originOf"),
 		change("predict", "a spawn that the server does not make stays", "TestASpawnThatTheServerDoesNotMakeGoes",
-			"predict/spawn.go", "c.replica.Heard() >= s.spawned+wait", "wait < 0"),
+			"predict/spawn.go", "c.replica.Complete(s.spawned, s.spawned+lateTicks) || c.replica.Heard() >= s.spawned+lost", "lost < 0"),
 		change("predict", "the server continues with what does not travel", exact,
 			"predict/server.go", "r.plan.Dequantise(r.lanes, p)", "_ = p"),
 		change("predict", "a client continues with what does not travel", exact,

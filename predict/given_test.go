@@ -1,0 +1,108 @@
+package predict_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// A Rate delays nothing that a client predicts: it compares each tick. Others of the same kind keep their rate.
+func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
+	p := newProtocol()
+	g := newGameOf(t, p, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 51, predict.Config{}, func(w *ecs.World, e ecs.Entity) {
+		w.Add(e, ecs.ComponentID[components.Rate](w))
+		(*components.Rate)(w.Get(e, ecs.ComponentID[components.Rate](w))).Every = 6
+	})
+	for range 2 {
+		g.join(p, predict.Config{}).act = wander
+	}
+	g.run(20 * rate)
+	for _, one := range g.players {
+		require.Zero(t, one.sim.Stats().Mispredictions, one.wrong)
+		require.Greater(t, one.sim.Stats().Steps, uint64(5*rate))
+	}
+	crate := addCrate(g, 2)
+	g.world.Add(crate, ecs.ComponentID[components.Rate](g.world))
+	(*components.Rate)(g.world.Get(crate, ecs.ComponentID[components.Rate](g.world))).Every = 10
+	g.run(rate)
+	id, _ := g.group.ID(crate)
+	records := func(frames int) int {
+		seen, n := netcode.Tick(0), 0
+		for range frames {
+			g.frame()
+			if at, _ := g.players[0].client.Replica().Latest(id); at != seen {
+				seen, n = at, n+1
+			}
+		}
+		return n
+	}
+	require.Less(t, records(2*rate), 2*rate/2/6, "nobody predicts it")
+	g.players[0].sim.Predict(id, true)
+	g.run(rate)
+	require.Greater(t, records(2*rate), rate/2)
+	require.Zero(t, g.players[0].sim.Stats().Mispredictions, g.players[0].wrong)
+}
+
+// An entity may be predicted by some clients: by one, or by those of a mask.
+func TestSomeClientsPredict(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 30 * time.Millisecond}, 52, 3, predict.Config{})
+	g.run(3 * rate)
+	crate := addCrate(g, 0)
+	marks := generic.NewMap1[components.Predicted](g.world)
+	a, b, c := g.players[0], g.players[1], g.players[2]
+	marks.Assign(crate, &components.Predicted{})
+	g.run(rate)
+	id, _ := g.group.ID(crate)
+	predicts := func() (by [3]bool) {
+		g.run(rate)
+		for i, p := range g.players {
+			by[i] = p.sim.Predicts(id)
+		}
+		return by
+	}
+	require.Equal(t, [3]bool{true, true, true}, predicts())
+	*marks.Get(crate) = components.Predicted{}.With(a.client.ID()).With(c.client.ID())
+	require.Equal(t, [3]bool{true, false, true}, predicts())
+	*marks.Get(crate) = components.Predicted{Client: b.client.ID()}
+	require.Equal(t, [3]bool{false, true, false}, predicts())
+	*marks.Get(crate) = components.Predicted{Client: b.client.ID()}.With(c.client.ID())
+	require.Equal(t, [3]bool{false, true, true}, predicts())
+	c.requireCorrected(g, id)
+	g.heal()
+}
+
+// A misprediction has the input with which its tick was simulated.
+func TestAMispredictionHasTheInput(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 53, 1, predict.Config{})
+	p := g.players[0]
+	p.rules.log = map[netcode.Tick]control{}
+	p.act = wander
+	compared := 0
+	p.sim.OnMisprediction(func(m predict.Misprediction) {
+		used, ok := predict.InputOf[control](p.sim, m)
+		require.True(t, ok)
+		require.Equal(t, p.client.ID(), m.Owner)
+		require.Equal(t, p.rules.log[m.Tick], used)
+		compared++
+	})
+	g.run(3 * rate)
+	for range 10 {
+		g.rules.wind = .5
+		g.run(2)
+		g.rules.wind = 0
+		g.run(rate / 2)
+	}
+	require.Greater(t, compared, 5)
+	_, ok := predict.InputOf[control](p.sim, predict.Misprediction{Tick: p.sim.Tick()})
+	require.False(t, ok, "nobody moves it")
+	_, ok = predict.InputOf[control](g.sim, p.wrong[0])
+	require.False(t, ok, "a server mispredicts nothing")
+}
