@@ -45,7 +45,7 @@ func start(t *testing.T, loss float64, blocked string) *host {
 // until waits until something holds, for as long as a slow machine may need.
 func until(t *testing.T, text string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
+	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) { // In this goroutine: a browser is for one.
 		require.True(t, time.Now().Before(end), text)
 	}
 }
@@ -164,7 +164,7 @@ func TestTheClientIsSmall(t *testing.T) {
 	wasm, err := built()
 	require.NoError(t, err)
 	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
-	require.Less(t, len(wasm), 3_000_000)
+	require.Less(t, len(wasm), 2_600_000, "the README has the goal")
 	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
 	require.NoError(t, err)
 }
