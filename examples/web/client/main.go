@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Command client is the game's client in a browser: it draws on the canvas of index.html.
+// Command client is the game's client in a browser: index.html draws what it computes.
 package main
 
 import (
@@ -18,16 +18,18 @@ const scale = 10 // Pixels per metre.
 
 // screen draws, and reads the keys.
 type screen struct {
-	canvas, panel js.Value
-	down          map[string]bool // Keys.
-	by            string
-	last          string // Of the panel.
+	panel js.Value
+	bytes []byte          // Of the bodies, 6 each: x, y, hue, own.
+	array js.Value        // The same in JavaScript,
+	room  int             // and its length.
+	down  map[string]bool // Keys.
+	by    string
+	last  string // Of the panel.
 }
 
 func main() {
 	document := js.Global().Get("document")
 	s := &screen{down: map[string]bool{}, panel: document.Call("getElementById", "panel")}
-	s.canvas = document.Call("getElementById", "field").Call("getContext", "2d")
 	if err := s.play(); err != nil {
 		s.panel.Set("textContent", "ended: "+err.Error())
 		js.Global().Set("netcodeError", err.Error())
@@ -83,18 +85,23 @@ func (s *screen) stick() (stick game.Stick) {
 	return game.Stick{X: axis("ArrowLeft", "ArrowRight"), Y: axis("ArrowUp", "ArrowDown")}
 }
 
+// draw gives the bodies to the page, which draws them when the browser shows a picture: a call for each body would cost most of the frame.
 func (s *screen) draw(bodies []game.Body, p *game.Panel) {
-	s.canvas.Set("fillStyle", "#101418")
-	s.canvas.Call("fillRect", 0, 0, 2*game.HalfWidth*scale, 2*game.HalfHeight*scale)
+	s.bytes = s.bytes[:0]
 	for _, b := range bodies {
-		size := 6
-		s.canvas.Set("fillStyle", fmt.Sprintf("hsl(%d 70%% 60%%)", int(b.Hue)*360/256))
+		own := byte(0)
 		if b.Own {
-			size = 14
-			s.canvas.Set("fillStyle", "#ffffff")
+			own = 1
 		}
-		s.canvas.Call("fillRect", int((b.X+game.HalfWidth)*scale)-size/2, int((b.Y+game.HalfHeight)*scale)-size/2, size, size)
+		x, y := uint16(max((b.X+game.HalfWidth)*scale, 0)), uint16(max((b.Y+game.HalfHeight)*scale, 0))
+		s.bytes = append(s.bytes, byte(x), byte(x>>8), byte(y), byte(y>>8), b.Hue, own)
 	}
+	if len(s.bytes) >= s.room {
+		s.room = 2*len(s.bytes) + 1
+		s.array = js.Global().Get("Uint8Array").New(s.room)
+	}
+	js.CopyBytesToJS(s.array, s.bytes)
+	js.Global().Call("netcodeDraw", s.array, len(bodies))
 	text := fmt.Sprintf("%s   round trip %.0f ms   loss %.1f %%   %.1f kB/s   %d ticks replayed   %d bodies   tick %d",
 		s.by, p.RTT, 100*p.Loss, p.Rate, p.Replayed, p.Bodies, p.Tick)
 	if text != s.last {

@@ -33,6 +33,7 @@ type Match struct {
 	avatars map[netcode.ClientID]ecs.Entity
 	bodies  *generic.Filter2[Position, velocity]
 	stopped bool
+	watched []State // By tick, modulo its length; empty: Watch was not called.
 }
 
 // NewMatch makes a server on a socket.
@@ -62,16 +63,36 @@ func NewMatch(socket systems.Socket) (*Match, error) {
 // Run plays until ctx is done.
 func (m *Match) Run(ctx context.Context) error { return m.loop.Run(ctx) }
 
-// Stop stops all bodies. Players go on.
-func (m *Match) Stop() { m.loop.Do(func() { m.stopped = true }) }
+// Stop stops all bodies, and returns the last tick in which they moved. Players go on.
+func (m *Match) Stop() (last int64) {
+	m.loop.Do(func() { m.stopped, last = true, int64(m.Server.Tick()) })
+	return last
+}
+
+// Watch makes At know the states of the last minutes. It is called before Run.
+func (m *Match) Watch() {
+	m.watched = make([]State, 1<<14)
+	m.Server.Extend(netcode.ServerHooks{Captured: func() {
+		now := m.state()
+		m.watched[now.Tick%int64(len(m.watched))] = now
+	}})
+}
+
+// At returns the state of a tick since Watch.
+func (m *Match) At(tick int64) (s State, ok bool) {
+	m.loop.Do(func() { s = m.watched[tick%int64(len(m.watched))] })
+	return s, s.Tick == tick
+}
 
 // State returns what clients should have.
 func (m *Match) State() (s State) {
-	m.loop.Do(func() {
-		store, schema := m.Server.Store(), m.Server.Protocol().Schema()
-		s = State{int64(m.Server.Tick()), hashText(netecs.DigestStore(store, schema, nil)), store.Len()}
-	})
+	m.loop.Do(func() { s = m.state() })
 	return s
+}
+
+func (m *Match) state() State {
+	store, schema := m.Server.Store(), m.Server.Protocol().Schema()
+	return State{int64(m.Server.Tick()), hashText(netecs.DigestStore(store, schema, nil)), store.Len()}
 }
 
 // moveBodies is a system: bodies bounce off the walls.
