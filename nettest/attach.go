@@ -6,8 +6,14 @@ import "github.com/arche-netcode/netcode/transport"
 // end of package adversary, a bot. Datagrams that it sends are in the trace.
 func (n *Net) Listen() transport.Conn {
 	n.t.Helper()
+	return n.ListenAt(transport.Addr{})
+}
+
+// ListenAt is Listen at an address, so that the limits of the server by address and network count: all else is at 127.0.0.1, which is exempt.
+func (n *Net) ListenAt(address transport.Addr) transport.Conn {
+	n.t.Helper()
 	n.listened++
-	return n.listen(1<<40 + n.listened)
+	return n.listenAt(address, 1<<40+n.listened)
 }
 
 // Each calls a function in each frame from now on, after the server's and before the clients'. The functions are called in the order of

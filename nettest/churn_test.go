@@ -68,7 +68,7 @@ const heapNoise = 16 << 10
 
 // 1200 clients that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
 // server write to them.
-func TestCase60VisitsLeaveNoMemory(t *testing.T) {
+func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		parts int
