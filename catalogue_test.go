@@ -55,10 +55,6 @@ func TestCase13SchemaDrift(t *testing.T) {
 			netcode.Replicate[health](p)
 			netcode.Handle[chat](p, nil)
 		},
-		"another rate": func(p *netcode.Protocol) {
-			netcode.Replicate[position](p, netcode.Once())
-			netcode.Replicate[health](p)
-		},
 		"":                         func(p *netcode.Protocol) { netcode.Replicate[health](p); netcode.Replicate[position](p) },
 		"nothing, positions first": func(p *netcode.Protocol) { netcode.Replicate[position](p); netcode.Replicate[health](p) },
 	}

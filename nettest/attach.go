@@ -16,6 +16,26 @@ func (n *Net) ListenAt(address transport.Addr) transport.Conn {
 	return n.listenAt(address, 1<<40+n.listened)
 }
 
+// LinkStats returns what the network did to the datagrams of all ends that are not removed: a test can assert by it that faults were injected.
+func (n *Net) LinkStats() (sum transport.LinkStats) {
+	add := func(s transport.LinkStats) {
+		sum.Received += s.Received
+		sum.Delivered += s.Delivered
+		sum.Lost += s.Lost
+		sum.Duplicated += s.Duplicated
+		sum.Reordered += s.Reordered
+		sum.Corrupted += s.Corrupted
+		sum.TooLarge += s.TooLarge
+		sum.BlackedOut += s.BlackedOut
+		sum.Overflowed += s.Overflowed
+	}
+	add(n.Server.tap.Stats())
+	for _, c := range n.Clients {
+		add(c.tap.Stats())
+	}
+	return sum
+}
+
 // Each calls a function in each frame from now on, after the server's and before the clients'. The functions are called in the order of
 // these calls.
 func (n *Net) Each(f func()) { n.each = append(n.each, f) }
