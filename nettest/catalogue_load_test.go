@@ -207,7 +207,7 @@ func TestCase31Starvation(t *testing.T) {
 	alone := starvation(t, 0)
 	beside := starvation(t, 700)
 	require.LessOrEqual(t, beside, 2*alone, "state keeps its half")
-	casebook.Injected(t, beside, "the longest wait of an entity, in the unit of starvation, beside a burst of messages")
+	casebook.Injected(t, beside/time.Millisecond, "ms that an entity waits at most beside a burst of messages")
 }
 
 // starvation returns what the oldest entity may have waited: a bound that was kept.
