@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -86,6 +87,7 @@ func TestCase44WriteEverything(t *testing.T) {
 		}
 	}
 	require.Len(t, r.server.log, 3, "that was the tenth")
+	casebook.Injected(t, r.server.Stats().NotAllowed, "writes without authority")
 	require.Contains(t, r.server.log[2], "wrote what it has no authority over")
 	require.EqualValues(t, 2, at(others))
 	require.EqualValues(t, 3, at(servers))
@@ -154,6 +156,7 @@ func TestCase45IdentityInPayload(t *testing.T) {
 	r.step()
 	require.Zero(t, own)
 	require.EqualValues(t, 1, r.server.Stats().NotOwner)
+	casebook.Injected(t, r.server.Stats().NotOwner, "messages with the identity of another")
 	asked := []netcode.ClientID{}
 	authority.OnAsk(r.server.Server, func(client netcode.ClientID, _ netcode.NetworkID) bool { asked = append(asked, client); return false })
 	th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{theirs}, func(s *snapshot.Store, id wire.NetworkID) { r.set(s, id, 9) }))
@@ -191,6 +194,7 @@ func TestCase48Relay(t *testing.T) {
 	sent := after.Snapshot.Updates + after.Snapshot.Spawns - before.Snapshot.Updates - before.Snapshot.Spawns
 	require.Positive(t, sent)
 	require.LessOrEqual(t, sent, 2*uint64(r.server.Tick()-ticks)+2, "600 writes")
+	casebook.Injected(t, 30*20, "writes to be fanned out")
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 		if len(r.server.log) > 2 {
 			break

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -117,6 +118,7 @@ func TestCase47VisibilityFlaps(t *testing.T) {
 				f.run(2 * time.Second)
 				f.requireNoSecret(c)
 				f.requireSettled(c, leaving)
+				casebook.Injected(t, 600, "frames in which sight flaps")
 			})
 		}
 	}

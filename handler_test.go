@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -142,6 +143,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, r.server.Stats().HandlerPanics)
+	casebook.Injected(t, r.server.Stats().HandlerPanics, "handlers that panic")
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
 	require.Contains(t, out.String(), "thirteen")
 	require.Contains(t, out.String(), "TestCase15HandlerPanics", "the stack")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -55,6 +56,7 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	require.Contains(t, r.server.log, "disconnect 64: "+peer.ReasonRateLimit.String())
 	require.EqualValues(t, 1, r.server.Stats().RateLimited)
 	require.EqualValues(t, 64*19*quota, r.server.Stats().Messages.PerSender)
+	casebook.Injected(t, r.server.Stats().Messages.PerSender, "messages beyond the quota")
 	require.Len(t, r.server.log, 65, "nobody else was closed")
 	r.sees(r.clients[62], id, 1)
 }
@@ -223,6 +225,7 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	}
 	require.Empty(t, got)
 	require.Positive(t, c.Stats().BackPressure)
+	casebook.Injected(t, c.Stats().BackPressure, "reliable messages into a full queue")
 	require.Greater(t, sent, uint32(peer.InitialCredit/40))
 	stuck = false
 	for range 600 {
@@ -331,6 +334,7 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 		frame(false)
 	}
 	require.LessOrEqual(t, handled, 5*backlog)
+	casebook.Injected(t, 5*backlog, "messages of a client that froze, at once")
 	require.Equal(t, []string{"connect 1"}, r.server.log, "not kicked")
 	require.Equal(t, netcode.Connected, c.State())
 	total := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -166,6 +167,7 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 		send := func() {
 			b := th.conn.Begin(make([]byte, 1200))
 			build(&b)
+			casebook.Injected(t, 1, "messages of a type in a state")
 			r.server.Receive(th.address, th.conn.Finish(&b, 1, r.now))
 			r.run(2 * frameTime)
 		}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -191,6 +192,7 @@ func TestCase07LyingUpperBound(t *testing.T) {
 		var lied *BoundError
 		require.ErrorAs(t, err, &lied)
 		require.Equal(t, BoundError{Name: "m", Bound: bound}, *lied)
+		casebook.Injected(t, lie, "bytes written beyond a bound")
 		require.Zero(t, n)
 		require.Contains(t, err.Error(), "more than")
 		require.Equal(t, []byte{3, 'a', 'b', 'c', 0}, encode(t, c, note{Text: "abc"}), "the next message goes")

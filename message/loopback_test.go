@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -178,6 +179,7 @@ func TestCase14ChainOfAMillion(t *testing.T) {
 		require.Less(t, before, seen, "and it goes on")
 	}
 	require.Equal(t, MaxNested+1, deepest)
+	casebook.Injected(t, seen, "messages to oneself from within a handler")
 	require.Zero(t, r.Drain(tick.Update))
 }
 

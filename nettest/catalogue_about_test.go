@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -124,6 +125,7 @@ func TestCase30MessageBeforeSpawn(t *testing.T) {
 	require.Zero(t, n.Server.Stats().DelayedDropped)
 	n.Run(late)
 	require.EqualValues(t, held, n.Server.Stats().DelayedDropped, "by time: it never came")
+	casebook.Injected(t, n.Server.Stats().DelayedDropped, "messages about an entity that never came")
 	require.Zero(t, c.Stats().Messages.Deferred, "of what the client cannot have nothing leaves")
 	tell(5, 5)
 	require.Zero(t, heard)

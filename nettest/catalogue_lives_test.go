@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -35,6 +36,7 @@ func TestCase24LifePermutations(t *testing.T) {
 			require.NoError(t, playLife(leans, order), "leans %v, order %v", leans, order)
 		})
 		require.Equal(t, want[leans], orders)
+		casebook.Injected(t, orders, "orders of spawn, update and despawn, each twice")
 	}
 }
 
@@ -182,6 +184,7 @@ func TestCase25IDReuseRace(t *testing.T) {
 			require.Equal(t, 1, c.Replica().Len())
 		}
 		require.Greater(t, late, uint64(seconds), "records really came late")
+		casebook.Injected(t, late, "records that came after newer ones")
 		require.Greater(t, g.number, 10*seconds)
 	}
 }
@@ -246,6 +249,7 @@ func TestCase26MassDespawn(t *testing.T) {
 	n.Run(time.Second)
 	require.NoError(t, n.CheckConverge())
 	g.die = n.Frame() + 1
+	casebook.Injected(t, count, "despawns in one tick")
 	took := n.Now()
 	require.True(t, n.RunUntil(bound(despawnBits(1)), func() bool { return client.Replica().Len() == 0 }),
 		"%d of %d are left after %v", client.Replica().Len(), count, bound(despawnBits(1)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -100,6 +101,7 @@ func TestCase27LateJoinAtEveryTickPhase(t *testing.T) {
 		require.Equal(t, netcode.Connected, late.State())
 		step(rate, func() { require.Zero(t, born.missing(n, late, age), "phase %d, after three seconds", phase) })
 		require.LessOrEqual(t, lag(n, late), 15)
+		casebook.Injected(t, 1, "late joins in another phase of the tick")
 		if phase < 3 {
 			n.Kill(late)
 		}
@@ -155,6 +157,7 @@ func TestCase28EntityLargerThanAPacket(t *testing.T) {
 		require.Equal(t, id, err.Entity)
 	}
 	require.NotZero(t, n.Server.Stats().Oversize)
+	casebook.Injected(t, n.Server.Stats().Oversize, "times that an entity did not fit")
 	n.Run(2 * time.Second)
 	n.AssertConverge()
 	for _, c := range n.Clients {
@@ -190,6 +193,7 @@ func TestCase29BaselineLost(t *testing.T) {
 	require.LessOrEqual(t, resyncs, uint64(seconds/2+1))
 	require.GreaterOrEqual(t, resyncs, uint64(seconds/2-1), "and not much less often")
 	require.NotZero(t, n.Server.Stats().ResyncsDeferred)
+	casebook.Injected(t, n.Server.Stats().ResyncsDeferred, "baselines lost before the next resync was due")
 	g.rest = n.Frame()
 	n.Run(2 * time.Second)
 	n.AssertConverge()
@@ -203,6 +207,7 @@ func TestCase31Starvation(t *testing.T) {
 	alone := starvation(t, 0)
 	beside := starvation(t, 700)
 	require.LessOrEqual(t, beside, 2*alone, "state keeps its half")
+	casebook.Injected(t, beside/time.Millisecond, "ms that an entity waits at most beside a burst of messages")
 }
 
 // starvation returns what the oldest entity may have waited: a bound that was kept.

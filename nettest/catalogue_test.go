@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -116,6 +117,7 @@ func ackStarvation(t *testing.T, cut func(n *nettest.Net, victim *nettest.Client
 	}
 	after := stats()
 	require.LessOrEqual(t, heap(), memory+memory/50+64<<10, "memory is constant")
+	casebook.Injected(t, after.Packets.Sent-before.Packets.Sent, "packets that are never acknowledged")
 	bytes := after.Packets.BytesSent - before.Packets.BytesSent
 	require.LessOrEqual(t, bytes, uint64(budget*span.Seconds()+budget/2), "the rate is capped")
 	require.NotZero(t, after.Snapshot.Rows-before.Snapshot.Rows, "it is sent whole rows")
@@ -212,6 +214,8 @@ func lossSweep(t *testing.T, percent int, seed uint64) {
 	}
 	n.AssertConverge()
 	require.True(t, n.Connected(), "%d %% loss, seed %d", percent, seed)
+	faults := n.LinkStats()
+	casebook.Injected(t, faults.Lost+faults.Duplicated+faults.Reordered+faults.Corrupted, "datagrams lost, doubled, overtaken or damaged")
 	require.True(t, percent > 33 || seen > 0, "the twins arrived")
 	for _, c := range n.Clients {
 		require.Zero(t, c.Stats().Malformed)

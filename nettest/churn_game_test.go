@@ -138,7 +138,7 @@ func (g *visitGame) play(w *ecs.World, frame int) {
 }
 
 // Whatever way clients leave, and whatever they had, nothing of them stays.
-func TestCase60NothingStaysOfVisitors(t *testing.T) {
+func TestCase49NothingStaysOfVisitors(t *testing.T) {
 	g := newVisitGame(t, inParts(3, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6}))
 	leaveAs := func(i int, c *nettest.Client) (over bool) {
 		switch i % 4 {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -68,7 +69,7 @@ const heapNoise = 16 << 10
 
 // 1200 clients that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the
 // server write to them.
-func TestCase60VisitsLeaveNoMemory(t *testing.T) {
+func TestCase49VisitsLeaveNoMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		parts int
@@ -81,6 +82,7 @@ func TestCase60VisitsLeaveNoMemory(t *testing.T) {
 			})
 			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
 			staysFlat(t, c.waves, func() { visits(n, 300, 2*time.Second, 250*time.Millisecond, inOrder) })
+			casebook.Injected(t, n.Server.Stats().Disconnected, "clients that came and left")
 		})
 	}
 }

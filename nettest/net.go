@@ -84,9 +84,12 @@ func New(t testing.TB, config Config) *Net {
 }
 
 // listen opens an end of the network behind its own seeded link.
-func (n *Net) listen(stream uint64) *tap {
+func (n *Net) listen(stream uint64) *tap { return n.listenAt(transport.Addr{}, stream) }
+
+// listenAt is listen at an address; the zero one is chosen.
+func (n *Net) listenAt(address transport.Addr, stream uint64) *tap {
 	n.t.Helper()
-	conn, err := n.network.Listen(transport.Addr{})
+	conn, err := n.network.Listen(address)
 	if err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}

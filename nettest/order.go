@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/replica"
 )
 
 // orderCheck is Order for one client.
 type orderCheck struct {
-	session netcode.ClientID // ticks of another session say nothing
+	session *replica.Replica // ticks of another session say nothing
 	newest  []known          // by index
 }
 
@@ -24,8 +25,8 @@ func (o *orderCheck) check(n *Net, i int, c *Client) error {
 	if client == nil {
 		return nil
 	}
-	if o.session != c.ID() {
-		o.session, o.newest = c.ID(), nil
+	if o.session != client { // A connection has a Replica of its own; a client id may come again after a restart of the server.
+		o.session, o.newest = client, nil
 	}
 	for e := range client.All {
 		for int(e.ID.Index) >= len(o.newest) {

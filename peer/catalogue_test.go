@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -183,6 +184,7 @@ func TestCase21AckWorkBomb(t *testing.T) {
 		told = out.acked
 	}
 	require.Equal(t, packets, told, "each packet once, whatever is repeated")
+	casebook.Injected(t, 3*packets, "acknowledgements with the worst mask")
 	require.Equal(t, messages, f.out.Stats().Confirmed)
 	require.LessOrEqual(t, worst, uint64(33*100/(wire.MessageHeaderSize+numberSize)))
 	require.Zero(t, f.out.Unconfirmed())
@@ -225,6 +227,7 @@ func TestCase22LateAfterPresumedLost(t *testing.T) {
 		require.Zero(t, f.out.Unconfirmed())
 		require.Zero(t, f.out.Waiting())
 		require.Equal(t, uint64(1), f.out.Stats().LateAcks)
+		casebook.Injected(t, f.out.Stats().LateAcks, "packets that arrive after they counted as lost")
 		require.Zero(t, f.out.Stats().Resent)
 	})
 	t.Run("after it was sent again", func(t *testing.T) {

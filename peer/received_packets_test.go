@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -87,6 +88,7 @@ func TestCase18GapsAtTheMask(t *testing.T) {
 				sequence, err := r.judge(wire.Sequence(last + gap))
 				require.NoError(t, err)
 				require.Equal(t, last+gap, sequence)
+				casebook.Injected(t, gap, "numbers missing before a packet")
 				require.True(t, r.accept(sequence, true))
 				_, _, bits := r.ack()
 				for n := range uint64(AckReach) {

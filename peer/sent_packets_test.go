@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -54,6 +55,7 @@ func TestCase19AckOfUnsent(t *testing.T) {
 			if c.want != nil {
 				require.Empty(t, out.acked, name)
 				require.Equal(t, uint64(1), conn.Stats().AcksOfUnsent)
+				casebook.Injected(t, conn.Stats().AcksOfUnsent, "acknowledgements of what was never sent")
 				conn.stats.AcksOfUnsent = 0
 				require.Equal(t, before, *conn, "%s: an illegal ack is applied not even in part", name)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -99,6 +100,7 @@ func TestCase16SequenceWraps(t *testing.T) {
 			}
 			for _, e := range ends {
 				require.InDelta(t, wrapLoss, float64(e.lost)/wrapPackets, 0.02)
+				casebook.Injected(t, e.lost, "packets lost over ten wraps")
 				for i, arrived := range e.arrived[:wrapPackets-100] {
 					if arrived != (e.told[i] == 'a') {
 						require.FailNow(t, "wrong outcome", "packet %d: arrived %v, told %q", i, arrived, e.told[i])
@@ -135,6 +137,7 @@ func TestCase17LongSilence(t *testing.T) {
 		var out log
 		deliver(t, a, finish(t, b, true, 2, now), now, &out)
 		require.Len(t, out.acked, AckReach+1)
+		casebook.Injected(t, a.Next()-first, "packets while the other end was silent")
 		require.Equal(t, a.Next()-1, out.acked[AckReach])
 		_, err := a.Read(early, now, &out)
 		require.NoError(t, err, "its first packet is late, and still within 256 of its own")

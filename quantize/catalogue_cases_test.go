@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -80,6 +81,7 @@ func TestCase02HostileCount(t *testing.T) {
 			}, "%s: %#x", name, n)
 		}
 		require.Equal(t, len(counts), injected)
+		casebook.Injected(t, injected, "counts that no packet can hold")
 	}
 	t.Run("rows of a run", func(t *testing.T) {
 		p, rows, buf := mustCompile[struct{}](t, "Nothing"), []uint32{}, make([]byte, 64)
@@ -140,6 +142,7 @@ func TestCase03VarintEdges(t *testing.T) {
 	}
 	require.Greater(t, legal, 2000)
 	require.Greater(t, refused, 10000)
+	casebook.Injected(t, refused, "varints that are not legal")
 	for _, n := range []uint64{65536, 1 << 32, math.MaxUint64} { // overflowing the type that is read
 		b := wire.AppendVarint(nil, n)
 		r := wire.NewReader(b)
@@ -194,6 +197,7 @@ func TestCase04OffsetAndLength(t *testing.T) {
 		injected += 2
 	}
 	require.Greater(t, injected, 1<<17)
+	casebook.Injected(t, injected, "lengths and offsets at the edges of words")
 }
 
 func TestCase05IndexSweep(t *testing.T) {
@@ -224,6 +228,7 @@ func TestCase05IndexSweep(t *testing.T) {
 		require.Equal(t, kind >= 3 && kind <= 5, s.Done(), "enum %d", kind)
 	}
 	require.Equal(t, (15+239*16)*int(tick.NumStages), legal, "netcode's own types have one set of flags, the others each")
+	casebook.Injected(t, 256*256-legal, "types, stages and flags that do not exist")
 	p := mustCompile[struct { // every number that the bits of a field with a range can hold
 		V uint8 `net:"min=3,max=12"`
 	}](t, "Ranged")
@@ -283,6 +288,7 @@ func TestCase06ExactFit(t *testing.T) {
 		}
 	}
 	require.Greater(t, injected, 60)
+	casebook.Injected(t, injected, "values with exactly and with nearly enough room")
 }
 
 // liar says a size and writes more.
@@ -345,6 +351,7 @@ func TestCase08DecompressionBomb(t *testing.T) {
 		injected++
 	}
 	require.Equal(t, len(bombs), injected)
+	casebook.Injected(t, injected, "compressed bombs")
 	size, err := wire.CompressedSize(fits, limit, c) // what a budget of decompressed bytes is charged with, beforehand
 	require.NoError(t, err)
 	require.Equal(t, limit*99/100, size)
@@ -428,6 +435,7 @@ func TestCase09BadScalars(t *testing.T) {
 	}
 	require.Equal(t, 4*len(p.ops), reported)
 	require.Equal(t, reported+12, refused)
+	casebook.Injected(t, refused, "scalars out of their range")
 	writer := wire.NewWriter(make([]byte, 9))
 	writer.String("\xff", 9)
 	require.ErrorIs(t, writer.Err(), wire.ErrMalformed)
@@ -451,6 +459,7 @@ func TestCase10StaleBytes(t *testing.T) {
 			require.NoError(t, d.decode(good), name)
 			pool := bytes.Repeat(marker, 1000) // a large packet was here before
 			require.True(t, bytes.Contains(pool[:len(good)+16], marker[:4]), "the pool is really dirty")
+			casebook.Injected(t, len(pool)/len(marker), "markers in used buffers")
 			b, err := d.encode(pool[:0:len(pool)])
 			require.NoError(t, err)
 			require.Equal(t, good, b, "%s: what was in the buffer shows", name)
@@ -498,6 +507,7 @@ func TestCase11FragmentsOfMessages(t *testing.T) {
 	}
 	require.Equal(t, 6, taken)
 	require.Equal(t, 48, refused)
+	casebook.Injected(t, refused, "pieces with an illegal count or index")
 }
 
 // copyField takes one field's bytes from another value.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -355,6 +356,7 @@ func TestCase01PrefixAndTail(t *testing.T) {
 				}
 			}
 			require.Greater(t, injected, 64, "nothing was injected")
+			casebook.Injected(t, injected, "payloads cut, lengthened, shifted or damaged")
 		})
 	}
 }

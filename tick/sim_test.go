@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -205,6 +206,7 @@ func TestCase54ClockJumps(t *testing.T) {
 				}
 				return jump
 			}}, 20*time.Second)
+			casebook.Injected(t, 1, "jumps of a clock")
 		})
 	}
 }
@@ -307,6 +309,7 @@ func TestCase55TickWrap(t *testing.T) {
 		got, same := trace(start)
 		require.Equal(t, want, got, "from %d", start)
 		require.Equal(t, figures, same, "from %d", start)
+		casebook.Injected(t, len(got), "frames around a wrap of ticks")
 	}
 }
 

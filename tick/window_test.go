@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -112,6 +113,7 @@ func TestCase53Flood(t *testing.T) {
 	require.LessOrEqual(t, taken, ticks+128)
 	require.Greater(t, taken, ticks/2)
 	require.Equal(t, ticks, stepped)
+	casebook.Injected(t, 100*ticks, "inputs of random ticks")
 }
 
 // TestCase55Window compares the window with a map that never forgets, for reaches of all kinds, across the ends of 31 and 32 bits.

@@ -9,9 +9,9 @@ func memory() []mutation {
 		return m
 	}
 	return []mutation{
-		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
+		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase49NothingStaysOfVisitors",
 			"identity.go", "\tdelete(s.players.byClient, client)\n\ts.leaveInterest(client)", "\tdelete(s.players.byClient, client)"),
-		within("nettest", "sessions that are over are remembered without end", "TestCase60VisitsLeaveNoMemory",
+		within("nettest", "sessions that are over are remembered without end", "TestCase49VisitsLeaveNoMemory",
 			"peer/past_sessions.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "replica/versions.go", "\t\th.memory.leave(b)\n", ""),
 		change("memory", "a snapshot spawns at any index", bound, "replica/decode.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),

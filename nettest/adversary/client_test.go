@@ -42,6 +42,7 @@ func fates() map[string]fate {
 		"ForTick":      {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Deferred })},
 		"About":        {counter: count(func(s netcode.Stats) uint64 { return s.NotVisible })},
 		"Messages":     {counter: count(func(s netcode.Stats) uint64 { return s.Messages.Handled })},
+		"Named":        {ends: peer.ReasonMalformed}, // What the link lost it never sends again, and the window of numbers passes it.
 		"Noise":        {ends: peer.ReasonMalformed, counter: count(func(s netcode.Stats) uint64 { return s.Malformed })},
 		"Flood":        {},
 		"Bytes":        {counter: count(func(s netcode.Stats) uint64 { return s.Packets.BadChecksum })},

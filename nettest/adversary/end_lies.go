@@ -2,6 +2,8 @@ package adversary
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/message"
@@ -184,11 +186,11 @@ func (e *End) flagged(lie string, flags wire.MessageFlags, front []byte) {
 	}
 }
 
-// plainTypes are the types that this end may send outside of calls. A type whose check of a call is not known may be among them: then
-// the other end closes with peer.ReasonMalformed, as it must.
+// plainTypes are the types of the game that this end may send outside of calls and about no entity of its own. Those of features, such as
+// rights and collections, ask for a channel or an entity: Named sends them.
 func (e *End) plainTypes() (plain []*message.Type) {
 	for _, t := range e.types() {
-		if !e.calls[t.ID()] && !t.OwnerOnly {
+		if !e.calls[t.ID()] && !t.OwnerOnly && !strings.HasPrefix(t.Name, "netcode.") {
 			plain = append(plain, t)
 		}
 	}
@@ -249,4 +251,35 @@ func (e *End) CloseAndGoOn(packets int) {
 	for range packets {
 		e.send("CloseAndGoOn", e.signOfLife)
 	}
+}
+
+// Named sends so many random legal messages of one registered type, on its own channel: "netcode.right" is a server's right to write an entity,
+// "netcode.wish" a client's wish for one, "netcode.Collections" an operation on a collection. One that is lost is not sent again, so that on a bad link the session ends when
+// the window of numbers is passed. The error is that of a name that this end may
+// not send.
+func (e *End) Named(name string, times int) error {
+	for _, t := range e.types() {
+		if t.Name != name {
+			continue
+		}
+		for range times {
+			if body := e.body(t); body != nil {
+				e.onChannel("Named", t.Channel, t.ID(), byte(t.Stage), body)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("adversary: this end may send no message %q: look at Protocol.Description", name)
+}
+
+// onChannel sends one message on a channel.
+func (e *End) onChannel(lie string, ch wire.Channel, kind wire.MessageType, stage byte, body []byte) {
+	if ch.Delivery().Reliable() {
+		body = append(binary.LittleEndian.AppendUint16(nil, e.number(ch)), body...)
+	}
+	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), stage}, uint16(len(body))), body...)
+	e.send(lie, func(b *peer.Builder) {
+		b.Switch(ch)
+		b.Append(framed)
+	})
 }

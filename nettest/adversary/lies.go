@@ -46,6 +46,10 @@ func endLies[T interface{ end() *End }]() []Lie[T] {
 		e.About(wire.NetworkID{Index: e.random.Uint32N(1 << 20), Generation: 1 + e.random.Uint32N(1000)})
 	})
 	add("Messages", func(e *End) { e.Messages(2) })
+	add("Named", func(e *End) { // A protocol in which clients write nothing has no such messages.
+		_ = e.Named("netcode.right", 4)
+		_ = e.Named("netcode.wish", 4)
+	})
 	add("Noise", func(e *End) { e.Noise(1) })
 	add("Flood", func(e *End) { e.Flood(64) })
 	add("Bytes", func(e *End) { e.Bytes(64) })
@@ -79,7 +83,6 @@ func ServerLies() []Lie[*Server] {
 		{"FarTick", func(s *Server) { s.FarTick(int16(s.random.Uint32())) }},
 		{"JumpTick", func(s *Server) { s.JumpTick(1000) }},
 		{"Feedback", func(s *Server) { s.Feedback(int16(s.random.Uint32()), int16(s.random.Uint32())) }},
-		{"Rights", func(s *Server) { _ = s.Rights("netcode.right", 4) }}, // A protocol without rights gets none.
 	}...)
 }
 

@@ -2,7 +2,6 @@ package adversary
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -85,33 +84,4 @@ func (s *Server) JumpTick(by tick.Tick) {
 func (s *Server) Feedback(away, early int16) {
 	body := binary.LittleEndian.AppendUint16(nil, s.tick.Low()+uint16(away))
 	s.say("Feedback", wire.MessageFeedback, 0, binary.LittleEndian.AppendUint16(body, uint16(early)))
-}
-
-// Rights sends so many random messages of a registered type by its name, in order and reliably: "netcode.right" is a right to write an entity,
-// "netcode.Collections" an operation on a collection. The error is that of a name that the protocol lacks.
-func (s *Server) Rights(name string, times int) error {
-	for _, t := range s.types() {
-		if t.Name != name {
-			continue
-		}
-		for range times {
-			if body := s.body(t); body != nil {
-				s.ordered("Rights", t.Channel, t.ID(), byte(t.Stage), body)
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("adversary: the protocol has no message %q from the server: look at Protocol.Description", name)
-}
-
-// ordered sends one message on the channel of its type.
-func (s *Server) ordered(lie string, ch wire.Channel, kind wire.MessageType, stage byte, body []byte) {
-	if ch.Delivery().Reliable() {
-		body = append(binary.LittleEndian.AppendUint16(nil, s.number(ch)), body...)
-	}
-	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), stage}, uint16(len(body))), body...)
-	s.send(lie, func(b *peer.Builder) {
-		b.Switch(ch)
-		b.Append(framed)
-	})
 }

@@ -39,7 +39,7 @@ func victims() map[string]victim {
 		"Pieces":           {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
 		"ForTick":          {counter: func(s netcode.Stats) uint64 { return s.Messages.Deferred }},
 		"About":            {counter: func(s netcode.Stats) uint64 { return s.Messages.Deferred }},
-		"Messages":         {ends: peer.ReasonTooManyEntities, counter: func(s netcode.Stats) uint64 { return s.TooManyEntities }}, // rights to 2000 entities
+		"Messages":         {},
 		"Noise":            {ends: peer.ReasonMalformed, counter: func(s netcode.Stats) uint64 { return s.Malformed }},
 		"Flood":            {},
 		"Bytes":            {counter: func(s netcode.Stats) uint64 { return s.Packets.BadChecksum }},
@@ -55,7 +55,7 @@ func victims() map[string]victim {
 		"FarTick":          {},
 		"JumpTick":         {},
 		"Feedback":         {},
-		"Rights":           {},
+		"Named":            {},
 	}
 }
 

@@ -115,6 +115,6 @@ func TestWithoutAConnectionNothingIsTold(t *testing.T) {
 	s.AckAhead(1)
 	s.Messages(1)
 	require.Empty(t, s.AllTold())
-	require.ErrorContains(t, s.Rights("no such", 1), "no such")
+	require.ErrorContains(t, s.Named("no such", 1), "no such")
 	n.Run(time.Second)
 }

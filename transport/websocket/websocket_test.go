@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/queued"
 )
@@ -107,7 +108,7 @@ func TestABlockedStreamReplacesWhatWaits(t *testing.T) {
 	require.LessOrEqual(t, uint64(sent), s.Stats().Sent+s.Stats().Overtaken+8+1, "sent, replaced, or in the ring")
 }
 
-func TestHostileClients(t *testing.T) {
+func TestCase52HostileClients(t *testing.T) {
 	s, url := listen(t, Config{Config: queued.Config{MaxDatagram: 1300}})
 	c := dial(t, url)
 	require.NoError(t, c.Send(c.Server(), make([]byte, 1301)))
@@ -115,6 +116,7 @@ func TestHostileClients(t *testing.T) {
 	require.NoError(t, c.Send(c.Server(), []byte{1}))
 	got, _ := receive(t, s)
 	require.Equal(t, []byte{1}, got, "the connection goes on")
+	casebook.Injected(t, s.Stats().TooLarge, "messages that are too large")
 
 	for _, frame := range [][]byte{
 		{0x81, 0x81, 0, 0, 0, 0, 'a'},  // text
@@ -133,6 +135,7 @@ func TestHostileClients(t *testing.T) {
 		require.NoError(t, socket.SetReadDeadline(time.Now().Add(time.Minute)))
 		_, err = bytes.NewBuffer(nil).ReadFrom(reader)
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server ends it: %x", frame)
+		casebook.Injected(t, 1, "frames that no browser sends, each on a connection of its own")
 		_ = socket.Close()
 	}
 }
