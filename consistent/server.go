@@ -76,7 +76,9 @@ func onServer(s *netcode.Server) netcode.ServerHooks {
 				return of(c).write(c, s.Store().Tick(), room, packet, state)
 			},
 			Acked: func(c *netcode.Session, packet uint64) { of(c).acked(packet) },
-			Lost:  func(c *netcode.Session, packet uint64) { of(c).lost(packet, s.Store().Tick()-netcode.Tick(s.Config().Window/2)) },
+			Lost: func(c *netcode.Session, packet uint64) {
+				of(c).lost(packet, s.Store().Tick()-netcode.Tick(s.Config().Window/2))
+			},
 		},
 	}
 }
