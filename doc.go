@@ -12,7 +12,7 @@
 //	err = systems.NewRunner(&world, group, 60).Run(ctx)
 //
 // This package is the kernel: sessions, frames, state and messages. Features are folders beside it that use its public API
-// alone ([Extension]): input, authority, collections, interpolate, predict, rewind, record, inspect. Games import systems, components,
+// alone ([Extension]): input, authority, collections, interpolate, consistent, predict, rewind, record, inspect. Games import systems, components,
 // interest and transport too, and test with nettest. The guide, docs/guide in the repository, has a page for each subject;
 // docs/architecture.md shows all packages.
 //
@@ -33,5 +33,5 @@ package netcode
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
 //   - host.go: a player at the server itself, whose messages pass no network
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
-//   - extension.go, hooks.go: what features use
+//   - extension.go, hooks.go: what features use; hold.go: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

@@ -1,11 +1,15 @@
 package netcode
 
-import "github.com/arche-netcode/netcode/replica"
+import (
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // heldState is the state that an extension holds back from a client's world.
 type heldState struct {
 	newest    *replica.Replica // Decodes the packets; nil: Client.Replica does.
 	take      func(payload []byte, packet uint64)
+	complete  tick.Tick // Client.Replica has all state of it.
 	suspended bool
 }
 
@@ -34,13 +38,20 @@ func (c *Client) ShowState(payload []byte) {
 	call(c.hooks.read)
 }
 
-// ShownUpTo tells that Replica has all state up to a tick that HoldState's function was given: what is known of the ticks up to it
-// holds for Replica too.
-func (c *Client) ShownUpTo(t Tick) {
-	if c.back.newest != nil {
-		c.replica.Follow(c.back.newest, t)
+// ShownUpTo tells that Replica has what came of the ticks up to one: whatever is known of these ticks holds for Replica too. complete
+// tells that nothing is missing as of that tick.
+func (c *Client) ShownUpTo(t Tick, complete bool) {
+	if c.back.newest == nil {
+		return
+	}
+	if c.replica.Follow(c.back.newest, t); complete {
+		c.back.complete = t
 	}
 }
+
+// CompleteTick returns the newest tick of which an extension that holds state back says that Replica lacks nothing. held is false
+// where none holds it back.
+func (c *Client) CompleteTick() (t Tick, held bool) { return c.back.complete, c.back.newest != nil }
 
 // Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
 func (c *Client) Newest() *Replica {

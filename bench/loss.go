@@ -110,6 +110,9 @@ func runLoss(o options) error {
 			return fmt.Errorf("%+v, the reliable stream: %w", p, err)
 		}
 		summary.addRun(o, run, clean, stream)
+		if err := reportWhole(o, p); err != nil {
+			return fmt.Errorf("%+v, whole ticks: %w", p, err)
+		}
 	}
 	summary.report(o)
 	return nil

@@ -24,11 +24,11 @@ const (
 type Stats struct {
 	On    bool         // The client shows whole ticks only: see Enable.
 	Shown netcode.Tick // The newest complete tick. tick.None: none yet.
-	// Behind is how many ticks what is shown is behind the newest state that came, at the begin of the frame. It is 0 while all that
-	// came is shown. MeanBehind is its mean over the frames since the connection began, MaxBehind its highest.
+	// Behind counts the ticks from the one that is shown to the newest state that came, at the begin of the frame. It is 0 while all that
+	// came is shown.
 	Behind     netcode.Tick
-	MeanBehind float64
-	MaxBehind  netcode.Tick
+	MeanBehind float64      // The mean of Behind over the frames since the connection began.
+	MaxBehind  netcode.Tick // The highest Behind of the connection.
 
 	Held      int    // Bytes of state that came and wait for their tick.
 	Complete  uint64 // Ticks that were shown.
@@ -200,7 +200,7 @@ func (c *client) show(t netcode.Tick) {
 	c.stats.Shown, c.stats.Complete = t, c.stats.Complete+1
 	c.claims = slices.DeleteFunc(c.claims, func(w waiting) bool { return w.tick <= t })
 	c.keepAfter(t)
-	c.end.ShownUpTo(t)
+	c.end.ShownUpTo(t, true)
 	c.floor = tick.None
 	c.end.Suspend(false)
 }
@@ -219,11 +219,20 @@ func (c *client) keepAfter(t netcode.Tick) {
 	c.held, c.bytes = held, c.bytes[:size]
 }
 
-// overflow gives away all state that is held. Until a tick is complete that is not before it, the world stays as it is.
+// overflow gives away the older half of the state that is held. Until a tick is complete that is not before it, the world stays as it is.
 func (c *client) overflow() {
 	c.stats.Overflows++
-	c.giveAway()
-	c.floor = c.end.Replica().Tick()
+	for _, p := range c.held {
+		if c.floor = max(c.floor, p.tick); p.to > len(c.bytes)/2 {
+			break
+		}
+	}
+	for _, p := range c.held {
+		if p.tick <= c.floor {
+			c.end.ShowState(c.bytes[p.from:p.to])
+		}
+	}
+	c.keepAfter(c.floor)
 	c.end.Suspend(true)
 }
 
@@ -254,7 +263,7 @@ func (c *client) beginFrame() {
 		return
 	}
 	if len(c.held) == 0 && c.floor == tick.None { // Nothing came that is not shown.
-		c.end.ShownUpTo(c.end.Newest().Heard())
+		c.end.ShownUpTo(c.end.Newest().Heard(), false)
 	}
 	c.stats.Behind = 0
 	if newest := c.end.Newest().Tick(); len(c.held) > 0 || c.floor != tick.None {

@@ -361,13 +361,13 @@ func TestEnable(t *testing.T) {
 	n := g.start(4, bad(0.2), 1, -1, true)
 	c := n.Clients[0]
 	require.True(t, n.RunUntil(20*time.Second, func() bool { return n.Connected() && len(seen(c)) == 500 }))
-	frames := func() (torn_ int) {
+	frames := func() (count int) {
 		for range 100 {
 			if n.Step(); torn(seen(c)) {
-				torn_++
+				count++
 			}
 		}
-		return torn_
+		return count
 	}
 	require.Zero(t, frames())
 	consistent.Enable(c.Client, false)
@@ -424,4 +424,24 @@ func TestReconnect(t *testing.T) {
 		require.NoError(t, c.Connect(n.Address()))
 		n.Step()
 	}
+}
+
+// TestOverflow has a client that may hold less than comes until a tick is complete: it gives away what it has, and shows nothing torn.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	g := newPlay(t, 6, 2000)
+	n := g.start(6, transport.Link{Delay: 60 * time.Millisecond, Loss: .2}, 1, -1, true, consistent.Config{MaxHeld: 64 << 10})
+	c := n.Clients[0]
+	for range 400 {
+		n.Step()
+		if c.Suspended() {
+			require.False(t, torn(seen(c)))
+			continue
+		}
+		g.check(c)
+	}
+	stats, _ := consistent.Of(c.Client)
+	t.Logf("%+v", stats)
+	require.Greater(t, stats.Overflows, uint64(10))
+	require.Greater(t, stats.Complete, uint64(5))
 }

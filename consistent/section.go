@@ -25,11 +25,12 @@ const (
 	sectionHead = 3
 	claimHead   = 2
 	noClaim     = 255
-	// maxBack is how far before the claim's packet a needed one may be.
+	// maxBack bounds the distance of a needed packet before the one of the claim.
 	maxBack     = 1024
 	neededWords = maxBack / 64
 )
 
+// errSection is the error of a section.
 var errSection = errors.New("a section of complete ticks that is not legal")
 
 // section is a section that came, or is to be sent.

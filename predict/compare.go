@@ -249,13 +249,22 @@ func (k *comparison) rests() {
 // server says that it rests.
 func (c *client) knownOf(s *slot) netcode.Tick {
 	newest, _ := c.replica.Latest(s.id)
-	return max(newest, c.rested.of(s.id.Index))
+	return max(newest, c.restedAt(s.id.Index))
+}
+
+// restedAt is the newest tick in which an entity is known to be as its newest record says. Where state is held back until a tick is
+// complete, that is the newest complete one: the server's word is about later records.
+func (c *client) restedAt(index uint32) netcode.Tick {
+	if t, held := c.end.CompleteTick(); held {
+		return t
+	}
+	return c.rested.of(index)
 }
 
 // isKnown tells if the server's state of an entity in a tick is known.
 func (c *client) isKnown(s *slot, t netcode.Tick) bool {
 	from, there := c.replica.AsOf(s.id, t)
-	return there && (from.Tick == t || c.rested.of(s.id.Index) == t)
+	return there && (from.Tick == t || c.restedAt(s.id.Index) == t)
 }
 
 // serverMask returns the predicted components of the server's entity, as a mask of the history.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/nettest"
 )
 
@@ -60,6 +61,51 @@ func weigh(p *netcode.Protocol) {
 }
 
 // end guide
+
+// begin guide
+func wholeTicks(p *netcode.Protocol) {
+	consistent.Register(p) // on both sides
+}
+
+// lag tells how far a client's world is behind what has come, in ticks.
+func lag(client *netcode.Client) (now netcode.Tick, mean float64) {
+	stats, _ := consistent.Of(client)
+	return stats.Behind, stats.MeanBehind
+}
+
+// end guide
+
+func TestGuideWholeTicks(t *testing.T) {
+	p := netcode.NewProtocol()
+	weigh(p)
+	wholeTicks(p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.2), Rate: 30, Server: netcode.Config{SendBudget: -1}, Game: func(w *ecs.World, frame int) {
+		for q := generic.NewFilter1[Position]().Query(w); q.Next(); {
+			q.Get().X = float32(frame)
+		}
+	}})
+	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	for range 800 {
+		build.New()
+	}
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	seen := 0
+	for range 200 {
+		n.Step()
+		var at map[float32]bool
+		for q := generic.NewFilter1[Position]().Query(&n.Clients[0].World); q.Next(); {
+			if at == nil {
+				at = map[float32]bool{}
+			}
+			at[q.Get().X] = true
+		}
+		require.LessOrEqual(t, len(at), 1, "one tick")
+		seen += len(at)
+	}
+	require.Positive(t, seen)
+	_, mean := lag(n.Clients[0].Client)
+	require.Positive(t, mean)
+}
 
 func TestGuideGroups(t *testing.T) {
 	p := netcode.NewProtocol()

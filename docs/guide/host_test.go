@@ -438,6 +438,8 @@ var withoutHost = map[string]string{
 	"playerSocket": "a host's player needs no socket",
 	"backend":      "it is a program beside the game",
 	"Send":         "it counts what travels to a client: to a host's player nothing does",
+	"wholeTicks":   "a host's player sees the server's world, which is whole",
+	"lag":          "as wholeTicks",
 	"TestMyGame":   "nettest runs clients with worlds of their own",
 
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",

@@ -148,7 +148,7 @@ func rule8() []mutation {
 		change("rule 8", "what is lost is not sent again", newest,
 			"snapshot/acked.go", "v.wait(index)\n\t\t\t\tv.stats.Resent++", "v.stats.Resent++"),
 		change("rule 8", "what a newer packet carries is sent again too", newest,
-			"snapshot/acked.go", "if v.ack(index).went != p.tick {", "if false {"),
+			"snapshot/acked.go", "case v.ack(index).went != p.tick:", "case false:"),
 		change("rule 8", "what is on its way is sent again", newest,
 			"snapshot/record.go", "v.unsent[w] &^= bit", "_ = bit"),
 		change("rule 8", "an acknowledgement that comes after the loss counts no more", newest,
