@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/replica"
 )
 
 // orderCheck is Order for one client.
 type orderCheck struct {
-	session *replica.Replica // ticks of another session say nothing
-	newest  []known          // by index
+	session any     // its Replica: ticks of another session say nothing
+	newest  []known // by index
 }
 
 // known is as of which tick a life was known.
