@@ -68,11 +68,12 @@ func protocol(relayed bool) *netcode.Protocol {
 }
 
 // physics simulates the cars and the ball: the same system on the server and the clients. The entities with an owner are cars, the one
-// without is the ball. Each step builds a new cp.Space from the components, and writes them back. A space keeps contacts and
-// an index from step to step; a client that goes back would have those of another past.
+// without is the ball. Each step puts bodies made of the components into a cp.Space, writes them back and takes them out. A space keeps
+// contacts of its bodies from step to step; a client that goes back would have those of another past.
 type physics struct {
 	bodies *generic.Filter4[components.Simulate, components.Replicated, Place, Motion]
 	list   []*body
+	space  *cp.Space // Between two steps it has the walls alone. A new one takes longer than a step.
 }
 
 // body is an entity in the space of one step.
@@ -81,10 +82,11 @@ type body struct {
 	place  *Place
 	motion *Motion
 	cp     *cp.Body
+	shape  *cp.Shape // Of it.
 }
 
 func newPhysics() *physics {
-	return &physics{bodies: generic.NewFilter4[components.Simulate, components.Replicated, Place, Motion]()}
+	return &physics{bodies: generic.NewFilter4[components.Simulate, components.Replicated, Place, Motion](), space: newField()}
 }
 
 // Step implements predict.System.
@@ -108,21 +110,22 @@ func (p *physics) Step(s *predict.Step) {
 		}
 		p.list = append(p.list, b)
 	}
-	simulate(p.list, s.Seconds())
+	simulate(p.space, p.list, s.Seconds())
 }
 
 // simulate takes a step of bodies that were built, and writes the result into their components. The order of bodies counts in a space, and
 // that of a client's world is another one than the server's: they are sorted.
-func simulate(bodies []*body, seconds float64) {
-	space := newField()
+func simulate(space *cp.Space, bodies []*body, seconds float64) {
 	slices.SortFunc(bodies, func(a, b *body) int { return cmp.Compare(a.id.Index, b.id.Index) })
 	for _, b := range bodies {
 		space.AddBody(b.cp)
-		b.cp.EachShape(func(shape *cp.Shape) { space.AddShape(shape) })
+		space.AddShape(b.shape)
 	}
 	space.Step(seconds)
 	for _, b := range bodies {
 		b.writeBack()
+		space.RemoveShape(b.shape)
+		space.RemoveBody(b.cp)
 	}
 }
 
@@ -140,17 +143,16 @@ func newField() *cp.Space {
 
 // build makes the body of the space, with the values of the components.
 func (b *body) build(car bool) {
-	var shape *cp.Shape
 	if car {
 		b.cp = cp.NewBody(carMass, cp.MomentForBox(carMass, carLength, carWidth))
-		shape = cp.NewBox(b.cp, carLength, carWidth, .1)
+		b.shape = cp.NewBox(b.cp, carLength, carWidth, .1)
 	} else {
 		b.cp = cp.NewBody(ballMass, cp.MomentForCircle(ballMass, 0, ballRadius, cp.Vector{}))
-		shape = cp.NewCircle(b.cp, ballRadius, cp.Vector{})
+		b.shape = cp.NewCircle(b.cp, ballRadius, cp.Vector{})
 	}
-	shape.SetElasticity(.7)
-	shape.SetFriction(.3)
-	b.cp.AddShape(shape)
+	b.shape.SetElasticity(.7)
+	b.shape.SetFriction(.3)
+	b.cp.AddShape(b.shape)
 	b.cp.SetPosition(cp.Vector{X: float64(b.place.X), Y: float64(b.place.Y)})
 	b.cp.SetAngle(float64(b.place.Angle))
 	b.cp.SetVelocity(float64(b.motion.X)*rolling, float64(b.motion.Y)*rolling)
