@@ -73,7 +73,7 @@ type comparison struct {
 	back      netcode.Tick // The tick to go back to; None: none.
 }
 
-// records compares the records that have come, the newest first: an entity is compared in the newest tick of which it has one.
+// records compares the records that have come, the newest first: an entity is compared in the newest tick that has one of it.
 func (k *comparison) records() {
 	list := k.rested.read
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
@@ -233,7 +233,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 	return true
 }
 
-// rests compares the entities of which the server has told that they rest.
+// rests compares the entities that rest, as the server told.
 func (k *comparison) rests() {
 	for _, index := range k.rested.news {
 		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {

@@ -35,9 +35,12 @@
 //   - server.go: steps at the server
 //   - client.go: a client's frame: compare, go back, replay, step
 //   - history.go: the components of the last ticks
+//   - tables.go: where components lie in a world
+//   - order.go: predicted entities in the order in which they lie in the world
 //   - compare.go: the server's state against the prediction
 //   - spawn.go: entities that come and go in steps
 //   - effect.go: sounds and particles, once each
+//   - local.go: local components that a client asks for
 //   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //   - explain.go: the system that made the first difference
@@ -46,7 +49,7 @@
 //
 //   - step: the simulation of one tick
 //   - predicted: simulated at a client ahead of the server
-//   - local: a component that is never sent and goes back with the predicted ones
+//   - local: a component that does not travel with the state and goes back with the predicted ones
 //   - misprediction: the server's state of a tick differs from the predicted one
 //   - rollback: predicted entities go back to an earlier tick
 //   - replay: a step of a tick that was simulated before

@@ -3,10 +3,12 @@ package predict
 import (
 	"encoding/hex"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // The example of PROTOCOL.md: entities 5, 6 and 300 rest in tick 70000.
@@ -26,6 +28,30 @@ func TestTheBytesOfRestingEntities(t *testing.T) {
 		read = append(read, index)
 	}))
 	require.Equal(t, []uint32{5, 6, 300}, read)
+}
+
+// The examples of PROTOCOL.md: a question about entity 7 of generation 2, and the answer in tick 300.
+func TestTheBytesOfLocalState(t *testing.T) {
+	type cooldown struct{ Ticks int32 }
+	var s wire.Serializer
+	write := func(m wire.Serializable) string {
+		room := make([]byte, 64)
+		n, err := s.Write(room, m)
+		require.NoError(t, err)
+		return hex.EncodeToString(room[:n])
+	}
+	q := askLocals{Entities: []netcode.NetworkID{{Index: 7, Generation: 2}}}
+	require.Equal(t, "010700000002000000", write(&q))
+	row, v := newLocalRow[cooldown](), cooldown{9}
+	w := wire.NewWriter(make([]byte, 8))
+	row.write(&w, bytesAt((*byte)(unsafe.Pointer(&v)), 4))
+	a := localsAnswer{Tick: 300, Data: append([]byte{1, 1}, w.Written()...)}
+	require.Equal(t, "2c01000006010109000000", write(&a))
+	require.Equal(t, "{Ticks:i32}", row.text)
+	var read askLocals
+	require.NoError(t, s.Read([]byte{1, 7, 0, 0, 0, 2, 0, 0, 0}, &read))
+	require.Equal(t, q, read)
+	require.Error(t, s.Read([]byte{17}, &read), "more than 16 entities")
 }
 
 func FuzzReadRest(f *testing.F) {

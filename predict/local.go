@@ -143,7 +143,7 @@ func (s *server) appendLocals(to []byte, e ecs.Entity) []byte {
 	return to
 }
 
-// locals is what a client asks about local components.
+// locals has the questions of a client about local components, and the answers.
 type locals struct {
 	wanted  []netcode.NetworkID // To be asked for.
 	waiting int                 // Questions without an answer.

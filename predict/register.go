@@ -184,7 +184,8 @@ func (a *predictions) freeze(f *netcode.Freezing) {
 		a.mask = a.mask.With(n)
 	}
 	for i := range a.local {
-		f.Describe(a.local[i].of.Name(), fmt.Sprintf("local %d{%s}", i, a.local[i].text))
+		name := a.local[i].of.Name()
+		f.Describe(name, fmt.Sprintf("local %s{%d:%s}", name, i, a.local[i].text))
 	}
 	a.owner, a.predicted, a.spawnOf = row(reflect.TypeFor[components.Owner]()), row(reflect.TypeFor[components.Predicted]()), row(reflect.TypeFor[components.SpawnOf]())
 	if a.owner < 0 && a.predicted < 0 {

@@ -72,7 +72,7 @@ type Misprediction struct {
 	Tick      netcode.Tick      // That was predicted.
 	Entity    ecs.Entity        // In the client's world.
 	ID        netcode.NetworkID // Its network id.
-	Owner     netcode.ClientID  // Whose input moves it, 0 if nobody's: see InputOf.
+	Owner     netcode.ClientID  // The player whose input moves it, 0 if there is none: see InputOf.
 	Component string            // Its wire name.
 	Field     string            // The path of the first field that differs; "": the component, or the entity, is there on one side only.
 	Predicted float64           // The predicted value of the field, as a number. Without a field: 1 is there, 0 is not.

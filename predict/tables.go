@@ -66,10 +66,7 @@ func (t *tables) asBefore(w *ecs.World) bool {
 			q.Close()
 			return false
 		}
-		if more = q.Next(); more && q.Mask() == one.archetype && liesAt(q.Get(t.ids[0]), one.columns[0], one.rows*t.sizes[0]) {
-			q.Close()
-			return false
-		}
+		more = q.Next() // More rows of this table are not the next one's.
 	}
 	return n == len(t.list)
 }

@@ -17,7 +17,7 @@
 //   - replica.go: lives, and how a decoded payload takes effect
 //   - decode.go: the payload; decode_batch.go is its fast path
 //   - versions.go: the history of decoded versions, by tick
-//   - ranges.go: what changed, and the newest rows
+//   - ranges.go: what changed, and the newest rows; records.go: the records of a tick
 //   - sample.go: entities around a moment
 //   - errors.go: errors; dump.go: payloads as text, and their bits by purpose
 package replica

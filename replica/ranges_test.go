@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Entities of a range have the same generation and rows, and their lanes follow each other, over loss and reordering.
@@ -44,9 +45,39 @@ func TestRangesAreTheirEntities(t *testing.T) {
 			for _, s := range all {
 				requireStretch(t, r, s)
 			}
+			requireRecords(t, r)
 		}
 	}
 	require.NotZero(t, several)
+}
+
+// requireRecords compares the records of each tick with the state as of it: each entity has one at most.
+func requireRecords(t *testing.T, r *Replica) {
+	for at := r.Tick() - r.Window() + 1; at <= r.Tick(); at++ {
+		records, entities := r.Records(at), map[uint32]bool{}
+		for n := 0; n < records.Len(); {
+			e := records.Range(n)
+			require.Positive(t, e.Count)
+			require.Equal(t, at, e.Tick)
+			n += int(e.Count)
+			lanes := r.Lanes(at)
+			for k := range e.Count {
+				require.False(t, entities[e.Index+k])
+				entities[e.Index+k] = true
+				v, ok := r.AsOf(wire.NetworkID{Index: e.Index + k, Generation: e.Generation}, at)
+				if !ok {
+					continue // It has ended since.
+				}
+				require.Equal(t, at, v.Tick)
+				require.Equal(t, e.Mask, v.Mask)
+				for m := e.Mask; m != 0; m &= m - 1 {
+					first, end := r.Place(e.Mask, m.Lowest())
+					from := int(e.First) + int(k)*int(e.Width)
+					require.Equal(t, v.Row(m.Lowest()), lanes[from+first:from+end])
+				}
+			}
+		}
+	}
 }
 
 // requireStretch compares a range with its entities.

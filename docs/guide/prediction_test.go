@@ -1,6 +1,7 @@
 package guide_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -153,7 +154,8 @@ func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func
 	sim.OnCancel(stop)  // it was played, and the corrected replay does not make it
 	sim.OnUnspawn(drop) // the server did not spawn it: it is about to be removed
 	sim.OnMisprediction(func(m predict.Misprediction) {
-		log(m.String()) // tick 812, entity 4v1: Body.X is 17.02, predicted 17.4
+		stick, _ := predict.InputOf[Stick](sim, m) // that of its tick, of the entity's owner
+		log(fmt.Sprint(m, stick))                  // tick 812, entity 4v1: Body.X is 17.02, predicted 17.4
 	})
 	// end guide
 	// begin guide

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -35,7 +34,6 @@ const (
 )
 
 func main() {
-	debug.SetGCPercent(400) // A space of cp is thousands of small objects.
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

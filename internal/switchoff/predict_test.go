@@ -10,8 +10,8 @@ func predictions() []mutation {
 	list := []mutation{
 		change("predict", "one tick fewer is kept than a client predicts ahead", "TestTheHistoryHasTheWholeWindow",
 			"predict/history.go", "return &h.masks[int(t%Window)*h.slots+slot]", "return &h.masks[int(t%(Window-1))*h.slots+slot]"),
-		change("predict", "local components do not go back", effects,
-			"predict/history.go", "if c := &h.components[k]; r.mask>>k&1 != 0 {\n\t\t\t\tcopy", "if c := &h.components[k]; r.mask>>k&1 != 0 && c.row >= 0 {\n\t\t\t\tcopy"),
+		change("predict", "local components do not go back", exact,
+			"predict/order.go", "if to > from && p.mask>>k&1 != 0 &&", "if to > from && h.components[k].row >= 0 && p.mask>>k&1 != 0 &&"),
 		change("predict", "effects play in replays", effects,
 			"predict/effect.go", "f.matched[i] = true\n\t\t\treturn true", "f.matched[i] = true\n\t\t\treturn false"),
 		change("predict", "an effect that the corrected replay has not is not cancelled", effects,
@@ -23,7 +23,7 @@ func predictions() []mutation {
 		change("predict", "a spawn that the server does not make stays", "TestASpawnThatTheServerDoesNotMakeGoes",
 			"predict/spawn.go", "c.replica.Complete(s.spawned, s.spawned+lateTicks) || c.replica.Heard() >= s.spawned+lost", "lost < 0"),
 		change("predict", "the server continues with what does not travel", exact,
-			"predict/server.go", "r.plan.Dequantise(r.lanes, p)", "_ = p"),
+			"predict/server.go", "r.plan.Dequantise(r.lanes[k*width:][:width], pointerTo(value))", "_ = value"),
 		change("predict", "a client continues with what does not travel", exact,
 			"predict/history.go", "len(h.bad) > 0 || !c.plan.DequantiseRows(from, lanes, len(c.lanes), n)", "len(h.bad) > 0"),
 		change("predict", "a client is not told which input stood in", exact,
@@ -63,6 +63,7 @@ func predictions() []mutation {
 		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
 			"predict/register.go", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites", "authority.WriterOf(a.protocol, plan) != authority.ServerWrites && false"),
 	)
+	list = append(list, laterPredictions()...)
 	for i := range list {
 		list[i].in = "predict"
 	}
@@ -74,4 +75,43 @@ func predictions() []mutation {
 		change("relay", "inputs of ticks that are far away are taken", "TestRelayedInputsAreBoundedAtAClient",
 			"input/relay_client.go", "at <= now-reach || at >= now+reach", "false"),
 	)
+}
+
+// laterPredictions switches off rules about local state, what is predicted, columns and times.
+func laterPredictions() []mutation {
+	const (
+		local  = "TestLocalStateComesFromTheServer"
+		others = "TestLocalStateOfOthersIsNotTold"
+		some   = "TestSomeClientsPredict"
+	)
+	return []mutation{
+		change("predict", "a client does not ask for local state when a prediction begins", local,
+			"predict/client.go", "c.wantLocals(n)\n\t\t\tc.stats.Started++", "c.stats.Started++"),
+		change("predict", "a client does not ask for local state after a hang", local,
+			"predict/client.go", "c.take(i)\n\t\t\t\tc.wantLocals(i)", "c.take(i)"),
+		change("predict", "a client does not ask for local state after a misprediction", local,
+			"predict/compare.go", "if k.marks[n].asked+Window < k.now {", "if k.marks[n].asked > k.now {"),
+		change("predict", "an answer about local state is lost in a replay", local,
+			"predict/client.go", "if len(c.locals.taken) > 0 {", "if len(c.locals.taken) < 0 {"),
+		change("predict", "local state of others is told", others,
+			"predict/local.go", "&& s.predictedBy(e, ctx.Sender) {", "{"),
+		change("predict", "local state of hidden entities is told", others,
+			"predict/local.go", "session.View().Visible(id) &&", "session.View() != nil &&"),
+		change("predict", "a Rate delays what is predicted", "TestARateDoesNotDelayWhatIsPredicted",
+			"predict/server.go", "return s.all.mask", "return rows"),
+		change("predict", "a Rate delays nothing", "TestARateDoesNotDelayWhatIsPredicted",
+			"predict/server.go", "&& s.prompt[n]>>(id.Index&63)&1 != 0 {", "{"),
+		change("predict", "a mask has no effect", some,
+			"components/predicted.go", "|| p.Mask>>(client%64)&1 != 0", "|| p.Mask == 1"),
+		change("predict", "an entity at rest is told in no packet of its own", some,
+			"predict/rest.go", "if busy || len(r.ids) == 0 ||", "if busy || len(r.ids) >= 0 ||"),
+		change("predict", "a ghost waits for a loss that there is not", "TestAGhostIsGoneWithinARoundTrip",
+			"predict/spawn.go", "c.replica.Complete(s.spawned, s.spawned+lateTicks) ||", ""),
+		change("predict", "entities that change places are not noticed", "TestEntitiesThatChangePlacesAreNoticed",
+			"predict/order.go", "if moved || !slices.Equal(o.parts[i].places, o.placesOf(i)) {", "if moved || slices.Equal(o.parts[i].places[:0], o.placesOf(i)) {"),
+		change("predict", "a table that shrinks is not noticed", "TestTheOrderIsWhatAQueryFinds",
+			"predict/tables.go", "if !liesAt(q.Get(t.ids[0]), one.columns[0], (one.rows-1)*t.sizes[0]) {", "if one.rows < 0 {"),
+		change("predict", "a misprediction has the input of another tick", "TestAMispredictionHasTheInput",
+			"predict/step.go", "return input.Own[T](sim.client.end, m.Tick)", "return input.Own[T](sim.client.end, m.Tick-1)"),
+	}
 }

@@ -1,0 +1,123 @@
+package predict
+
+import (
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+)
+
+type (
+	tableTag  struct{}
+	tableA    struct{ V uint32 }
+	tableB    struct{ V [3]uint64 }
+	tableC    struct{}
+	tableLink struct {
+		ecs.Relation
+		V uint32
+	}
+)
+
+// Whatever comes, goes and moves, the order is what a query finds entity by entity, and it tells of each change.
+func TestTheOrderIsWhatAQueryFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := ecs.NewWorld()
+		placed, tagged := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w)
+		a, b, c, link := ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w), ecs.ComponentID[tableC](&w), ecs.ComponentID[tableLink](&w)
+		h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}, {id: c}}}
+		o := newOrder(&w, h, placed, tagged)
+		var all []ecs.Entity
+		targets := []ecs.Entity{w.NewEntity(), w.NewEntity()}
+		before := map[int]ecs.Entity{}
+		for range rapid.IntRange(1, 60).Draw(t, "operations") {
+			one := func() ecs.Entity { return all[rapid.IntRange(0, len(all)-1).Draw(t, "which")] }
+			switch op := rapid.IntRange(0, 5).Draw(t, "operation"); {
+			case op == 0 || len(all) == 0:
+				for range rapid.IntRange(1, 5).Draw(t, "count") {
+					e := w.NewEntity(placed, tagged)
+					placeOf(&w, e, placed).number = int32(len(all)) + 1
+					all = append(all, e)
+				}
+			case op == 1:
+				if e := one(); w.Alive(e) {
+					w.RemoveEntity(e)
+				}
+			case op == 2:
+				id := rapid.SampledFrom([]ecs.ID{a, b, c, tagged}).Draw(t, "component")
+				if e := one(); w.Alive(e) && w.Has(e, id) {
+					w.Remove(e, id)
+				} else if w.Alive(e) {
+					w.Add(e, id)
+				}
+			case op == 3:
+				if e := one(); w.Alive(e) {
+					if !w.Has(e, link) {
+						w.Add(e, link)
+					}
+					w.Relations().Set(e, link, rapid.SampledFrom(targets).Draw(t, "target"))
+				}
+			}
+			moved := o.look(&w, len(all))
+			now, n := map[int]ecs.Entity{}, 0
+			for q := w.Query(ecs.All(placed, tagged)); q.Next(); n++ {
+				slot := int((*place)(q.Get(placed)).number) - 1
+				now[slot] = q.Entity()
+				found := false
+				for i := range o.list {
+					for row, number := range o.parts[i].places {
+						if int(number)-1 != slot {
+							continue
+						}
+						found = true
+						mask := uint64(alive)
+						for k, id := range []ecs.ID{a, b, c} {
+							if q.Has(id) {
+								mask |= 1 << k
+								if size := h.components[k].size; size > 0 {
+									require.Same(t, byteAt(q.Get(id)), &o.bytes(&o.list[i], 1+k, row, 1)[0])
+								}
+							}
+						}
+						require.Equal(t, mask, o.parts[i].mask)
+					}
+				}
+				require.True(t, found && o.in[slot])
+			}
+			require.Equal(t, n, o.count)
+			if len(now) != len(before) {
+				require.True(t, moved)
+			}
+			before = now
+			require.False(t, o.look(&w, len(all)), "nothing moved since")
+		}
+	})
+}
+
+// Entities that change places in a table are noticed: as many as before, with the same components.
+func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
+	w := ecs.NewWorld()
+	placed, tagged, a := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w)
+	o := newOrder(&w, &history{components: []component{{id: a, size: 4}}}, placed, tagged)
+	var all []ecs.Entity
+	for i := range 100 {
+		e := w.NewEntity(placed, tagged, a)
+		placeOf(&w, e, placed).number = int32(i) + 1
+		all = append(all, e)
+	}
+	require.True(t, o.look(&w, 100))
+	require.Equal(t, []run{{row: 0, slot: 0, count: 100}}, o.parts[0].runs)
+	require.False(t, o.look(&w, 100))
+	w.Remove(all[10], a)
+	w.Add(all[10], a) // It is the last row now, and the last one is in its place.
+	require.True(t, o.look(&w, 100))
+	require.Equal(t, []run{{0, 0, 10}, {10, 99, 1}, {11, 11, 88}, {99, 10, 1}}, o.parts[0].runs)
+	ids := []ecs.ID{a}
+	alloctest.Zero(t, 10, func() {
+		w.Remove(all[10], ids...)
+		w.Add(all[10], ids...)
+		o.look(&w, 100)
+	})
+}
