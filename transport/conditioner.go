@@ -106,6 +106,9 @@ func (c *Conditioner) LocalAddr() Addr { return c.inner.LocalAddr() }
 // Secure implements Secured: it is that of the connection inside.
 func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
 
+// Overhead implements Overheader: it is that of the connection inside.
+func (c *Conditioner) Overhead() int { return OverheadOf(c.inner) }
+
 // Close closes the connection inside.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 
