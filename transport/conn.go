@@ -65,6 +65,20 @@ type Secured interface {
 	Secure() bool
 }
 
+// Overheader is implemented by a Conn that makes datagrams longer on their way, as encryption does.
+type Overheader interface {
+	// Overhead is the bytes that are added to each datagram.
+	Overhead() int
+}
+
+// OverheadOf returns the bytes that a connection, or any other value, adds to each datagram: 0 if it is no Overheader.
+func OverheadOf(conn any) int {
+	if o, ok := conn.(Overheader); ok {
+		return o.Overhead()
+	}
+	return 0
+}
+
 // IsSecure reports whether a connection, or any other value, is a Secured one and secure.
 func IsSecure(conn any) bool {
 	s, ok := conn.(Secured)

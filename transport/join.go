@@ -188,6 +188,14 @@ func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 	return proved(c, of)
 }
 
+// Overhead implements Overheader: the largest of the connections inside.
+func (j *Joined) Overhead() (most int) {
+	for _, c := range j.conns {
+		most = max(most, OverheadOf(c))
+	}
+	return most
+}
+
 // Conns returns the connections inside, in the order of Addr.Via.
 func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }
 

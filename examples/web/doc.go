@@ -4,5 +4,5 @@
 //	main.go      flags
 //	host.go      host: page, WebTransport, WebSocket and the match
 //	lossy.go     lossy: a Conn that loses datagrams both ways
-//	headless.go  a native client
+//	headless.go  a native client, by package join
 package main

@@ -2,55 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/arche-netcode/netcode/examples/web/game"
-	"github.com/arche-netcode/netcode/transport/queued"
-	"github.com/arche-netcode/netcode/transport/websocket"
-	"github.com/arche-netcode/netcode/transport/webtransport"
+	"github.com/arche-netcode/netcode/examples/web/join"
 )
-
-// dial connects to a host as a page does: by WebTransport, and if that fails or is slow, by WebSocket.
-func dial(ctx context.Context, url string) (socket game.Socket, by string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"settings", nil)
-	if err != nil {
-		return nil, "", err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, "", err
-	}
-	defer answer.Body.Close()
-	var o settings
-	if err := json.NewDecoder(answer.Body).Decode(&o); err != nil {
-		return nil, "", err
-	}
-	var hash [32]byte
-	if _, err := hex.Decode(hash[:], []byte(o.Hash)); err != nil {
-		return nil, "", err
-	}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(o.Wait)*time.Millisecond)
-	defer cancel()
-	wt, fault := webtransport.Dial(limited, o.WebTransport, webtransport.Pin(hash), queued.Config{})
-	if fault == nil {
-		return wt, "WebTransport", nil
-	}
-	ws, err := websocket.Dial(ctx, o.WebSocket, queued.Config{})
-	if err != nil {
-		return nil, "", errors.Join(fault, err)
-	}
-	return ws, "WebSocket", nil
-}
 
 // headless plays without a screen: the avatar runs in circles. show is called in each frame.
 func headless(ctx context.Context, url string, show func(by string, p *game.Panel)) error {
-	socket, by, err := dial(ctx, url)
+	socket, by, err := join.Dial(ctx, url)
 	if err != nil {
 		return err
 	}

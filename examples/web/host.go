@@ -127,15 +127,16 @@ func goRoot() string {
 	return strings.TrimSpace(string(out))
 }
 
-// build builds the client and compresses it.
-func build() ([]byte, error) {
+// build builds the client in a folder and compresses it.
+func build(client string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "netcode-web")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "client.wasm")
-	command := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./client")
+	command := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, ".")
+	command.Dir = client
 	command.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if text, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the client does not build; run this command in its folder, examples/web: %w\n%s", err, text)

@@ -13,20 +13,21 @@ func main() {
 	address := flag.String("listen", "127.0.0.1:8080", "address of the page")
 	loss := flag.Float64("loss", 0, "part of the datagrams that is lost, for each direction, from 0 to 1")
 	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
+	client := flag.String("client", "client", "folder of the page's client: ../ebiten is another one")
 	flag.Parse()
 	ctx, stop := systems.Interrupt(context.Background())
 	defer stop()
-	if err := run(ctx, *address, *loss, *url); err != nil {
+	if err := run(ctx, *address, *loss, *url, *client); err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address string, loss float64, url string) error {
+func run(ctx context.Context, address string, loss float64, url, client string) error {
 	if url != "" {
 		return headless(ctx, url, printer())
 	}
-	wasm, err := build()
+	wasm, err := build(client)
 	if err != nil {
 		return err
 	}

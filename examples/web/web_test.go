@@ -16,14 +16,15 @@ import (
 )
 
 var (
-	all   = flag.Bool("all", false, "also WebTransport without loss, WebSocket with loss, and TestTabs")
-	loud  = flag.Bool("loud", false, "print the log of Chromium")
-	shots = flag.String("shots", "", "folder for screenshots")
-	tabs  = flag.Int("tabs", 2, "tabs that play at once in TestTabs")
+	all    = flag.Bool("all", false, "also WebTransport without loss, WebSocket with loss, and TestTabs")
+	client = flag.String("client", "client", "folder of the page's client")
+	loud   = flag.Bool("loud", false, "print the log of Chromium")
+	shots  = flag.String("shots", "", "folder for screenshots")
+	tabs   = flag.Int("tabs", 2, "tabs that play at once in TestTabs")
 )
 
 // built is the client, built once for all tests.
-var built = sync.OnceValues(build)
+var built = sync.OnceValues(func() ([]byte, error) { return build(*client) })
 
 // start starts a host.
 func start(t *testing.T, loss float64, blocked string) *host {

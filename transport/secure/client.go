@@ -138,6 +138,9 @@ func (c *Client) SetToken(token []byte) error {
 // Secure tells netcode that nobody on the path can read or change datagrams.
 func (c *Client) Secure() bool { return true }
 
+// Overhead implements transport.Overheader.
+func (c *Client) Overhead() int { return Overhead + transport.OverheadOf(c.inner) }
+
 // LocalAddr implements transport.Conn.
 func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
 

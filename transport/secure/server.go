@@ -172,6 +172,9 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 // Secure tells netcode that nobody on the path can read or change datagrams.
 func (s *Server) Secure() bool { return true }
 
+// Overhead implements transport.Overheader.
+func (s *Server) Overhead() int { return Overhead + transport.OverheadOf(s.inner) }
+
 // LocalAddr implements transport.Conn.
 func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 

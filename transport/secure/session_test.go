@@ -169,6 +169,30 @@ func TestKeysChangeByCountAndTime(t *testing.T) {
 	}
 }
 
+// A datagram grows by as many bytes as each end says, also seen through a conditioner and a join.
+func TestOverheadIsWhatADatagramGrowsBy(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Admit = Open() })
+	p := newProxy(r, 1)
+	c := r.dialOver(p.near, ClientConfig{ServerKey: r.key.Public()})
+	for range 4 {
+		require.NoError(t, c.Send(p.front, []byte("x")))
+		p.pump()
+		must(r.drain(r.server))
+		p.pump()
+		must(r.drain(c))
+	}
+	p.record = true
+	require.NoError(t, c.Send(p.front, make([]byte, 1000)))
+	p.pump()
+	require.Len(t, p.recorded[0].bytes, 1000+c.Overhead())
+	plain := r.network2()
+	require.Zero(t, transport.OverheadOf(plain))
+	conditioned := transport.Condition(r.server, transport.Link{}, 1, r.config.Now)
+	for _, conn := range []any{c, r.server, conditioned, transport.Join(plain, conditioned)} {
+		require.Equal(t, Overhead, transport.OverheadOf(conn))
+	}
+}
+
 // Sealing and opening allocate nothing.
 func TestSealingAndOpeningAllocateNothing(t *testing.T) {
 	r := newRig(t, nil)

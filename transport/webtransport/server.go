@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,7 @@ type Server struct {
 	quic    *quic.Transport
 	wt      *webtransport.Server
 	open    atomic.Int64 // QUIC connections.
+	conns   sync.Map     // Of netip.AddrPort to *quic.Conn.
 	refused atomic.Uint64
 }
 
@@ -110,8 +112,15 @@ func (s *Server) accept(listener *quic.EarlyListener) {
 			_ = conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "too many connections")
 			continue
 		}
+		from, isUDP := conn.RemoteAddr().(*net.UDPAddr)
+		if isUDP {
+			s.conns.Store(transport.AddrOf(from.AddrPort()).IP, conn)
+		}
 		go func() {
 			defer s.open.Add(-1)
+			if isUDP {
+				defer s.conns.CompareAndDelete(transport.AddrOf(from.AddrPort()).IP, conn)
+			}
 			_ = s.wt.ServeQUICConn(conn) // It returns when the connection ends.
 		}()
 	}
@@ -155,6 +164,18 @@ func (s *Server) mayConnect(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// Rate returns the bytes a second that QUIC's congestion control lets through to a peer at the moment: its window in each round trip. ok is
+// false for a peer that there is not. Faster sending makes newer datagrams replace older ones.
+func (s *Server) Rate(of transport.Addr) (bytesPerSecond int, ok bool) {
+	conn, ok := s.conns.Load(of.IP)
+	if !ok {
+		return 0, false
+	}
+	stats := conn.(*quic.Conn).ConnectionStats()
+	round := max(stats.SmoothedRTT, time.Millisecond)
+	return int(float64(stats.CongestionWindow) / round.Seconds()), true
 }
 
 // Refused returns the number of QUIC connections that were refused because Config.Connections were open.

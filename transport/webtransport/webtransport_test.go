@@ -144,3 +144,18 @@ func TestCertificatesLastTenDays(t *testing.T) {
 	require.LessOrEqual(t, leaf.NotAfter.Sub(leaf.NotBefore), 14*24*time.Hour, "browsers allow no more")
 	require.GreaterOrEqual(t, leaf.NotAfter.Sub(now), 9*24*time.Hour)
 }
+
+// A server knows the rate that congestion control leaves to each peer, until the peer has left.
+func TestRateIsThatOfThePeer(t *testing.T) {
+	s, url, pin := listen(t, Config{})
+	c, err := dial(t, url, pin)
+	require.NoError(t, err)
+	_, from := receive(t, s, func() { require.NoError(t, c.Send(c.Server(), []byte("hello"))) })
+	rate, ok := s.Rate(from)
+	require.True(t, ok)
+	require.Greater(t, rate, 12_000, "no less than ten packets in a second")
+	_, ok = s.Rate(transport.MustParseAddr("127.0.0.1:1"))
+	require.False(t, ok)
+	require.NoError(t, c.Close())
+	require.Eventually(t, func() bool { _, ok := s.Rate(from); return !ok }, time.Minute, time.Millisecond)
+}

@@ -5,13 +5,12 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"syscall/js"
 	"time"
 
 	"github.com/arche-netcode/netcode/examples/web/game"
-	"github.com/arche-netcode/netcode/transport/web"
+	"github.com/arche-netcode/netcode/examples/web/join"
 )
 
 const scale = 10 // Pixels per metre.
@@ -32,27 +31,19 @@ func main() {
 	s := &screen{down: map[string]bool{}, panel: document.Call("getElementById", "panel")}
 	if err := s.play(); err != nil {
 		s.panel.Set("textContent", "ended: "+err.Error())
-		js.Global().Set("netcodeError", err.Error())
+		join.Fail(err)
 	}
 }
 
 // play reads the settings that the server wrote into the page, and plays.
 func (s *screen) play() error {
-	settings := js.Global().Get("netcodeSettings")
-	hash, err := hex.DecodeString(settings.Get("Hash").String())
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	socket, err := web.Dial(ctx, web.Config{
-		WebTransport: settings.Get("WebTransport").String(), WebSocket: settings.Get("WebSocket").String(), Hashes: [][]byte{hash},
-		Wait: time.Duration(settings.Get("Wait").Int()) * time.Millisecond,
-	})
+	socket, by, err := join.Dial(ctx, "")
 	if err != nil {
 		return err
 	}
-	s.by = socket.By()
+	s.by = by
 	player, err := game.NewPlayer(socket)
 	if err != nil {
 		return err
@@ -106,10 +97,7 @@ func (s *screen) draw(bodies []game.Body, p *game.Panel) {
 		s.by, p.RTT, 100*p.Loss, p.Rate, p.Replayed, p.Bodies, p.Tick)
 	if text != s.last {
 		s.panel.Set("textContent", text)
-		js.Global().Set("netcodePanel", map[string]any{ // for tests, and for the curious at the console
-			"by": s.by, "connected": p.Connected, "tick": p.Tick, "hash": p.Hash, "entities": p.Entities, "bodies": p.Bodies,
-			"replayed": p.Replayed, "ownX": p.OwnX, "ownY": p.OwnY,
-		})
+		join.Report(s.by, p)
 		s.last = text
 	}
 }
