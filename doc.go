@@ -31,7 +31,7 @@ package netcode
 //   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - host.go: a player at the server itself, whose messages pass no network
+//   - host.go, open.go: a player at the server itself, whose messages pass no network; a server that is open for others or not
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
 //   - extension.go, hooks.go: what features use; hold.go: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

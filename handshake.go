@@ -144,7 +144,7 @@ func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 // fits returns the reason that there is no place for a client, nil if there is one. Where OnApprove decides, a client that asks may be a player that is
 // connected, and have its place: hasRoom is asked when that is known.
 func (s *Server) fits(from transport.Addr) *peer.Error {
-	if s.approvals.ask != nil && !s.closing {
+	if s.approvals.ask != nil && !s.closing && !s.shut {
 		return nil
 	}
 	return s.hasRoom(from)
@@ -153,7 +153,7 @@ func (s *Server) fits(from transport.Addr) *peer.Error {
 // hasRoom returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
 // be replaced, so its place counts.
 func (s *Server) hasRoom(from transport.Addr) *peer.Error {
-	if s.closing {
+	if s.closing || s.shut {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
 	if c := s.byAddress[from]; c != nil && c.state == connected {

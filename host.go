@@ -39,7 +39,7 @@ func CanHost(s *Server, c *Client) error {
 //
 // The two share one world, the server's: the client has no Replica and needs no Apply, and what it may write it writes
 // there, see Write. Collections of what it may see come to it in the next frame as to any client, with the same changes, and only the
-// server writes them. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
+// server writes them. systems.NewHost runs both in one loop, and HostSystems.View tells the player what it sees. A player with a world of its own is a client that connects over package
 // transport/memory, as over any other network.
 //
 // Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the

@@ -117,7 +117,7 @@ func (s *Server) keeps(c *Session, reason *peer.Error) bool {
 	switch {
 	case reason.Reason == peer.ReasonTakenOver: // It is back already.
 		return true
-	case s.closing || s.config.Keep == 0 || c.state == leaving:
+	case s.closing || s.shut || s.config.Keep == 0 || c.state == leaving:
 		return false
 	}
 	return reason.Reason != peer.ReasonClosed && reason.Reason != peer.ReasonKicked

@@ -30,7 +30,7 @@ import (
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed], [Server.MayListen]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
 //
 // # Methods for the systems
 //
@@ -74,6 +74,7 @@ type Server struct {
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
+	shut      bool          // SetOpen(false).
 	sentUpTo  tick.Tick     // The tick of the newest Send.
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.

@@ -5,7 +5,8 @@ package components
 // component that was given to interpolate.Register, when the entity appears at the moment that is presented, and writes it
 // once a frame; code that draws asks for entities with a Smooth[T] in place of those with a T.
 //
-// Game code reads it and does not write it. It is a client's own and is never sent.
+// Game code reads it and does not write it. It is a client's own and is never sent. A host's entities that its player sees have it too
+// (systems.HostView).
 type Smooth[T any] struct {
 	Value T // as of the moment that is presented
 }

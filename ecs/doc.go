@@ -21,7 +21,7 @@
 //     panic (problem.go).
 //   - Resource: a replicated singleton (resource.go).
 //
-// Other types: Hooks are functions that Apply calls. Change is one change that an Apply made. ApplyStats and SmoothStats are
+// HostView shows a server's world to the player of a host (host_view.go). Other types: Hooks are functions that Apply calls. Change is one change that an Apply made. ApplyStats and SmoothStats are
 // counters. Difference, Visible and VisibleFor compare a client's world with the server's store, for tests (compare.go).
 //
 // Neither step keeps a pointer into a world, sets a listener, or passes a remote id to Arche.
@@ -35,6 +35,7 @@
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles
 //   - smooth.go: interpolated components, delayed despawns
+//   - host_view.go: the world as the player of a host sees it
 //   - resource.go, owner.go, compare.go, problem.go: singletons; components.Owner for the systems; comparison for tests; problems
 //
 // The build tag netcode_plain turns the two fast paths off.

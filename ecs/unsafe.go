@@ -7,6 +7,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // replicatedSize is the size of a Replicated, in bytes.
@@ -263,6 +264,14 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
 	return (*T)(w.Get(e, id))
+}
+
+// mixTwin mixes a value into an entity's twin, if it has it. The entity must be alive.
+func mixTwin(w *ecs.World, e ecs.Entity, twin ecs.ID, blend *quantize.Blend, way *quantize.BlendInput) {
+	// SAFETY: as in write.
+	if at := w.Get(e, twin); at != nil {
+		blend.Mix(way, at)
+	}
 }
 
 // write mixes the value of rows[n] into an entity's twin. It returns false if game code has removed the twin. The entity must

@@ -1,8 +1,6 @@
 package systems
 
 import (
-	"fmt"
-	"iter"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -17,6 +15,7 @@ import (
 // ClientSystems are the systems of one client, for one world and one socket.
 type ClientSystems struct {
 	stages
+	playerHooks
 	Client  *netcode.Client // They drive it.
 	Receive *Receive        // The first of a frame.
 	Apply   *Apply          // Before the messages of EarlyUpdate.
@@ -25,10 +24,6 @@ type ClientSystems struct {
 	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
 	Interpolate *Interpolate
 	Gather      *Gather // Nil for a protocol in which clients write nothing.
-
-	spawned   []func(ecs.Entity, netcode.NetworkID)
-	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
-	despawned []func(ecs.Entity, netcode.NetworkID)
 }
 
 // NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
@@ -51,12 +46,8 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if authority.ClientsWrite(client.Protocol()) {
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
-	c.Apply.Hooks.Spawned = c.tellSpawned
-	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) {
-		for _, f := range c.despawned {
-			client.Contain("OnDespawn", func() { f(e, id) })
-		}
-	}
+	c.playerHooks = playerHooks{client: client, id: c.ID, kind: c.Apply.kind}
+	c.Apply.Hooks.Spawned, c.Apply.Hooks.Despawned = c.tellSpawned, c.tellDespawned
 	return c
 }
 
@@ -78,55 +69,6 @@ func (c *ClientSystems) Systems() []System {
 	return f.systems
 }
 
-// OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
-// by then, and the world is unlocked: it may add local components, remove some, and send. If the function panics, the connection
-// ends with peer.ReasonHandlerPanic, as for a handler, and so it does for OnSpawnKind and OnDespawn. OnSpawn panics on nil.
-func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
-	mustBeGiven(f != nil, "OnSpawn")
-	c.spawned = append(c.spawned, f)
-}
-
-// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come. It is the place to give a tree
-// of the server its sprite, and a player its camera. The server replicates Kind like any component. The
-// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
-// the protocol does not replicate components.Kind, and on nil.
-func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
-	if !netecs.HasKind(c.Client.Protocol().Schema()) {
-		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
-			"call netcode.Replicate[components.Kind](protocol) on both sides", kind))
-	}
-	mustBeGiven(f != nil, "OnSpawnKind")
-	if c.ofKind == nil {
-		c.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
-	}
-	c.ofKind[kind] = append(c.ofKind[kind], f)
-}
-
-// tellSpawned calls the functions of OnSpawn, then those of the entity's kind, until one of them removes it.
-func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
-	for _, f := range c.spawned {
-		if _, there := c.ID(e); there {
-			c.Client.Contain("OnSpawn", func() { f(e, id) })
-		}
-	}
-	kind, ok := c.Apply.kind(e)
-	if !ok {
-		return
-	}
-	for _, f := range c.ofKind[kind] {
-		if _, there := c.ID(e); there {
-			c.Client.Contain("OnSpawnKind", func() { f(e, id) })
-		}
-	}
-}
-
-// OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
-// here: with Interpolate, when its end is presented. The world is unlocked. OnDespawn panics on nil.
-func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
-	mustBeGiven(f != nil, "OnDespawn")
-	c.despawned = append(c.despawned, f)
-}
-
 // Entity returns the entity of a network id, if the server shows it at present.
 func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return c.Apply.Entity(id) }
 
@@ -146,8 +88,14 @@ func (c *ClientSystems) Closed() bool { return c.Client.Closed() }
 // Apply.Applied tells whether that was in this frame. It allocates nothing.
 func (c *ClientSystems) Changes(yield func(netecs.Change) bool) { c.Apply.Changes(yield) }
 
-// Changed yields the entities to which the last update with something to apply added the component T, or gave it
-// another value, with the value: see netecs.Changed.
-func Changed[T any](c *ClientSystems) iter.Seq2[ecs.Entity, *T] {
-	return netecs.Changed[T](c.Apply.apply)
+// Applied reports whether this frame's update applied something: only then are the Changes new.
+func (c *ClientSystems) Applied() bool { return c.Apply.Applied() }
+
+// Sees reports whether the server shows an entity of this world at present.
+func (c *ClientSystems) Sees(e ecs.Entity) bool {
+	_, ok := c.ID(e)
+	return ok
 }
+
+// Player is the client.
+func (c *ClientSystems) Player() *netcode.Client { return c.Client }

@@ -14,6 +14,7 @@ import (
 type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
+	View   *HostView       // The world as it sees it.
 
 	order *order // Of the player.
 	begun bool   // The first frame was, and the player joined the game in it, or could not.
@@ -32,16 +33,18 @@ func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now 
 	if err := netcode.CanHost(server, client); err != nil {
 		return nil, err
 	}
-	return &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}, nil
+	h := &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}
+	h.View = newHostView(h)
+	return h, nil
 }
 
 // Systems implements Group. It lists a server's frame with the player's steps: the player's messages are handled before the
 // server's own of the same stage.
 func (h *HostSystems) Systems() []System {
 	f := h.newFrame(h.Client, h.Server)
-	f.run(h.Receive, h.Away, player(func() { h.begin(h.Receive.Now()) }))
+	f.run(h.Receive, player(h.detached), h.Away, player(func() { h.begin(h.Receive.Now()) }))
 	f.stage(tick.Initialization)
-	f.run(player(func() { enter(h.Client, &h.order, StepApply) })) // there is nothing to apply: the player shares the world
+	f.run(player(func() { enter(h.Client, &h.order, StepApply); h.View.update() })) // there is nothing to apply: the player shares the world
 	h.update(f)
 	f.stage(tick.PostLateUpdate)
 	f.run(player(h.send), h.Send)

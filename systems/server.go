@@ -21,7 +21,8 @@ type ServerSystems struct {
 	Accept  *Accept         // Nil for a protocol in which clients write nothing.
 	Away    *Away           // After Receive: the entities of players that are away.
 
-	spawned []func(ecs.Entity, netcode.NetworkID)
+	spawned   []func(ecs.Entity, netcode.NetworkID)
+	detaching bool // Detach was called, and clients are still being told.
 }
 
 // NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
@@ -63,7 +64,7 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 // Systems implements Group. It lists a server's frame, see the package comment.
 func (s *ServerSystems) Systems() []System {
 	f := s.newFrame(s.Server)
-	f.run(s.Receive, s.Away)
+	f.run(s.Receive, Func(func(*ecs.World) { s.detached() }), s.Away)
 	f.stage(tick.Initialization)
 	s.update(f)
 	f.stage(tick.PostLateUpdate)

@@ -172,7 +172,7 @@ func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Tick); return ok })
 		},
 		"the system Receive runs after Dispatch(Initialization)": func(all []systems.System) []systems.System {
-			all[0], all[2] = all[2], all[0]
+			all[0], all[3] = all[3], all[0] // Between the two are steps of no stage.
 			return all
 		},
 		"the system Dispatch(PostLateUpdate) has not run": func(all []systems.System) []systems.System {

@@ -52,7 +52,7 @@ const kindTree = 7 // the game's own number
 
 type Sprite struct{ Name string } // local to the client, so it may hold anything
 
-func dress(group *systems.ClientSystems, world *ecs.World) {
+func dress(group systems.PlayerView, world *ecs.World) { // a client's systems, or HostSystems.View
 	sprites := generic.NewMap1[Sprite](world)
 	group.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) { // all values are there, and the world is unlocked
 		sprites.Assign(e, &Sprite{Name: "crate"})
@@ -61,7 +61,10 @@ func dress(group *systems.ClientSystems, world *ecs.World) {
 		sprites.Get(e).Name = "tree"
 	})
 	group.OnDespawn(func(e ecs.Entity, id netcode.NetworkID) { // just before it is removed
-		log.Print("free the resources of ", sprites.Get(e).Name)
+		if world.Alive(e) { // at a host the game has removed it already, or it is only out of sight
+			log.Print("free the resources of ", sprites.Get(e).Name)
+			sprites.Remove(e)
+		}
 	})
 }
 
@@ -74,6 +77,33 @@ func host(server *netcode.Server, player *netcode.Client, socket systems.Socket,
 		return nil, err // says why: player is connected elsewhere, or was not made with the same *netcode.Protocol
 	}
 	return systems.NewRunner(world, group, 60), nil
+}
+
+// end guide
+
+// begin guide
+func hidden(view systems.PlayerView, world *ecs.World) (count int) {
+	for query := generic.NewFilter1[Position]().Query(world); query.Next(); {
+		if !view.Sees(query.Entity()) {
+			count++ // at a host: what interest hides from its player
+		}
+	}
+	return count
+}
+
+// end guide
+
+// begin guide
+func single(server *netcode.Server, player *netcode.Client) (*systems.HostSystems, error) {
+	return systems.NewHost(server, player, systems.Offline{}, systems.WallClock())
+}
+
+func invite(group *systems.HostSystems, socket systems.Socket) error { // from a menu, in the loop
+	return group.Attach(socket) // clients can connect from the next frame on
+}
+
+func alone(group *systems.HostSystems) {
+	group.Detach() // clients are told, with peer.ReasonShuttingDown; then the socket is closed. The game goes on
 }
 
 // end guide

@@ -382,6 +382,86 @@ var withHost = map[string]func(t *testing.T){
 		require.Greater(t, at.X, float32(4), "its world is the server's: it moves, and nothing is predicted")
 		require.Positive(t, heard)
 	},
+	"dress camera redraw draw hidden": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[components.Kind](p)
+		netcode.Replicate[components.Owner](p)
+		netcode.Replicate[Health](p)
+		netcode.Replicate[Shield](p)
+		smooth(p)
+		rooms := interest.NewRooms()
+		var followed []ecs.Entity
+		bars, unshielded := map[ecs.Entity][]uint8{}, 0
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
+			h.server.SetInterest(interest.New(rooms, interest.Despawn))
+			dress(h.group.View, h.world)
+			camera(h.group.View, h.world, func(e ecs.Entity) { followed = append(followed, e) })
+			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+				redraw(h.group.View, func(e ecs.Entity, now uint8) { bars[e] = append(bars[e], now) }, func(ecs.Entity) { unshielded++ })
+			}))
+		})
+		rooms.Enter(h.player.ID(), 1)
+		sprites, health, shields := generic.NewMap1[Sprite](h.world), generic.NewMap1[Health](h.world), generic.NewMap1[Shield](h.world)
+		e, id := h.body(t)
+		kinds, owners := generic.NewMap1[components.Kind](h.world), generic.NewMap1[components.Owner](h.world)
+		kinds.Assign(e, &components.Kind{ID: kindTree})
+		owners.Assign(e, &components.Owner{Client: h.player.ID()})
+		health.Assign(e, &Health{Now: 9})
+		shields.Assign(e, &Shield{})
+		for range 10 {
+			h.step()
+		}
+		require.False(t, sprites.Get(e) != nil, "it is hidden")
+		require.Equal(t, 1, hidden(h.group.View, h.world))
+		rooms.Add(id, 1)
+		h.until(t, func() bool { return h.group.View.Sees(e) })
+		h.step()
+		require.Equal(t, "tree", sprites.Get(e).Name)
+		require.Equal(t, []ecs.Entity{e}, followed)
+		require.Equal(t, []uint8{9}, bars[e])
+		require.Zero(t, hidden(h.group.View, h.world))
+		places := generic.NewMap1[Position](h.world)
+		places.Get(e).X = 7
+		health.Get(e).Now = 8
+		shields.Remove(e)
+		h.until(t, func() bool { return unshielded == 1 })
+		for range 6 {
+			h.step()
+		}
+		require.Equal(t, []uint8{9, 8}, bars[e])
+		var drawn []float32
+		draw(h.world, func(x, _ float32) { drawn = append(drawn, x) })
+		require.Len(t, drawn, 1)
+		require.InDelta(t, 7, drawn[0], .01)
+		rooms.Remove(id, 1)
+		h.until(t, func() bool { return !h.group.View.Sees(e) })
+		require.Nil(t, sprites.Get(e), "its sprite is freed, and it lives on")
+		drawn = nil
+		draw(h.world, func(x, _ float32) { drawn = append(drawn, x) })
+		require.Empty(t, drawn)
+	},
+	"single invite alone": func(t *testing.T) {
+		p := protocol()
+		server, err := netcode.NewServer(p, netcode.Config{})
+		require.NoError(t, err)
+		player, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		group, err := single(server, player)
+		require.NoError(t, err)
+		world := ecs.NewWorld()
+		loop := systems.NewRunner(&world, group, 60)
+		loop.Step()
+		require.Equal(t, netcode.Connected, player.State())
+		socket, err := memory.NewNetwork().Listen(transport.Addr{})
+		require.NoError(t, err)
+		require.NoError(t, invite(group, socket))
+		loop.Step()
+		require.Equal(t, systems.Socket(socket), group.Receive.Socket)
+		alone(group)
+		loop.Step()
+		require.Equal(t, systems.Offline{}, group.Receive.Socket)
+		require.Equal(t, netcode.Connected, player.State())
+	},
 	"bots": func(t *testing.T) {
 		p := protocol()
 		netcode.Answer[Price, Coins](p, nil)
@@ -417,9 +497,7 @@ var withHost = map[string]func(t *testing.T){
 // withoutHost is why a host does not run the other recipes.
 var withoutHost = map[string]string{
 	"addressOf":    "a host's player connects to no address",
-	"camera":       "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
-	"dress":        "as camera",
-	"player":       "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"player":       "it makes a systems.ClientSystems: a host's handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
 	"screens":      "as playersOf: On takes a host's player as any end",
 	"playersOf":    "as player, of several clients in one process",
 	"connectAs":    "a host's player connects to no address",
@@ -427,9 +505,7 @@ var withoutHost = map[string]string{
 	"approve":      "OnApprove of a host's server is asked about the other players alone",
 	"approveLater": "as approve",
 	"badLink":      "a host has one socket, the server's",
-	"redraw":       "as camera: what changed in the server's world its own systems know",
-	"steer":        "as camera: a host's player writes in the server's world, where game code does",
-	"draw":         "components.Smooth is on clients only: a host draws the server's Position",
+	"steer":        "a host's player writes in the server's world, where game code does",
 	"serve":        "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
 	"join":         "as serve",
 	"run":          "it is a loop of NewServer: one of a host is fixedSteps, or host",

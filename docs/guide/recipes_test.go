@@ -41,10 +41,10 @@ func see(protocol *netcode.Protocol, server *netcode.Server) *interest.Grid {
 // end guide
 
 // begin guide
-func camera(group *systems.ClientSystems, world *ecs.World, follow func(ecs.Entity)) {
+func camera(group systems.PlayerView, world *ecs.World, follow func(ecs.Entity)) {
 	owners := generic.NewMap1[components.Owner](world) // registered with netcode.Replicate: the clients know whose is what
 	group.OnSpawn(func(e ecs.Entity, _ netcode.NetworkID) {
-		if owner := owners.Get(e); owner != nil && owner.Client == group.Client.ID() {
+		if owner := owners.Get(e); owner != nil && owner.Client == group.Player().ID() {
 			follow(e)
 		}
 	})

@@ -33,14 +33,14 @@ type Health struct{ Now uint8 }
 type Shield struct{ Strength uint8 }
 
 // begin guide
-func redraw(group *systems.ClientSystems, bar func(ecs.Entity, uint8), unshield func(ecs.Entity)) { // each frame
-	if !group.Apply.Applied() {
+func redraw(group systems.PlayerView, bar func(ecs.Entity, uint8), unshield func(ecs.Entity)) { // each frame
+	if !group.Applied() {
 		return // nothing new: what follows would be told again
 	}
 	for e, health := range systems.Changed[Health](group) { // added, or another value
 		bar(e, health.Now)
 	}
-	shield := interest.MaskOf[Shield](group.Client.Protocol().Schema())
+	shield := interest.MaskOf[Shield](group.Player().Protocol().Schema())
 	for change := range group.Changes { // all of them: Entity, ID, Rows, Added, Removed, Spawned
 		if change.Removed&shield != 0 {
 			unshield(change.Entity)

@@ -28,6 +28,15 @@ func TestASessionMovesDatagramsBothWays(t *testing.T) {
 	who, ok := r.server.Identity(c.LocalAddr())
 	require.True(t, ok)
 	require.Equal(t, Identity{User: "ada", Data: []byte("red team")}, who)
+	proves := transport.Join(transport.Condition(r.server, transport.Link{}, 1, func() time.Duration { return 0 }))
+	at := c.LocalAddr()
+	_, _, ok = proves.Proved(at)
+	require.False(t, ok, "it comes through none of the connections")
+	at.Via = 1
+	user, data, ok := proves.Proved(at) // Through a Join and a conditioner: netcode's Approval has it.
+	require.True(t, ok)
+	require.Equal(t, who.User, user)
+	require.Equal(t, who.Data, data)
 	_, ok = r.server.Identity(transport.MustParseAddr("127.0.0.1:1"))
 	require.False(t, ok)
 	require.True(t, r.server.Secure() && c.Secure())

@@ -1,0 +1,218 @@
+package systems
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// PlayerView is the world as one player sees it: *ClientSystems for a client, HostSystems.View for the player of a host. Code that
+// gives entities their sprites, draws them and reacts to changes takes a PlayerView, and is the same for both.
+type PlayerView interface {
+	// OnSpawn adds a function that is called for each entity that the player sees anew.
+	OnSpawn(f func(e ecs.Entity, id netcode.NetworkID))
+	// OnSpawnKind is OnSpawn for one components.Kind.
+	OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID))
+	// OnDespawn adds a function that is called for each entity that is gone, or out of sight.
+	OnDespawn(f func(e ecs.Entity, id netcode.NetworkID))
+	// Entity returns the entity of a network id, if the player sees it.
+	Entity(id netcode.NetworkID) (ecs.Entity, bool)
+	// ID returns the network id of an entity that the player sees.
+	ID(e ecs.Entity) (netcode.NetworkID, bool)
+	// Sees reports whether the player sees an entity of the world. At a host there are others, which interest hides from it.
+	Sees(e ecs.Entity) bool
+	// Changes yields what changed at the last update with something new.
+	Changes(yield func(netecs.Change) bool)
+	// Applied reports whether that was in this frame.
+	Applied() bool
+	// Player is the client.
+	Player() *netcode.Client
+}
+
+var (
+	_ PlayerView = (*ClientSystems)(nil)
+	_ PlayerView = (*HostView)(nil)
+)
+
+// Changed yields the entities to which the last update with something new added the component T, or gave it
+// another value, with the value: see netecs.Changed. For a view of another package it yields nothing.
+func Changed[T any](v PlayerView) iter.Seq2[ecs.Entity, *T] {
+	return func(yield func(ecs.Entity, *T) bool) { eachChanged(v, yield) }
+}
+
+func eachChanged[T any](v PlayerView, yield func(ecs.Entity, *T) bool) {
+	switch v := v.(type) {
+	case *ClientSystems:
+		netecs.Changed[T](v.Apply.apply)(yield)
+	case *HostView:
+		if v.shown != nil {
+			netecs.ChangedOf[T](v.shown)(yield)
+		}
+	}
+}
+
+// HostView is the PlayerView of a host. The player shares the world of the server, with all that interest hides from it: Sees tells
+// what it may see. What it sees comes and goes in the frame after the network tick. For each component T of
+// interpolate.Register an entity that it sees has a components.Smooth[T], a value on the way between the last two ticks.
+type HostView struct {
+	playerHooks
+	group *HostSystems
+	// Plain, set before the first frame, leaves out components.Smooth: for a game that draws the components as they are.
+	Plain bool
+
+	shown   *netecs.HostView
+	applied bool
+	tickAt  float64 // When the newest tick was captured, in seconds.
+}
+
+// newHostView makes the view of a host's player.
+func newHostView(group *HostSystems) *HostView {
+	v := &HostView{group: group}
+	v.playerHooks = playerHooks{client: group.Client, id: v.ID, kind: v.kindOf}
+	return v
+}
+
+// update shows this frame.
+func (v *HostView) update() {
+	capture := v.group.Capture.capture
+	if capture == nil {
+		return
+	}
+	if v.shown == nil {
+		list := interpolate.List(v.client.Protocol())
+		if v.Plain {
+			list = nil
+		}
+		v.shown = netecs.NewHostView(capture, list, netecs.Hooks{Spawned: v.tellSpawned, Despawned: v.tellDespawned})
+	}
+	var view *snapshot.View
+	if s := v.group.Server.Session(v.client.ID()); s != nil && s.Local() {
+		view = s.View()
+	}
+	v.applied = v.shown.Run(view, v.part())
+}
+
+// part is the part of the way between the last two ticks that is shown.
+func (v *HostView) part() float64 {
+	now := v.group.Receive.Now().Seconds()
+	if v.group.Server.TickDue() { // This frame will capture it: the newest one is as old as can be.
+		defer func() { v.tickAt = now }()
+	}
+	return min(max((now-v.tickAt)/v.group.Server.Interval().Seconds(), 0), 1)
+}
+
+// Entity implements PlayerView.
+func (v *HostView) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+	if v.shown == nil {
+		return ecs.Entity{}, false
+	}
+	return v.shown.Entity(id)
+}
+
+// ID implements PlayerView.
+func (v *HostView) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+	if v.shown == nil {
+		return netcode.NetworkID{}, false
+	}
+	return v.shown.ID(e)
+}
+
+// Sees implements PlayerView.
+func (v *HostView) Sees(e ecs.Entity) bool {
+	_, ok := v.ID(e)
+	return ok
+}
+
+// Changes implements PlayerView.
+func (v *HostView) Changes(yield func(netecs.Change) bool) {
+	if v.shown != nil {
+		v.shown.Changes(yield)
+	}
+}
+
+// Applied implements PlayerView.
+func (v *HostView) Applied() bool { return v.applied }
+
+// Player implements PlayerView.
+func (v *HostView) Player() *netcode.Client { return v.client }
+
+func (v *HostView) kindOf(e ecs.Entity) (uint16, bool) {
+	if v.shown == nil {
+		return 0, false
+	}
+	return v.shown.Kind(e)
+}
+
+// playerHooks is the functions that are told of what a player sees.
+type playerHooks struct {
+	client *netcode.Client
+	id     func(e ecs.Entity) (netcode.NetworkID, bool)
+	kind   func(e ecs.Entity) (uint16, bool)
+
+	spawned   []func(ecs.Entity, netcode.NetworkID)
+	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
+	despawned []func(ecs.Entity, netcode.NetworkID)
+}
+
+// OnSpawn adds a function that is called for each entity that the server shows anew, or for a host each that its player sees anew. All values of the tick are written
+// by then, and the world is unlocked: it may add local components, remove some, and send. If the function panics, the connection
+// ends with peer.ReasonHandlerPanic, as for a handler, and so it does for OnSpawnKind and OnDespawn. OnSpawn panics on nil.
+func (h *playerHooks) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnSpawn")
+	h.spawned = append(h.spawned, f)
+}
+
+// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come. It is the place to give a tree
+// of the server its sprite, and a player its camera. The server replicates Kind like any component. The
+// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
+// the protocol does not replicate components.Kind, and on nil.
+func (h *playerHooks) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
+	if !netecs.HasKind(h.client.Protocol().Schema()) {
+		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
+			"call netcode.Replicate[components.Kind](protocol) on both sides", kind))
+	}
+	mustBeGiven(f != nil, "OnSpawnKind")
+	if h.ofKind == nil {
+		h.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
+	}
+	h.ofKind[kind] = append(h.ofKind[kind], f)
+}
+
+// tellSpawned calls the functions of OnSpawn, then those of the entity's kind, until one of them removes it.
+func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range h.spawned {
+		if _, there := h.id(e); there {
+			h.client.Contain("OnSpawn", func() { f(e, id) })
+		}
+	}
+	kind, ok := h.kind(e)
+	if !ok {
+		return
+	}
+	for _, f := range h.ofKind[kind] {
+		if _, there := h.id(e); there {
+			h.client.Contain("OnSpawnKind", func() { f(e, id) })
+		}
+	}
+}
+
+// OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
+// here: with Interpolate, when its end is presented. The world is unlocked. At a host the game has removed it already, unless it is only out of sight: ask
+// Alive of the world before reading it. OnDespawn panics on nil.
+func (h *playerHooks) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnDespawn")
+	h.despawned = append(h.despawned, f)
+}
+
+// tellDespawned calls the functions of OnDespawn.
+func (h *playerHooks) tellDespawned(e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range h.despawned {
+		h.client.Contain("OnDespawn", func() { f(e, id) })
+	}
+}
