@@ -2,6 +2,7 @@ package netecs
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -65,6 +66,8 @@ type Capture struct {
 
 	controlled []uint8 // by network index: bit k: the control of kind k took effect
 
+	scene sceneCheck
+
 	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
 	unseen   []wire.NetworkID              // scratch of endUnborn
 }
@@ -82,6 +85,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
 		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema), apart: plain.On,
+		scene: sceneCheck{row: schema.RowOf(reflect.TypeFor[components.SceneID]())},
 	}
 	c.tracker.controls = bindControls(w)
 	c.tracker.logs = len(c.refs.tables) > 0
@@ -135,6 +139,9 @@ func (c *Capture) Run(t tick.Tick) {
 		c.along()
 	}
 	c.store.Commit()
+	if c.scene.row >= 0 {
+		c.checkScene()
+	}
 	c.tracker.flush()
 }
 

@@ -409,6 +409,7 @@ var withoutHost = map[string]string{
 	"addressOf":    "a host's player connects to no address",
 	"camera":       "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
 	"dress":        "as camera",
+	"level":        "as camera: a host loads the level once, into the server's world",
 	"player":       "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
 	"screens":      "as playersOf: On takes a host's player as any end",
 	"playersOf":    "as player, of several clients in one process",
