@@ -139,7 +139,7 @@ func (c *Client) Applied() {
 // holds reports whether the server shows an entity at present.
 func (c *Client) holds(id wire.NetworkID) bool {
 	if c.host != nil {
-		return c.host.store.Alive(id)
+		return c.host.Has(id)
 	}
 	if c.replica == nil {
 		return false

@@ -183,6 +183,7 @@ type envelope struct {
 	after   stateWait
 	missing bool      // The other end is not known to hold its entity, or it is behind such a message.
 	asOf    tick.Tick // It follows the state that this tick captures; tick.None: no state.
+	seers   NetworkID // Only a client that sees this entity gets it, which was not captured when it was sent; zero: not so.
 }
 
 // about reports whether the message is about an entity.
@@ -208,13 +209,13 @@ func (c *Client) nextCapture() tick.Tick {
 func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
 	e := l.held
 	p.missing, p.asOf = false, tick.None
-	if e == nil || !p.about() && p.after != afterAll && e.count == 0 {
+	if e == nil || !p.about() && p.after != afterAll && e.count == 0 && p.seers.IsZero() {
 		return false
 	}
 	follows := p.after == afterAll || p.after == afterEntity && p.about()
 	if c.server != nil {
 		p.missing = p.about() && !ready(c.server.client(l.remote).view, &p.Post)
-		if follows {
+		if follows || !p.seers.IsZero() {
 			p.asOf = c.server.nextCapture()
 		}
 	} else if follows && c.client.up.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
@@ -300,7 +301,9 @@ func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict 
 	reliable := m.Channel.Delivery().Reliable()
 	late := c.frame.now-m.since > l.config.DeferredTime
 	switch {
-	case m.about() && (s != nil && !c.server.sees(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
+	case m.about() && (s != nil && !c.server.maySee(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
+		return heldGone
+	case !m.seers.IsZero() && !c.server.maySee(s, m.seers):
 		return heldGone
 	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.held.newest[m.Channel.Number()]:
 		return heldGone

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -113,14 +114,9 @@ func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.Cod
 	if c.client != nil {
 		c.client.awaitAction(to)
 	}
-	if c.holdsBack(l, to) {
-		buffer := c.borrow(codec.Size())
-		n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
-		if err == nil {
-			err = l.delay(to, of.Name, buffer[:n])
-		}
-		c.giveBack(buffer)
-		return err
+	held := c.holdsBack(l, to)
+	if held || c.server != nil && c.server.store.Reserves() && c.protocol.naming[p.Type] != nil {
+		return writeHeld(c, l, of, codec, to, m, held)
 	}
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
@@ -145,6 +141,30 @@ func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.Cod
 	l.outgoing.Commit(n)
 	c.record(l.remote, p, room[:n])
 	return nil
+}
+
+// writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet.
+func writeHeld[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T, held bool) error {
+	buffer := c.borrow(codec.Size())
+	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
+	if err == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
+		c.server.awaitBirth(to)
+		held = true
+	}
+	switch {
+	case err != nil:
+	case held:
+		err = l.delay(to, of.Name, buffer[:n])
+	default:
+		body := c.server.unseen(c.server.client(l.remote), to.Type, buffer[:n])
+		if err = l.outgoing.Push(&to.Post, body); err == nil {
+			c.record(l.remote, &to.Post, body)
+		} else {
+			err = l.failed(err, of.Name, &to.Post, len(body))
+		}
+	}
+	c.giveBack(buffer)
+	return err
 }
 
 // writeAside is write for a type with a Serialize method. The method may send messages of its own, into the room that is
@@ -230,7 +250,7 @@ func (c *endpointCore) wrongWay(of *message.Type) error {
 }
 
 // errZeroEntity is ErrNotVisible for the id of an entity that has none yet.
-var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity has its id from the next network tick on, send from OnSpawn of the server's systems", ErrNotVisible)
+var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems", ErrNotVisible)
 
 // farthest bounds the ticks ahead that a message may wait for: half of the range of its 16 bits, since the two ends
 // need not agree on the present one.
@@ -280,6 +300,9 @@ func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 // sendToMany sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
 // may run at once.
 func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *envelope, body []byte) error {
+	if to.kind == toSeers && !p.about() && c.server.store.Reserved(to.entity()) {
+		p.seers = to.entity() // Nobody knows yet who they are.
+	}
 	first, near := c.server.sendToMany(to, of, p, body, false)
 	if near {
 		err, _ := c.server.sendToMany(to, of, p, body, true)
@@ -305,7 +328,7 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []
 		return first, near
 	}
 	for _, l := range s.sessions {
-		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.sees(l, to.entity())) {
+		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
 		if (l.near != nil) != here {
@@ -361,12 +384,12 @@ func (c *endpointCore) route(to Recipient, p *peer.Post) (*link, recipientKind, 
 	}
 	switch to.kind {
 	case toOwner:
-		if !c.server.store.Alive(to.entity()) {
+		if !c.server.Has(to.entity()) {
 			return nil, toNobody, ErrNotVisible
 		}
 		return c.routeTo(c.server.store.Owner(to.entity()), local, p)
 	case toSeers:
-		if !c.server.store.Alive(to.entity()) {
+		if !c.server.Has(to.entity()) {
 			return nil, toNobody, ErrNotVisible
 		}
 		return nil, toMany, nil
@@ -392,7 +415,7 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*link, re
 	switch {
 	case s == nil:
 		return nil, toOne, ErrNotConnected
-	case p.Flags&wire.FlagEntity != 0 && !c.server.sees(s, p.Entity):
+	case p.Flags&wire.FlagEntity != 0 && !c.server.maySee(s, p.Entity):
 		return nil, toOne, ErrNotVisible
 	}
 	return &s.link, toOne, nil
@@ -401,15 +424,22 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*link, re
 // sendToOne sends an encoded message to one of several clients.
 func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []byte) error {
 	p := &to.Post
-	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
+	if p.Flags&wire.FlagEntity != 0 && !s.maySee(c, p.Entity) {
 		return ErrNotVisible
 	}
-	body = s.unseen(c, p.Type, body)
+	early := s.namesEarly(p.Type, body)
+	if !early || c.near != nil {
+		body = s.unseen(c, p.Type, body)
+	}
 	if c.near != nil {
 		return c.handBytes(0, p, body)
 	}
 	var err error
-	if s.holdsBack(&c.link, to) {
+	held := s.holdsBack(&c.link, to)
+	if early {
+		s.awaitBirth(to)
+	}
+	if held || early {
 		err = c.delay(to, of.Name, body)
 	} else if err = c.outgoing.Push(p, body); err == nil {
 		s.record(c.id, p, body)
@@ -431,6 +461,32 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	s.observe(c)
 	return c.view.Visible(entity)
 }
+
+// maySee is sees for what the server sends: of an entity whose id is reserved nobody knows yet, and the message is held back until
+// the next capture.
+func (s *Server) maySee(c *Session, entity wire.NetworkID) bool {
+	return s.store.Reserved(entity) || s.sees(c, entity)
+}
+
+// namesEarly reports whether an encoded message has a field that names an entity whose id is reserved: nobody knows yet who may see it.
+func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
+	if !s.store.Reserves() {
+		return false
+	}
+	plan, row := s.namesOf(kind, body)
+	if plan == nil {
+		return false
+	}
+	for _, lane := range plan.Refs() {
+		if s.store.Reserved(wire.NetworkID{Index: row[lane], Generation: row[lane+1]}) {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
+func (s *Server) awaitBirth(p *envelope) { p.asOf = max(p.asOf, s.nextCapture()) }
 
 // observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
 func (s *Server) observe(c *Session) {
@@ -454,7 +510,7 @@ func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
 // exists returns whether a message about an entity may be handled. The server makes all entities, so one that is not alive
 // will not come.
 func (s *Server) exists(entity wire.NetworkID) message.Existence {
-	if s.store.Alive(entity) {
+	if s.Has(entity) {
 		return message.Exists
 	}
 	return message.Never
@@ -483,21 +539,17 @@ func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity)
 // unseen replaces the names of entities in an encoded message by nil if the client may not see them, as of now. It returns body
 // if there were none, and else bytes that are valid until the next call. Only types with entity fields are read.
 func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
-	plan := s.protocol.naming[kind]
-	if plan == nil || c == nil {
+	if c == nil {
 		return body
 	}
-	if cap(s.row) < plan.Lanes() {
-		s.row = make([]uint32, plan.Lanes())
-	}
-	r, row := wire.NewBitReader(body), s.row[:plan.Lanes()]
-	if !plan.ReadRow(&r, row) {
-		return body // Encode has written it: it can be read.
+	plan, row := s.namesOf(kind, body)
+	if plan == nil {
+		return body
 	}
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) {
+		if id.Generation != 0 && !s.sees(c, id) && (c.near == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}
@@ -512,6 +564,22 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	w := wire.NewBitWriter(s.body[:size])
 	plan.WriteRow(&w, row)
 	return s.body[:w.Finish()]
+}
+
+// namesOf reads an encoded message of a type with entity fields. The plan is nil for other types. The row is valid until the next call.
+func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []uint32) {
+	plan := s.protocol.naming[kind]
+	if plan == nil {
+		return nil, nil
+	}
+	if cap(s.row) < plan.Lanes() {
+		s.row = make([]uint32, plan.Lanes())
+	}
+	r, row := wire.NewBitReader(body), s.row[:plan.Lanes()]
+	if !plan.ReadRow(&r, row) {
+		return nil, nil // Encode has written it: it can be read.
+	}
+	return plan, row
 }
 
 // noteNaming finds the message types with entity fields, once they have their numbers.

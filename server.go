@@ -51,7 +51,9 @@ type Server struct {
 	endpointCore
 	store     *snapshot.Store
 	worldless *worldless.Entities
-	hooks     serverHooks
+
+	earlySights []earlySight // In the order of the calls.
+	hooks       serverHooks
 
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
@@ -326,8 +328,12 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 // takes the entity out of sight, as in Hide. It says false if there is no such client or no such entity.
 func (s *Server) Show(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
-	if c == nil || !s.store.Alive(entity) {
+	if c == nil || !s.Has(entity) {
 		return false
+	}
+	if s.store.Reserved(entity) {
+		s.earlySights = append(s.earlySights, earlySight{client, entity, true})
+		return true
 	}
 	s.observe(c)
 	c.view.Show(entity)
@@ -346,12 +352,40 @@ func (s *Server) Show(client ClientID, entity NetworkID) bool {
 // (Stats.Recalled). Only a reliable one that was sent once and got lost may be sent again.
 func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
-	if c == nil || !s.store.Alive(entity) {
+	if c == nil || !s.Has(entity) {
 		return false
+	}
+	if s.store.Reserved(entity) {
+		s.earlySights = append(s.earlySights, earlySight{client, entity, false})
+		return true
 	}
 	s.observe(c)
 	c.view.Hide(entity)
 	return true
+}
+
+// earlySight is a Show or a Hide of an entity that was not captured yet.
+type earlySight struct {
+	client ClientID
+	entity NetworkID
+	show   bool
+}
+
+// obeyEarly shows and hides the entities of such calls that are captured by now.
+func (s *Server) obeyEarly() {
+	kept := s.earlySights[:0]
+	for _, e := range s.earlySights {
+		switch c := s.client(e.client); {
+		case c == nil:
+		case s.store.Reserved(e.entity):
+			kept = append(kept, e)
+		case e.show:
+			s.Show(e.client, e.entity)
+		default:
+			s.Hide(e.client, e.entity)
+		}
+	}
+	s.earlySights = kept
 }
 
 // Visible reports whether a connected client may see an entity.

@@ -148,6 +148,9 @@ func (s *Server) Send() {
 	if len(s.hooks.captured) > 0 && s.frame.due && s.store.Tick() == s.Tick() {
 		call(s.hooks.captured)
 	}
+	if len(s.earlySights) > 0 {
+		s.obeyEarly()
+	}
 	if s.interest != nil {
 		s.judgeInterest()
 	}

@@ -50,11 +50,11 @@ func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 }
 
 // Spawn names a new entity that is in no world. It exists, without components, from the next capture on. The zero id means that no
-// more entities can be alive. Show and Hide know it from then on too.
+// more entities can be alive. All calls know it at once, as they know one of ID of the server's systems.
 func (s *Server) Spawn() NetworkID { return s.worldless.Spawn() }
 
-// Has reports whether an entity is alive, or was made by Spawn and is not published yet.
-func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.worldless.Has(id) }
+// Has reports whether an entity is alive, or has its id and is not captured yet: see ID of the server's systems, and Spawn.
+func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.store.Reserved(id) }
 
 // Despawn ends an entity of Spawn and reports whether there was one.
 func (s *Server) Despawn(id NetworkID) bool { return s.worldless.Despawn(id) }

@@ -158,7 +158,7 @@ func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 		return false
 	}
 	if s != nil {
-		return s.Store().Alive(entity)
+		return s.Has(entity)
 	}
 	return Rights(c, entity).Has(row)
 }

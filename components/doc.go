@@ -11,5 +11,6 @@
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
 //   - predicted.go: Simulate, Predicted, SpawnOf
+//   - scene.go: SceneID
 //   - math.go: colours, vectors, rotations, rays
 package components

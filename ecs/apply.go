@@ -44,6 +44,9 @@ type ApplyStats struct {
 // relation. It is the zero entity while there is none here: not yet, not any more, or hidden. Run fills it in when the entity
 // comes.
 //
+// An entity of this world with the components.SceneID of one that the server shows anew becomes that one, and no new entity is made.
+// It is removed like any other. When the connection ends, it stays, and loses its Replicated.
+//
 // After ecs.World.Reset everything alive is spawned again.
 type Apply struct {
 	tracker *tracker
@@ -75,6 +78,7 @@ type Apply struct {
 	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
 	adopts   func(wire.NetworkID) (ecs.Entity, bool)
+	scene    scene
 }
 
 // appliedEntity is Apply's record of the entity at a network index.
@@ -88,6 +92,7 @@ type appliedEntity struct {
 	left         bool          // game code removed the entity, or its Replicated
 	restored     bool          // LocalWriteRestored was reported
 	authored     snapshot.Mask // rows that the client has written since it may
+	loaded       bool          // it was this world's own: see scene
 	aside        snapshot.Mask // rows that are left to somebody else: see SetAside
 	back         snapshot.Mask // of aside: the next run takes them back
 	faulty       bool          // a fault of a written value was reported
@@ -100,7 +105,7 @@ type appliedEntity struct {
 // the same world has. A nil report drops the problems.
 func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, apart: plain.On}
+	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, apart: plain.On, scene: newScene(schema)}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
@@ -207,7 +212,7 @@ func (a *Apply) announceBorn() {
 	a.born = a.born[:0]
 }
 
-// Clear removes every entity that Apply manages, as when a connection ended, and drops what the replica has received and not
+// Clear removes every entity that Apply manages but those of this world's own scene, as when a connection ended, and drops what the replica has received and not
 // applied. If a hook calls it, or the world is locked, the next Run removes them.
 func (a *Apply) Clear() {
 	on := a.delayed.on
@@ -215,7 +220,11 @@ func (a *Apply) Clear() {
 	if a.tracker.life.isCurrent(a.tracker.world) {
 		a.delayed.removeAll()
 		for index := range a.tracker.byIndex {
+			queued := len(a.toRemove)
 			a.queueRemoval(uint32(index))
+			for i := queued; i < len(a.toRemove); i++ {
+				a.toRemove[i].keep = a.applied[index].loaded // the next connection finds it again
+			}
 		}
 	}
 	a.delayed.on = on

@@ -376,6 +376,7 @@ type removal struct {
 	id     wire.NetworkID
 	entity ecs.Entity
 	told   bool // Despawned was called
+	keep   bool // the entity itself stays, without its Replicated
 }
 
 // removePerTable counts the entities to remove of each table.
@@ -410,7 +411,7 @@ func (a *Apply) removeQueued() {
 	open := true
 	for i := 0; i < len(a.toRemove) && open; i++ {
 		c := a.toRemove[i]
-		if a.hooks.Despawned != nil && !c.told && a.alive(c.entity) {
+		if a.hooks.Despawned != nil && !c.told && !c.keep && a.alive(c.entity) {
 			a.toRemove[i].told = true
 			a.hooks.Despawned(c.entity, c.id) // it may queue more
 		}
@@ -422,7 +423,11 @@ func (a *Apply) removeQueued() {
 	a.removeWholeTables()
 	done := 0
 	for ; done < len(a.toRemove) && a.unlocked(); done++ {
-		if e := a.toRemove[done].entity; a.alive(e) {
+		if e := a.toRemove[done].entity; a.alive(e) && a.toRemove[done].keep {
+			if a.tracker.world.Has(e, a.tracker.replicated) {
+				a.tracker.world.Remove(e, a.tracker.replicated)
+			}
+		} else if a.alive(e) {
 			a.stats.Despawned++
 			a.tracker.world.RemoveEntity(e)
 		}
@@ -444,7 +449,7 @@ func (a *Apply) removeWholeTables() {
 	var t *table
 	for i := range a.toRemove {
 		e := a.toRemove[i].entity
-		if !w.Alive(e) {
+		if !w.Alive(e) || a.toRemove[i].keep {
 			continue
 		}
 		d.seen = grown(d.seen, int(e.ID()))
@@ -510,15 +515,23 @@ func (a *Apply) Adopt(f func(wire.NetworkID) (ecs.Entity, bool)) { a.adopts = f 
 
 // adopted takes an entity of this world for one that the server shows anew, if there is such.
 func (a *Apply) adopted(now replica.Entity) bool {
-	if a.adopts == nil || now.Mask&a.tracker.relations != 0 {
+	if now.Mask&a.tracker.relations != 0 {
 		return false
 	}
-	e, ok := a.adopts(now.ID)
+	e, ok, loaded := ecs.Entity{}, false, false
+	if a.adopts != nil {
+		e, ok = a.adopts(now.ID)
+	}
+	if !ok {
+		e, ok = a.sceneEntity(now)
+		loaded = ok
+	}
 	if !ok || !a.alive(e) {
 		return false
 	}
 	a.unsettled = true
 	a.expect(now.ID, now.Mask, now.Mask)
+	a.applied[now.ID.Index].loaded = loaded
 	a.born = a.born[:len(a.born)-1]
 	a.add = a.add[:0]
 	if !a.tracker.world.Has(e, a.tracker.replicated) {

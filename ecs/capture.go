@@ -1,6 +1,9 @@
 package netecs
 
 import (
+	"cmp"
+	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/mlange-42/arche/ecs"
@@ -62,6 +65,11 @@ type Capture struct {
 	along  func() // see Along
 
 	controlled []uint8 // by network index: bit k: the control of kind k took effect
+
+	scene sceneCheck
+
+	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
+	unseen   []wire.NetworkID              // scratch of endUnborn
 }
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
@@ -77,6 +85,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
 		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema), apart: plain.On,
+		scene: sceneCheck{row: schema.RowOf(reflect.TypeFor[components.SceneID]())},
 	}
 	c.tracker.controls = bindControls(w)
 	c.tracker.logs = len(c.refs.tables) > 0
@@ -126,10 +135,16 @@ func (c *Capture) Run(t tick.Tick) {
 		c.refs.resolve()
 	}
 	c.tracker.trim()
+	if len(c.reserved) > 0 && c.looked {
+		c.endUnborn()
+	}
 	if c.along != nil {
 		c.along()
 	}
 	c.store.Commit()
+	if c.scene.row >= 0 {
+		c.checkScene()
+	}
 	c.tracker.flush()
 }
 
@@ -143,6 +158,7 @@ func (c *Capture) rejoin() {
 		id := wire.NetworkID{Index: uint32(index), Generation: c.tracker.byIndex[index].generation}
 		c.store.Despawn(id)
 	}
+	c.endUnborn()
 	c.tracker.forgetShadows()
 	c.refs.forgetRefs()
 	c.rates.forgetRates()
@@ -219,8 +235,11 @@ func (c *Capture) despawnLost() {
 	}
 }
 
-// Entity returns the entity that has a network id, as of the last Run.
+// Entity returns the entity that has a network id, as of the last Run, or that [Capture.Reserve] gave it.
 func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+	if c.store.Reserved(id) {
+		return c.unborn(id)
+	}
 	at := c.tracker.entry(id)
 	if at == nil || !c.tracker.life.isCurrent(c.tracker.world) {
 		return ecs.Entity{}, false
@@ -239,6 +258,63 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
+}
+
+// Reserve returns the network id of an entity, as ID does. To a new entity with a Replicated, which no Run has seen, it gives its
+// id here and now: the next Run spawns the entity under it. If the entity is gone by then, or has no Replicated, the id ends unseen.
+// It returns false where [Capture.ID] does for other entities, and where the store is full.
+func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
+	if id, ok := c.ID(e); ok {
+		return id, true
+	}
+	w := c.tracker
+	if !w.life.isCurrent(w.world) || !w.world.Alive(e) {
+		return wire.NetworkID{}, false
+	}
+	if id, ok := c.reserved[e]; ok {
+		return id, true
+	}
+	_, has := w.idOf(e)
+	if r := replicatedOf(w.world, e, w.replicated); r == nil || has || *r != (components.Replicated{}) {
+		return wire.NetworkID{}, false
+	}
+	id := c.store.Reserve()
+	if id.IsZero() {
+		return id, false
+	}
+	if c.reserved == nil {
+		c.reserved = map[ecs.Entity]wire.NetworkID{}
+	}
+	c.reserved[e] = id
+	c.marks.world = true // by marks alone the next Run would not find it
+	if owner := ownerOf(w.world, e, w.controls[ownerControl]); owner != 0 {
+		c.store.SetOwner(id, owner)
+	}
+	return id, true
+}
+
+// unborn returns the entity of a reserved id.
+func (c *Capture) unborn(id wire.NetworkID) (ecs.Entity, bool) {
+	for e, of := range c.reserved {
+		if of == id {
+			return e, c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
+		}
+	}
+	return ecs.Entity{}, false
+}
+
+// endUnborn ends the reserved ids whose entities were not found.
+func (c *Capture) endUnborn() {
+	for _, id := range c.reserved {
+		c.unseen = append(c.unseen, id)
+	}
+	slices.SortFunc(c.unseen, func(a, b wire.NetworkID) int { return cmp.Compare(a.Index, b.Index) })
+	for _, id := range c.unseen {
+		c.store.Adopt(id)
+		c.store.Despawn(id)
+	}
+	c.unseen = c.unseen[:0]
+	clear(c.reserved)
 }
 
 // Release unregisters the capture from the world. It must not be used afterwards; entities keep their Replicated.
@@ -284,7 +360,13 @@ func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry,
 
 // spawn gives a new id to an entity, none when the store is full.
 func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
-	id := c.store.Spawn()
+	id, reserved := c.reserved[e]
+	if reserved {
+		delete(c.reserved, e)
+		c.store.Adopt(id)
+	} else {
+		id = c.store.Spawn()
+	}
 	if id.IsZero() {
 		if !c.full {
 			c.tracker.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})

@@ -32,6 +32,7 @@
 //   - tracker.go, tracker_settle.go, column.go, entity_map.go: the comparison with the shadow
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations
 //   - apply.go, apply_entities.go, apply_write.go, apply_ranges.go: the received state to the world: spawns, writes, removals
+//   - scene.go: entities that both worlds have loaded
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles
 //   - smooth.go: interpolated components, delayed despawns

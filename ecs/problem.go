@@ -66,6 +66,9 @@ const (
 	// NoRotation: a captured quaternion was zero: most likely nobody has set it. Its last good value is kept, or no rotation if it
 	// never had one.
 	NoRotation
+	// DuplicateSceneID: an entity has the components.SceneID of another one of its world. On a client the older one becomes the
+	// server's, and this one stays local. At a server both are sent, and a client's own becomes the one that comes first.
+	DuplicateSceneID
 	// LocalReplicated: client code gave an entity a Replicated. Only a server
 	// spawns: the entity stays on this client.
 	LocalReplicated
@@ -120,6 +123,8 @@ func (k ProblemKind) words() string {
 		return "was changed without a mark: clients are not told"
 	case NoRotation:
 		return "is a rotation of length 0: the last good value is kept"
+	case DuplicateSceneID:
+		return "has the components.SceneID of another entity: give each its own number"
 	case LocalReplicated:
 		return "was given a components.Replicated on this client: nobody else learns of it, only the server spawns entities"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // replicatedSize is the size of a Replicated, in bytes.
@@ -177,6 +178,15 @@ func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated 
 	// SAFETY: id is the component id of Replicated in this world, so Arche's
 	// pointer is to one, or nil.
 	return (*components.Replicated)(w.Get(e, id))
+}
+
+// ownerOf returns the owner that an entity's components.Owner names, 0 without one. The entity must be alive.
+func ownerOf(w *ecs.World, e ecs.Entity, id ecs.ID) wire.ClientID {
+	// SAFETY: id is the component id of Owner in this world, so Arche's pointer is to one, or nil.
+	if owner := (*components.Owner)(w.Get(e, id)); owner != nil {
+		return owner.Client
+	}
+	return 0
 }
 
 // bindTo points the column at the component of one entity, which becomes row 0. It reports whether the entity has the

@@ -12,10 +12,10 @@ type Handover struct {
 }
 
 // SetNamed sets the client that may write the components of an entity which a named client writes. 0 is the server alone. It
-// reports whether the entity is alive.
+// reports whether the entity is alive or reserved.
 func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	if !s.Alive(id) {
-		return false
+		return s.wish(id, earlyNamed, client)
 	}
 	s.named = grown(s.named, int(id.Index)+1, cap(s.rows.masks))
 	if s.named[id.Index] != client {
@@ -25,9 +25,12 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	return true
 }
 
-// Named returns the client that SetNamed set, 0 if there is none or the entity is not alive.
+// Named returns the client that SetNamed set, 0 if there is none or the entity is neither alive nor reserved.
 func (s *Store) Named(id wire.NetworkID) wire.ClientID {
-	if !s.Alive(id) || int(id.Index) >= len(s.named) {
+	if !s.Alive(id) {
+		return s.wished(id, earlyNamed)
+	}
+	if int(id.Index) >= len(s.named) {
 		return 0
 	}
 	return s.named[id.Index]

@@ -48,6 +48,7 @@ type Store struct {
 	views   int      // that observed the last tick that any did
 	weight  []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive   bitset
+	early   early
 	lives   lives
 	free    []uint32 // indexes that may be used again, oldest first, from head on
 	head    int
@@ -303,11 +304,11 @@ func (s *Store) plain(index uint32) {
 	}
 }
 
-// SetOwner says which client an entity belongs to, 0 being the server, and reports whether there is such an entity. An
+// SetOwner says which client an entity belongs to, 0 being the server, and reports whether there is such an entity, spawned or reserved. An
 // entity belongs to the server when it is spawned. Ownership may change at any time, also between two captures.
 func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	if !s.Alive(id) {
-		return false
+		return s.wish(id, earlyOwner, owner)
 	}
 	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
 	if s.owners[id.Index] != owner {
@@ -318,9 +319,12 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 }
 
 // Owner returns the client that an entity belongs to: 0, the server, for what nobody was made the owner of, and for
-// entities that do not live.
+// entities that neither live nor are reserved.
 func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
-	if !s.Alive(id) || int(id.Index) >= len(s.owners) {
+	if !s.Alive(id) {
+		return s.wished(id, earlyOwner)
+	}
+	if int(id.Index) >= len(s.owners) {
 		return 0
 	}
 	return s.owners[id.Index]
@@ -375,12 +379,22 @@ func (s *Store) Reserve() wire.NetworkID {
 		s.refused++
 		return wire.NetworkID{}
 	}
-	return wire.NetworkID{Index: index, Generation: max(s.gens[index]+1, 1)}
+	id := wire.NetworkID{Index: index, Generation: max(s.gens[index]+1, 1)}
+	for i := range s.early.clients {
+		s.early.clients[i] = grown(s.early.clients[i], len(s.gens), cap(s.gens))
+		s.early.clients[i][index] = 0
+	}
+	s.early.ids = grown(s.early.ids, len(s.gens), cap(s.gens))
+	s.early.ids[index] = id.Generation
+	s.early.count++
+	return id
 }
 
 // Adopt spawns the entity that an id was reserved for. It must be called once
-// for each reserved id, between Begin and Commit, and with no other id.
+// for each reserved id, between Begin and Commit, and with no other id. What [Store.SetOwner] and [Store.SetNamed] said of it
+// meanwhile counts from now on.
 func (s *Store) Adopt(id wire.NetworkID) {
+	s.Forsake(id)
 	if s.head > 0 { // Spawn takes what is at head
 		s.head--
 		s.free[s.head] = id.Index
@@ -388,6 +402,58 @@ func (s *Store) Adopt(id wire.NetworkID) {
 		s.free = slices.Insert(s.free, 0, id.Index)
 	}
 	s.Spawn()
+	if owner := s.early.clients[earlyOwner][id.Index]; owner != 0 {
+		s.SetOwner(id, owner)
+	}
+	if named := s.early.clients[earlyNamed][id.Index]; named != 0 {
+		s.SetNamed(id, named)
+	}
+}
+
+// early is the ids that are reserved and not adopted.
+type early struct {
+	ids     []uint32 // by index: the generation; 0: none
+	count   int
+	clients [2][]wire.ClientID // by index: the owner, and the client that is named to write it, from Adopt on
+}
+
+// Places in early.clients.
+const (
+	earlyOwner = 0
+	earlyNamed = 1
+)
+
+// Reserved reports whether an id was given out by [Store.Reserve] and is still to be adopted.
+func (s *Store) Reserved(id wire.NetworkID) bool {
+	return int(id.Index) < len(s.early.ids) && id.Generation != 0 && s.early.ids[id.Index] == id.Generation
+}
+
+// Reserves reports whether any id is reserved.
+func (s *Store) Reserves() bool { return s.early.count > 0 }
+
+// Forsake makes an id count as reserved no more: its entity ended before it was spawned. The id must be adopted all the same.
+func (s *Store) Forsake(id wire.NetworkID) {
+	if s.Reserved(id) {
+		s.early.ids[id.Index] = 0
+		s.early.count--
+	}
+}
+
+// wish notes a client of a reserved entity, and reports whether it is one.
+func (s *Store) wish(id wire.NetworkID, what int, client wire.ClientID) bool {
+	reserved := s.Reserved(id)
+	if reserved {
+		s.early.clients[what][id.Index] = client
+	}
+	return reserved
+}
+
+// wished returns a client of a reserved entity, 0 for other ids.
+func (s *Store) wished(id wire.NetworkID, what int) wire.ClientID {
+	if !s.Reserved(id) {
+		return 0
+	}
+	return s.early.clients[what][id.Index]
 }
 
 // Open reports whether a capture is under way, from Begin to Commit.

@@ -94,12 +94,13 @@ func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	return c.capture.Entity(id)
 }
 
-// ID returns the network id of an entity, once it was captured.
+// ID returns the network id of an entity with a components.Replicated. One that is new gets its id here and now. It is false
+// before Initialize, for an entity that does not replicate, and where Config.MaxEntities are alive.
 func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	if c.capture == nil {
 		return netcode.NetworkID{}, false
 	}
-	return c.capture.ID(e)
+	return c.capture.Reserve(e)
 }
 
 func (c *Capture) report(p netecs.Problem) { c.Server.Report(p) }

@@ -84,7 +84,9 @@ func (s *ServerSystems) update(f *frame) {
 // Entity returns the living entity of a network id.
 func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Capture.Entity(id) }
 
-// ID returns the network id of an entity, once it was captured.
+// ID returns the network id of an entity with a components.Replicated. One that is new gets its id here and now, and may be named at
+// once: by messages About it and ToSeers, SetOwner, Show, Hide, interest.Grid.Follow, authority.Grant, collections, and in messages
+// and answers. With the next network tick it exists for the clients; if it is gone by then, nothing about it is sent.
 func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Capture.ID(e) }
 
 // Close implements Group: all clients are told that the server is shutting down.

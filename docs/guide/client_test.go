@@ -71,6 +71,18 @@ func dress(group systems.PlayerView, world *ecs.World) { // a client's systems, 
 // end guide
 
 // begin guide
+type Mesh struct{ File string } // local: the level's file has it
+
+func level(world *ecs.World, files []string) { // on the client before Connect; the server adds Replicated, Position and the like to the same numbers
+	build := generic.NewMap2[components.SceneID, Mesh](world)
+	for i, file := range files {
+		build.NewWith(&components.SceneID{ID: uint32(i + 1)}, &Mesh{File: file})
+	}
+}
+
+// end guide
+
+// begin guide
 func host(server *netcode.Server, player *netcode.Client, socket systems.Socket, world *ecs.World) (*systems.Runner, error) {
 	group, err := systems.NewHost(server, player, socket, systems.WallClock())
 	if err != nil {

@@ -71,6 +71,17 @@ func march(world *ecs.World) (soldier ecs.Entity) {
 // end guide
 
 // begin guide
+func launch(group *systems.ServerSystems, world *ecs.World, shooter netcode.ClientID) netcode.NetworkID {
+	build := generic.NewMap2[components.Replicated, Soldier](world)
+	id, _ := group.ID(build.NewWith(&components.Replicated{}, &Soldier{Turn: [4]float32{0, 0, 0, 1}})) // it has its id here and now
+	group.Server.SetOwner(id, shooter)
+	_ = netcode.Send(group.Server, netcode.ToSeers(id), &Opened{By: shooter}, netcode.About(id)) // arrives with the entity, or not at all
+	return id
+}
+
+// end guide
+
+// begin guide
 type CarriedBy struct{ ecs.Relation } // its target is part of its value
 
 type Turret struct {

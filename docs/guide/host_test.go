@@ -89,9 +89,8 @@ func (h *hosted) body(t *testing.T) (e ecs.Entity, id netcode.NetworkID) {
 	build := generic.NewMap2[components.Replicated, Position](h.world)
 	e = build.New()
 	h.until(t, func() bool {
-		var ok bool
-		id, ok = h.group.ID(e)
-		return ok
+		id, _ = h.group.ID(e)
+		return h.server.Store().Alive(id)
 	})
 	return e, id
 }
@@ -150,7 +149,7 @@ var withHost = map[string]func(t *testing.T){
 		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { lend(h.server) })
 		build := generic.NewMap4[components.Replicated, components.Owner, Steering, Carried](h.world)
 		e := build.NewWith(&components.Replicated{}, &components.Owner{Client: 1}, &Steering{}, &Carried{})
-		h.until(t, func() bool { _, ok := h.group.ID(e); return ok })
+		h.until(t, func() bool { id, _ := h.group.ID(e); return h.server.Store().Alive(id) })
 		box, _ := h.group.ID(e)
 		require.True(t, authority.MayWrite[Steering](h.player, box))
 		require.False(t, authority.MayWrite[Carried](h.player, box))
@@ -165,7 +164,7 @@ var withHost = map[string]func(t *testing.T){
 		_, near := h.body(t)
 		build := generic.NewMap2[components.Replicated, Position](h.world)
 		e := build.NewWith(&components.Replicated{}, &Position{X: 500})
-		h.until(t, func() bool { _, ok := h.group.ID(e); return ok })
+		h.until(t, func() bool { id, _ := h.group.ID(e); return h.server.Store().Alive(id) })
 		far, _ := h.group.ID(e)
 		h.until(t, func() bool { return h.server.Visible(1, near) && !h.server.Visible(1, far) })
 		before := h.server.Store().Len()
@@ -267,13 +266,29 @@ var withHost = map[string]func(t *testing.T){
 		soldier := march(h.world)
 		build := generic.NewMap2[components.Replicated, Ground](h.world)
 		tile := build.New()
-		h.until(t, func() bool { _, ok := h.group.ID(soldier); return ok })
+		h.until(t, func() bool { id, _ := h.group.ID(soldier); return h.server.Store().Alive(id) })
 		dig(h.group.ServerSystems, h.world, tile)
 		id, _ := h.group.ID(tile)
 		h.until(t, func() bool {
 			ground, _, _ := netcode.ValueAt[Ground](h.server, id, h.server.Store().Tick())
 			return ground.Height[3] == 255
 		})
+	},
+	"launch": func(t *testing.T) {
+		p, heard := netcode.NewProtocol(), []netcode.NetworkID{}
+		netcode.Replicate[Soldier](p)
+		var h *hosted
+		netcode.Handle(p, func(ctx *netcode.Context, _ *Opened) {
+			_, ok := h.group.Entity(ctx.Entity)
+			require.True(t, ok)
+			heard = append(heard, ctx.Entity)
+		})
+		h = newHosted(t, p, netcode.Config{}, nil)
+		id := launch(h.group.ServerSystems, h.world, h.player.ID())
+		h.step()
+		require.Equal(t, []netcode.NetworkID{id}, heard)
+		require.Equal(t, h.player.ID(), h.server.Owner(id))
+		h.until(t, func() bool { return h.server.Store().Alive(id) })
 	},
 	"equip": func(t *testing.T) {
 		p := netcode.NewProtocol()
@@ -283,7 +298,7 @@ var withHost = map[string]func(t *testing.T){
 		hero := Hero{}
 		equip(&hero)
 		entity := build.NewWith(&components.Replicated{}, &hero)
-		h.until(t, func() bool { _, ok := h.group.ID(entity); return ok })
+		h.until(t, func() bool { id, _ := h.group.ID(entity); return h.server.Store().Alive(id) })
 		id, _ := h.group.ID(entity)
 		got, ok, _ := netcode.ValueAt[Hero](h.server, id, h.server.Store().Tick())
 		require.True(t, ok)
@@ -498,6 +513,7 @@ var withHost = map[string]func(t *testing.T){
 var withoutHost = map[string]string{
 	"addressOf":    "a host's player connects to no address",
 	"player":       "it makes a systems.ClientSystems: a host's handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"level":        "it is for systems.ClientSystems: a host loads the level once, into the server's world",
 	"screens":      "as playersOf: On takes a host's player as any end",
 	"playersOf":    "as player, of several clients in one process",
 	"connectAs":    "a host's player connects to no address",

@@ -1,7 +1,49 @@
 package switchoff
 
-// tails switches off the rules of texts and lists in rows.
+// tails switches off the rules of texts and lists in rows, of ids at birth, and of loaded levels.
 func tails() []mutation {
+	return append(rowTails(), births()...)
+}
+
+// births switches off what holds of entities that have their ids before they are captured, and of those that both ends have loaded.
+func births() []mutation {
+	const birth, dies = "TestIDAtBirth", "TestIDAtBirthOfOneThatDies"
+	at := func(what, test, file, old, with string) mutation {
+		return testedIn("nettest", change("births", what, test, file, old, with))
+	}
+	return []mutation{
+		at("a message to those who see an entity goes to all before it is captured", birth,
+			"send.go", "p.seers = to.entity() //", "_ = to.entity() //"),
+		at("a message names an entity before it is known who sees it", birth,
+			"send.go", "return s.store.Reserved(entity) || s.sees(c, entity)", "return s.sees(c, entity)"),
+		at("a message with the name of an entity does not wait for its capture", birth,
+			"send.go", "\tif !s.store.Reserves() {\n", "\tif true {\n"),
+		at("a Hide before the capture does not count", birth,
+			"server_frame.go", "if len(s.earlySights) > 0 {", "if len(s.earlySights) < 0 {"),
+		at("an owner before the capture does not count", birth,
+			"snapshot/store.go", "owner != 0 {\n\t\ts.SetOwner(id, owner)", "owner != 0 {\n\t\ts.SetOwner(id, 0)"),
+		at("a right before the capture does not count", birth,
+			"snapshot/store.go", "named != 0 {\n\t\ts.SetNamed(id, named)", "named != 0 {\n\t\ts.SetNamed(id, 0)"),
+		at("the id of an entity that died is not ended", dies,
+			"ecs/capture.go", "if len(c.reserved) > 0 && c.looked {", "if len(c.reserved) < 0 && c.looked {"),
+		at("a reset of the world keeps ids", "TestIDAtBirthAndReset", "ecs/capture.go", "\tc.endUnborn()\n\tc.tracker", "\tc.tracker"),
+		at("an entity of Spawn that was despawned counts as there", "TestIDAtBirthWithoutAWorld",
+			"internal/worldless/entities.go", "\te.store.Forsake(id)\n", ""),
+		at("a client's loaded entity is not the server's", "TestSceneEntitiesBecomeTheServers",
+			"ecs/scene.go", "if s.row < 0 || !now.Mask.Has(s.row) {", "if s.row >= 0 {"),
+		at("a loaded entity goes with its connection", "TestSceneReconnect",
+			"ecs/apply.go", "keep = a.applied[index].loaded //", "keep = false //"),
+		at("two loaded entities with one number are not reported", "TestSceneDuplicates",
+			"ecs/scene.go", "a.tracker.noteStrange(DuplicateSceneID, later)", "_ = later"),
+		at("two entities of the server with one number are not reported", "TestSceneDuplicates",
+			"ecs/capture.go", "if c.scene.row >= 0 {", "if c.scene.row < -1 {"),
+		at("captures by marks do not find an entity that has its id", "TestIDAtBirthByMarks",
+			"ecs/capture.go", "\tc.marks.world = true //", "\t//"),
+	}
+}
+
+// rowTails switches off the rules of the tails themselves.
+func rowTails() []mutation {
 	const golden, junk, bits = "TestTailGolden", "TestTailIgnoresJunk", "TestTailBits"
 	return []mutation{
 		change("tails", "a text that is no UTF-8 is read", golden,

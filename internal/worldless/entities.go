@@ -68,6 +68,7 @@ func (e *Entities) Despawn(id wire.NetworkID) bool {
 		return false
 	}
 	e.spawned[id.Index] = 0
+	e.store.Forsake(id)
 	e.commands = append(e.commands, command{kind: commandDespawn, id: id})
 	return true
 }

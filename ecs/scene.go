@@ -1,0 +1,103 @@
+package netecs
+
+import (
+	"reflect"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// A client that has loaded the level of its server has its entities already, each with the components.SceneID that it has at the server.
+// Apply makes them the server's when these arrive, in place of new ones.
+
+// scene finds the entities of a client's world by their components.SceneID.
+type scene struct {
+	row      int // of SceneID in the schema; -1: it is not registered
+	run      uint32
+	filled   bool
+	entities map[uint32]ecs.Entity // as of the run, without those that are replicated; looked up only
+}
+
+func newScene(schema *snapshot.Schema) scene {
+	return scene{row: schema.RowOf(reflect.TypeFor[components.SceneID]())}
+}
+
+// sceneEntity returns the entity of this world that has the SceneID of one that the server shows anew.
+func (a *Apply) sceneEntity(now replica.Entity) (e ecs.Entity, ok bool) {
+	s := &a.scene
+	if s.row < 0 || !now.Mask.Has(s.row) {
+		return e, false
+	}
+	number := a.replica.Row(now.ID.Index, s.row)[0]
+	if number == 0 {
+		return e, false
+	}
+	if !s.filled || s.run != a.run {
+		a.fillScene()
+	}
+	if e, ok = s.entities[number]; ok {
+		delete(s.entities, number)
+	}
+	return e, ok
+}
+
+// fillScene lists the entities of this world that have a SceneID and are not replicated. Of two with the same one the older counts.
+func (a *Apply) fillScene() {
+	s, w := &a.scene, a.tracker.world
+	if s.entities == nil {
+		s.entities = map[uint32]ecs.Entity{}
+	}
+	clear(s.entities)
+	s.run, s.filled = a.run, true
+	id := a.tracker.ids[s.row]
+	with := ecs.All(id).Without(a.tracker.replicated)
+	for query := w.Query(&with); query.Next(); {
+		e := query.Entity()
+		number := componentOf[components.SceneID](w, e, id).ID
+		if number == 0 {
+			continue
+		}
+		other, twice := s.entities[number]
+		if twice {
+			later := e
+			if e.ID() < other.ID() {
+				later = other
+			}
+			a.tracker.noteStrange(DuplicateSceneID, later)
+		}
+		if !twice || e.ID() < other.ID() {
+			s.entities[number] = e
+		}
+	}
+}
+
+// sceneCheck reports replicated entities of a server with the SceneID of another.
+type sceneCheck struct {
+	row int                       // of SceneID in the schema; -1: it is not registered
+	of  map[uint32]wire.NetworkID // looked up only
+}
+
+// checkScene checks the entities that this capture spawned.
+func (c *Capture) checkScene() {
+	for _, id := range c.store.Births() {
+		lanes := c.store.Row(id, c.scene.row)
+		if lanes == nil || lanes[0] == 0 {
+			continue
+		}
+		other, known := c.scene.of[lanes[0]]
+		if known && other != id {
+			if row := c.store.Row(other, c.scene.row); row != nil && row[0] == lanes[0] {
+				c.tracker.note(Problem{Kind: DuplicateSceneID, Entity: id})
+				continue
+			}
+		}
+		if c.scene.of == nil {
+			c.scene.of = map[uint32]wire.NetworkID{}
+		}
+		c.scene.of[lanes[0]] = id
+	}
+}
