@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// toServer marks the direction of numbered words.
+const toServer netcode.ClientID = 1 << 31
+
+// The bounds of what honest clients may notice, in ticks: the link has 80 ms of round trip.
+const (
+	emptyTicks = ticksASecond + 5    // connected and without any entity: 2 RTT + 1 s
+	staleTicks = 2*ticksASecond + 10 // without new state: 2 s + 4 RTT
+	queueBytes = 320 << 10           // of messages that wait for one client
+)
+
+// checks holds a run to the invariants.
+type checks struct {
+	*soak
+	count map[string]int // how often each was checked
+	said  map[netcode.ClientID]uint32
+	heard map[netcode.ClientID]uint32
+	shown map[netcode.ClientID]map[netcode.NetworkID]bool // what a session could ever see
+	liars map[netcode.ClientID]bool
+	heaps []int                    // at the end of each phase
+	over  map[netcode.ClientID]int // the tick in which a session ended
+	out   int                      // bytes to addresses without a session
+}
+
+// session is what is known of the session of an honest client.
+type session struct {
+	id    netcode.ClientID
+	tick  netcode.Tick
+	fresh int // the tick of the run in which new state came last
+	empty int // the tick of the run in which it had entities last, or began
+}
+
+func newChecks(s *soak) checks {
+	return checks{
+		soak: s, count: map[string]int{}, said: map[netcode.ClientID]uint32{}, heard: map[netcode.ClientID]uint32{},
+		shown: map[netcode.ClientID]map[netcode.NetworkID]bool{}, liars: map[netcode.ClientID]bool{}, over: map[netcode.ClientID]int{},
+	}
+}
+
+// broken ends the run.
+func (c *checks) broken(invariant, format string, args ...any) {
+	c.h.Errorf("%s: %s", invariant, fmt.Sprintf(format, args...))
+}
+
+// say sends the next numbered word of a direction of a session.
+func (c *checks) say(key netcode.ClientID, send func(m *word) error) {
+	if send(&word{N: c.said[key] + 1}) == nil {
+		c.said[key]++
+	}
+}
+
+// hear is the handler of words: each comes once and in order.
+func (c *checks) hear(ctx *netcode.Context, m *word) {
+	key := ctx.Sender | toServer
+	if ctx.Sender == 0 {
+		client := netcode.ClientOf(ctx.End)
+		if client == nil {
+			return
+		}
+		key = client.ID()
+	} else if c.isLiar(ctx.Sender) {
+		return
+	}
+	c.count["I3 Order"]++
+	if c.heard[key]++; m.N != c.heard[key] {
+		c.broken("I3 Order", "word %d after %d in session %d", m.N, c.heard[key]-1, key)
+	}
+}
+
+// sent looks at each datagram: what goes to addresses without a session is no more than came from there.
+func (c *checks) sent(from, to transport.Addr, datagram []byte) {
+	if from == c.net.Address() && !to.IP.Addr().IsLoopback() {
+		c.out += len(datagram)
+		c.count["I8 NoAmp"]++
+		if c.out > c.stranger.Bytes() {
+			c.broken("I8 NoAmp", "%d bytes to strangers, who have sent %d", c.out, c.stranger.Bytes())
+		}
+	}
+}
+
+// ended judges the reason of the end of a session: honest clients end for none of their doing.
+func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
+	c.count["I6 Reasoned"]++
+	c.over[id] = c.tick
+	switch {
+	case reason == nil || reason.Reason == peer.ReasonNone:
+		c.broken("I6 Reasoned", "session %d ended without a reason", id)
+	case c.isLiar(id):
+	case reason.Reason == peer.ReasonClosed, reason.Reason == peer.ReasonKicked, reason.Reason == peer.ReasonTimeout, reason.Reason == peer.ReasonReplaced:
+	case reason.Reason == peer.ReasonQueueOverflow: // A client that sleeps takes no reliable messages.
+	default:
+		for _, l := range c.soak.liars {
+			if l.ID() == id {
+				return
+			}
+		}
+		c.broken("I5 Isolated", "session %d of an honest client ended: %v", id, reason)
+	}
+}
+
+// server looks at the server after its frame.
+func (c *checks) server() {
+	server := c.net.Server
+	for _, l := range c.soak.liars {
+		c.liars[l.ID()] = true
+	}
+	if n := server.Stats().HandlerPanics; n > 0 {
+		c.broken("I7 Alive", "%d handlers panicked", n)
+	}
+	c.count["I7 Alive"]++
+	for id, at := range c.over { // A client that slept learns of the end late.
+		if c.tick-at > phaseTicks {
+			delete(c.over, id)
+			delete(c.shown, id)
+			for _, key := range []netcode.ClientID{id, id | toServer} {
+				delete(c.said, key)
+				delete(c.heard, key)
+			}
+		}
+	}
+	for id := range server.Clients {
+		stats, _ := server.ClientStats(id)
+		c.count["I4 Bounded"]++
+		if stats.Waiting > queueBytes {
+			c.broken("I4 Bounded", "%d bytes wait for session %d", stats.Waiting, id)
+		}
+		if c.shown[id] == nil {
+			c.shown[id] = map[netcode.NetworkID]bool{}
+		}
+		for e := range server.Store().All {
+			if server.Visible(id, e) {
+				c.shown[id][e] = true
+			}
+		}
+	}
+}
+
+// writes looks at what clients have written, in each tick: only an owner's value comes through.
+func (c *checks) writes() {
+	for _, t := range c.world.all {
+		if !has[mine](c.world, t.Entity) {
+			continue
+		}
+		m := *c.world.mines.Get(t.Entity)
+		if m == t.wrote {
+			continue
+		}
+		c.count["I10 Gate"]++
+		if !t.owners[m.By] || m.By == 0 {
+			c.broken("I10 Gate", "%v was written by %d, who never owned it", t.id, m.By)
+		}
+		t.wrote = m
+	}
+}
+
+// clients looks at each honest client after its frame.
+func (c *checks) clients() {
+	for _, client := range c.net.Clients {
+		p := c.players[client]
+		if _, over := c.over[client.ID()]; over || p.asleep > 0 || client.State() != netcode.Connected {
+			p.id = 0
+			continue
+		}
+		if p.id != client.ID() {
+			p.session = session{id: client.ID(), fresh: c.tick, empty: c.tick}
+		}
+		c.alive(client, p)
+		c.look(client, p)
+	}
+}
+
+// alive holds that a client has entities, and new state, soon after it connected and after each fault.
+func (c *checks) alive(client *nettest.Client, p *player) {
+	r := client.Replica()
+	since := max(p.calm, p.dark, c.calm, c.darkAll, c.stopped)
+	if r.Tick() != p.tick {
+		p.tick, p.fresh = r.Tick(), c.tick
+	}
+	if r.Len() > 0 || len(c.shown[p.id]) == 0 {
+		p.empty = c.tick
+	}
+	c.count["I5 Isolated"]++
+	if c.playing && c.tick-max(p.fresh, since) > staleTicks { // At rest there is no new state.
+		c.broken("I5 Isolated", "session %d had no new state for %d ticks", p.id, c.tick-p.fresh)
+	}
+	if c.tick-max(p.empty, since) > emptyTicks+staleTicks-ticksASecond {
+		c.broken("I5 Isolated", "session %d is connected and empty for %d ticks", p.id, c.tick-p.empty)
+	}
+}
+
+// look goes through the world of a client: secrets, hidden entities, groups.
+func (c *checks) look(client *nettest.Client, p *player) {
+	w := &client.World
+	stamps := map[uint32]uint32{}
+	mapper := generic.NewMap2[components.Group, stamp](w)
+	secrets, group, stamped := ecs.ComponentID[secret](w), ecs.ComponentID[components.Group](w), ecs.ComponentID[stamp](w)
+	replica := client.Replica()
+	for e, id := range netecs.Entities(w) {
+		if at := replica.Entity(id.Index); !at.Alive || at.ID != id {
+			continue // of the session before
+		}
+		c.count["I9 Secret"]++
+		if !c.shown[p.id][id] {
+			c.broken("I9 Secret", "session %d has %v, which it could never see", p.id, id)
+		}
+		if w.Has(e, secrets) {
+			if s := (*secret)(w.Get(e, secrets)); s.Of != uint32(p.id) {
+				c.broken("I9 Secret", "session %d has the secret of %d in %v", p.id, s.Of, id)
+			}
+		}
+		if w.Has(e, group) && w.Has(e, stamped) {
+			g, s := mapper.Get(e)
+			if was, ok := stamps[g.ID]; ok && was != s.V {
+				c.broken("I3 Order", "session %d sees stamps %d and %d in group %d", p.id, was, s.V, g.ID)
+			}
+			stamps[g.ID] = s.V
+		}
+	}
+}
+
+// flatFrom is the number of phases after which the heap has its size: until then tables of worlds and histories grow.
+const flatFrom = 3
+
+// flat holds, where a phase ends and only the clients that stay are there, that the heap is within a tenth and two megabytes of what it was
+// after the third phase, whatever number of sessions ended since.
+func (c *checks) flat() {
+	c.heaps = append(c.heaps, used())
+	n := len(c.heaps)
+	if n <= flatFrom {
+		return
+	}
+	c.count["I4 Bounded"]++
+	if now, was := c.heaps[n-1], c.heaps[flatFrom-1]; now > was+was/10+2<<20 {
+		c.broken("I4 Bounded", "%d bytes of heap after %d phases, %d after %d", now, n, was, flatFrom)
+	}
+}
+
+// compare holds that each client's world is the server's, bit for bit.
+func (c *checks) compare() {
+	c.count["I1 Converge"]++
+	for i, client := range c.net.Clients {
+		if client.State() != netcode.Connected {
+			c.broken("I1 Converge", "client %d is not connected: %v", i, client.Err())
+			return
+		}
+	}
+	if err := c.net.CheckConverge(); err != nil {
+		c.broken("I1 Converge", "%v", err)
+	}
+	c.flat()
+	c.count["I2 NoGhostRef"] = c.net.Frame() // nettest checks it in each frame, and I3 of entities
+}
