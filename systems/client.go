@@ -29,6 +29,7 @@ type ClientSystems struct {
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
 	despawned []func(ecs.Entity, netcode.NetworkID)
+	presented []func(ecs.Entity, netcode.NetworkID)
 }
 
 // NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
@@ -109,6 +110,9 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 			c.Client.Contain("OnSpawn", func() { f(e, id) })
 		}
 	}
+	if c.Interpolate == nil { // It is shown as it comes.
+		c.tellPresented(e, id)
+	}
 	kind, ok := c.Apply.kind(e)
 	if !ok {
 		return
@@ -116,6 +120,26 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	for _, f := range c.ofKind[kind] {
 		if _, there := c.ID(e); there {
 			c.Client.Contain("OnSpawnKind", func() { f(e, id) })
+		}
+	}
+}
+
+// OnPresented adds a function that is called for each entity when it is shown for the first time: with Interpolate, when the presented
+// moment reaches its begin, and its components.Smooth are there. It is called some frames after OnSpawn, and not at all for an entity
+// that was removed before. Without Interpolate it is called behind OnSpawn. The world is unlocked. Call OnPresented before the first
+// frame. It panics on nil.
+func (c *ClientSystems) OnPresented(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnPresented")
+	if c.presented = append(c.presented, f); c.Interpolate != nil {
+		c.Interpolate.presented = c.tellPresented
+	}
+}
+
+// tellPresented calls the functions of OnPresented.
+func (c *ClientSystems) tellPresented(e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range c.presented {
+		if _, there := c.ID(e); there {
+			c.Client.Contain("OnPresented", func() { f(e, id) })
 		}
 	}
 }

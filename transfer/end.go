@@ -37,7 +37,7 @@ type peerState struct {
 	receiving []*Receiving
 	ahead     int // Bytes of pieces that may wait to leave.
 	turn      int
-	answers   []func() error // What must be told and found no room; at most a few for each transfer.
+	answers   []func() error // Messages that found no room, at most mostAnswers.
 }
 
 // onServer returns the hooks of a server.

@@ -24,13 +24,18 @@ var (
 )
 
 // RefusedError says that the receiver does not take a transfer, or not any more.
-type RefusedError struct{ Text string }
+type RefusedError struct {
+	Text string // The receiver's reason.
+}
 
 // Error implements error.
 func (e *RefusedError) Error() string { return "netcode: transfer: the receiver refused it: " + e.Text }
 
 // SizeError says that a transfer is larger than what its receiver takes.
-type SizeError struct{ Size, Max int }
+type SizeError struct {
+	Size int // Bytes of the transfer.
+	Max  int // Bytes that the receiver takes.
+}
 
 // Error implements error.
 func (e *SizeError) Error() string {

@@ -395,6 +395,8 @@ var withoutHost = map[string]string{
 	"backend":       "it is a program beside the game",
 	"Send":          "it counts what travels to a client: to a host's player nothing does",
 	"wholeTicks":    "a host's player sees the server's world, which is whole",
+	"loadingBar":    "a host's player has all at once",
+	"showBar":       "as loadingBar",
 	"lag":           "as wholeTicks",
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
