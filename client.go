@@ -50,7 +50,7 @@ func (s State) String() string {
 //
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
-//   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
+//   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
 //
@@ -64,7 +64,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.End], [Client.Newest], [Client.HoldState], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.HoldState], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
@@ -197,6 +197,14 @@ func (c *Client) RTT() (smoothed, jitter time.Duration) {
 		return 0, 0
 	}
 	return c.conn.RTT()
+}
+
+// Waiting returns the bytes of messages that wait to be sent to the server.
+func (c *Client) Waiting() int {
+	if c.outgoing == nil {
+		return 0
+	}
+	return c.outgoing.Waiting()
 }
 
 // Loss returns the share of packets to the server that were lost lately, 0 to 1.

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
@@ -25,14 +26,16 @@ type clientTime struct {
 	advanced bool
 	at       tick.Time // The moment that this frame shows,
 	placed   bool
+
+	least, most time.Duration // See Client.SetPresentDelay; most 0: not set.
 }
 
 // restart begins a connection: the server's tick and the first round trip are those of the handshake.
 func (t *clientTime) restart(rate, catchUp int, pulse time.Duration, now tick.Tick, rtt time.Duration) {
-	raw := t.raw
-	*t = clientTime{raw: raw, running: true, newest: now}
+	raw, least, most := t.raw, t.least, t.most
+	*t = clientTime{raw: raw, running: true, newest: now, least: least, most: most}
 	t.sync = tick.NewSync(tick.SyncConfig{Rate: rate, CatchUp: catchUp})
-	t.shown = tick.NewPresentation(tick.PresentationConfig{Rate: rate, Ahead: presentAhead * pulse})
+	t.shown = tick.NewPresentation(tick.PresentationConfig{Rate: rate, Ahead: presentAhead * pulse, MinDelay: least, MaxDelay: most})
 	t.sync.Sample(now, raw)
 	t.sync.RTT(rtt, rtt/2)
 }
@@ -129,6 +132,20 @@ func (c *Client) Present() tick.Time {
 func (c *Client) PresentDelay() tick.Span {
 	c.time.present()
 	return c.time.shown.Delay()
+}
+
+// SetPresentDelay bounds PresentDelay, in time. Without it the delay follows what is measured, up to 1 s. least above 0 shows older
+// state, so that a burst of losses is not seen; most below what is measured shows newer state, which is extrapolated where it is
+// missing. Both the same fix the delay. It holds for this and later connections; what is shown slews to it by 5 %. It panics unless
+// 0 <= least <= most and most is above 0.
+func (c *Client) SetPresentDelay(least, most time.Duration) {
+	if least < 0 || most <= 0 || most < least {
+		panic(fmt.Sprintf("netcode: Client.SetPresentDelay(%v, %v): the bounds are 0 <= least <= most, and most is above 0", least, most))
+	}
+	c.time.least, c.time.most = least, most
+	if c.time.running {
+		c.time.shown.SetDelay(least, most)
+	}
 }
 
 // Pace is by how much a loop should run faster than its nominal frame rate until the next frame, as num/den within 12 % of

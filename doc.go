@@ -12,7 +12,8 @@
 //	err = systems.NewRunner(&world, group, 60).Run(ctx)
 //
 // This package is the kernel: sessions, frames, state and messages. Features are folders beside it that use its public API
-// alone ([Extension]): input, authority, collections, interpolate, consistent, predict, rewind, record, inspect. Games import systems, components,
+// alone ([Extension]): input, authority, collections, interpolate, consistent, transfer, loading, predict, rewind, record,
+// inspect. Games import systems, components,
 // interest and transport too, and test with nettest. The guide, docs/guide in the repository, has a page for each subject;
 // docs/architecture.md shows all packages.
 //

@@ -55,23 +55,23 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
-			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
-		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent"},
+		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
 		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "nettest/adversary"},
 		ruleDefined: {"ecs", "peer", "message"},
 		// Folders where a function of more than functionWarn lines is a violation.
-		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "nettest/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent"},
+		ruleFunction: {".", "tick", "wire", "quantize", "delta", "components", "transport", "transport/memory", "transport/udp", "transport/secure", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "nettest/adversary", "record", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
 	}
 }
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading"})
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -95,6 +95,8 @@ func houseArrows() map[string][]string {
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},
 		"consistent":  {houseRoot, "peer", "replica", "tick"},
+		"transfer":    {houseRoot, "peer", "wire"},
+		"loading":     {houseRoot},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
 		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},

@@ -36,6 +36,11 @@ type Smooth struct {
 	ways    []quantize.BlendInput // by row of rows
 	has     uint64                // bit n: the entity has the component of rows[n] at the moment
 	stats   SmoothStats
+
+	// Presented is called by Run for each entity when it is shown for the first time, with its twins. All entities are written by then,
+	// and the world is unlocked.
+	Presented func(ecs.Entity, wire.NetworkID)
+	fresh     []wire.NetworkID // entities for which it is still to be called
 }
 
 // smoothRow is one interpolated component.
@@ -53,6 +58,7 @@ type smoothState struct {
 	ended  tick.Tick
 	twins  uint64 // bit n: it was given the twin of rows[n]
 	still  bool   // nothing changes until something arrives
+	shown  bool   // it was shown once
 }
 
 // NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
@@ -110,6 +116,17 @@ func (s *Smooth) Run(at tick.Time) {
 		st.newest, st.ended = newest, ended
 		s.show(id, st, at)
 	}
+	s.tellPresented()
+}
+
+// tellPresented calls Presented.
+func (s *Smooth) tellPresented() {
+	for i := 0; i < len(s.fresh) && s.Presented != nil; i++ {
+		if e, ok := s.apply.Entity(s.fresh[i]); ok {
+			s.Presented(e, s.fresh[i])
+		}
+	}
+	s.fresh = s.fresh[:0]
 }
 
 // show writes the twins of an entity for a moment. Those of rows that are set aside are somebody else's, too.
@@ -128,6 +145,10 @@ func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	st.still = there && sample.Still && s.has == st.twins && aside == 0
 	if s.has != st.twins {
 		s.exchange(st)
+	}
+	if there && !st.shown && s.Presented != nil {
+		st.shown = true
+		s.fresh = append(s.fresh, id)
 	}
 	for n := range s.rows {
 		if s.has>>n&1 != 0 && !aside.Has(s.rows[n].Row) && s.write(n, st.entity) {

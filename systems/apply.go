@@ -138,6 +138,8 @@ type Interpolate struct {
 
 	smooth *netecs.Smooth
 	apply  *netecs.Apply // smooth was made for it.
+
+	presented func(ecs.Entity, netcode.NetworkID) // See ClientSystems.OnPresented; nil: nobody asks.
 }
 
 // Initialize implements System.
@@ -152,6 +154,7 @@ func (i *Interpolate) Update(*ecs.World) {
 	if i.apply != i.Apply.apply {
 		i.apply = i.Apply.apply
 		i.smooth = netecs.NewSmooth(i.apply, interpolate.List(i.Client.Protocol()), rate)
+		i.smooth.Presented = i.presented
 	}
 	i.smooth.SetRate(rate)
 	i.smooth.Run(i.Client.Present())

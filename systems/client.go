@@ -46,7 +46,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if authority.ClientsWrite(client.Protocol()) {
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
-	c.playerHooks = playerHooks{client: client, id: c.ID, kind: c.Apply.kind}
+	c.playerHooks = playerHooks{client: client, id: c.ID, kind: c.Apply.kind, smooth: func() *Interpolate { return c.Interpolate }}
 	c.Apply.Hooks.Spawned, c.Apply.Hooks.Despawned = c.tellSpawned, c.tellDespawned
 	return c
 }

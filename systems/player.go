@@ -19,6 +19,8 @@ type PlayerView interface {
 	OnSpawn(f func(e ecs.Entity, id netcode.NetworkID))
 	// OnSpawnKind is OnSpawn for one components.Kind.
 	OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID))
+	// OnPresented adds a function that is called for each entity when the player is shown it for the first time.
+	OnPresented(f func(e ecs.Entity, id netcode.NetworkID))
 	// OnDespawn adds a function that is called for each entity that is gone, or out of sight.
 	OnDespawn(f func(e ecs.Entity, id netcode.NetworkID))
 	// Entity returns the entity of a network id, if the player sees it.
@@ -154,10 +156,21 @@ type playerHooks struct {
 	client *netcode.Client
 	id     func(e ecs.Entity) (netcode.NetworkID, bool)
 	kind   func(e ecs.Entity) (uint16, bool)
+	// smooth returns what presents entities some time after they came; nil: they are presented as they come.
+	smooth func() *Interpolate
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
 	despawned []func(ecs.Entity, netcode.NetworkID)
+	presented []func(ecs.Entity, netcode.NetworkID)
+}
+
+// interpolates returns what presents entities some time after they came, nil if nothing does.
+func (h *playerHooks) interpolates() *Interpolate {
+	if h.smooth == nil {
+		return nil
+	}
+	return h.smooth()
 }
 
 // OnSpawn adds a function that is called for each entity that the server shows anew, or for a host each that its player sees anew. All values of the tick are written
@@ -191,6 +204,9 @@ func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 			h.client.Contain("OnSpawn", func() { f(e, id) })
 		}
 	}
+	if h.interpolates() == nil { // It is presented as it comes.
+		h.tellPresented(e, id)
+	}
 	kind, ok := h.kind(e)
 	if !ok {
 		return
@@ -198,6 +214,27 @@ func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.ofKind[kind] {
 		if _, there := h.id(e); there {
 			h.client.Contain("OnSpawnKind", func() { f(e, id) })
+		}
+	}
+}
+
+// OnPresented adds a function that is called for each entity when it is shown for the first time: with Interpolate, when the presented
+// moment reaches its begin, and its components.Smooth are there. It is called some frames after OnSpawn, and not at all for an entity
+// that was removed before. Without Interpolate, and at a host, it is called behind OnSpawn. The world is unlocked. Call OnPresented
+// before the first frame. It panics on nil.
+func (h *playerHooks) OnPresented(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnPresented")
+	h.presented = append(h.presented, f)
+	if i := h.interpolates(); i != nil {
+		i.presented = h.tellPresented
+	}
+}
+
+// tellPresented calls the functions of OnPresented.
+func (h *playerHooks) tellPresented(e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range h.presented {
+		if _, there := h.id(e); there {
+			h.client.Contain("OnPresented", func() { f(e, id) })
 		}
 	}
 }

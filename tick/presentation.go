@@ -16,6 +16,7 @@ const (
 type PresentationConfig struct {
 	Rate     int           // Ticks a second, as agreed with the server; at least 1, default 30.
 	Ahead    time.Duration // How far past the newest tick that arrived At may run before it stands still; default 250 ms.
+	MinDelay time.Duration // The shortest delay, whatever is measured; default 0. At most MaxDelay.
 	MaxDelay time.Duration // The longest delay that jitter can lead to; default 1 s.
 	Jump     time.Duration // When behind by more than this, At jumps ahead; default 500 ms, at least 4 ticks.
 }
@@ -145,7 +146,7 @@ func (p *Presentation) target(now time.Duration) Time {
 			p.delay = delay
 		}
 	}
-	target := newest.Add(-min(delay, p.pace.span(p.config.MaxDelay)))
+	target := newest.Add(-min(max(delay, p.pace.span(p.config.MinDelay)), p.pace.span(p.config.MaxDelay)))
 	if target.Before(Time{}) {
 		return Time{}
 	}
@@ -175,6 +176,12 @@ func (p *Presentation) capped(at Time) Time {
 		return limit
 	}
 	return at
+}
+
+// SetDelay changes MinDelay and MaxDelay. What is shown slews to the new delay. A negative least is 0, and most is at least least.
+func (p *Presentation) SetDelay(least, most time.Duration) {
+	p.config.MinDelay = max(least, 0)
+	p.config.MaxDelay = max(most, p.config.MinDelay)
 }
 
 // Newest returns the newest tick that arrived; None before the first.

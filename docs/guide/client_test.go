@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/loading"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -186,3 +187,33 @@ type silence struct{}
 
 func (silence) Send(transport.Addr, []byte) error           { return nil }
 func (silence) Receive([]byte) (int, transport.Addr, error) { return 0, transport.Addr{}, nil }
+
+// begin guide
+func loadingBar(p *netcode.Protocol) { loading.Register(p) } // on both sides
+
+func showBar(client *netcode.Client, begin func()) (part func() float64) {
+	l := loading.Of(client)
+	l.OnHere(begin) // once in each connection; the world has all of it
+	return l.Part   // 0 to 1, rising
+}
+
+// end guide
+
+func TestGuideLoadingBar(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	loadingBar(p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Server: netcode.Config{SendBudget: 20 << 10}})
+	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	for i := range 3000 {
+		build.NewWith(&components.Replicated{}, &Position{X: float32(i * i % 1013), Y: float32(i % 331)})
+	}
+	begun, between := false, false
+	part := showBar(n.Clients[0].Client, func() { begun = true })
+	require.True(t, n.RunUntil(20*time.Second, func() bool {
+		between = between || part() > 0.2 && part() < 0.9
+		return begun
+	}))
+	require.True(t, between)
+	require.InDelta(t, 1, part(), 0)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -270,4 +271,47 @@ func TestGuideMessages(t *testing.T) {
 	require.NoError(t, ask(context.Background(), client, 4, func(uint32) { t.Error("it is not for sale") }))
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return price == 20 }))
 	n.Run(time.Second)
+}
+
+// begin guide
+func transfers(p *netcode.Protocol) { // on both sides
+	transfer.Register(p, transfer.Config{FromClient: 2 << 20}) // from the server 16 MiB by default, from clients none
+}
+
+func receiveLevels(client *netcode.Client, load func(level []byte), bar func(part float64)) {
+	transfer.On(client, transfer.Handler{
+		Moved:  func(_ *transfer.Receiving, received, all int) { bar(float64(received) / float64(all)) },
+		Done:   func(_ *transfer.Receiving, data []byte) { load(data) }, // data is yours
+		Failed: func(r *transfer.Receiving, err error) { fmt.Println(r.Name(), err) },
+	})
+}
+
+func sendMap(server *netcode.Server, to netcode.ClientID, level []byte) error {
+	sending, err := transfer.Send(server, to, "level", level) // level must not change until it is over
+	if err != nil {
+		return err
+	}
+	sending.OnEnd(func(err error) {
+		if err != nil {
+			fmt.Println("client", to, "has no level:", err)
+		}
+	})
+	return nil
+}
+
+// end guide
+
+func TestGuideTransfers(t *testing.T) {
+	p := netcode.NewProtocol()
+	transfers(p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.2), Server: netcode.Config{SendBudget: -1}})
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	level, part := make([]byte, 600<<10), 0.0
+	level[len(level)-1] = 7
+	var loaded []byte
+	receiveLevels(n.Clients[0].Client, func(data []byte) { loaded = data }, func(p float64) { part = p })
+	require.NoError(t, sendMap(n.Server.Server, n.Clients[0].ID(), level))
+	require.True(t, n.RunUntil(30*time.Second, func() bool { return loaded != nil }))
+	require.Equal(t, level, loaded)
+	require.InDelta(t, 1, part, 0)
 }

@@ -22,3 +22,19 @@ func wholeTicks() []mutation {
 			"consistent/client.go", "w.tick >= c.floor && ", ""),
 	}
 }
+
+// transfers switches off rules of package transfer.
+func transfers() []mutation {
+	return []mutation{
+		change("transfer", "a transfer is as large as it likes", "FuzzMessages",
+			"transfer/receiving.go", "if len(m.Data) > r.size-len(r.data) {", "if false {"),
+		change("transfer", "a sender may have any number under way", "FuzzMessages",
+			"transfer/receiving.go", "case len(from.receiving) >= e.feature.config.AtOnce:", "case false:"),
+		change("transfer", "all pieces wait in the queue at once", "TestStateGoesOn",
+			"transfer/end.go", "p.ahead = max(p.ahead/2, leastAhead)", "p.ahead = mostAhead"),
+		change("transfer", "a transfer outlives its connection", "TestDisconnection",
+			"transfer/end.go", "s.finish(ErrDisconnected)", "_ = s"),
+		change("transfer", "a receiver does not tell the sender that it cancelled", "TestCancel",
+			"transfer/receiving.go", "answer(r.end, r.from, stop{ID: r.id", "_ = (stop{ID: r.id"),
+	}
+}

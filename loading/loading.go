@@ -1,0 +1,123 @@
+package loading
+
+import (
+	"github.com/arche-netcode/netcode"
+)
+
+// every is the number of network ticks from one message to the next.
+const every = 4
+
+// progress tells how many entities the client has acknowledged, of those that it may see.
+type progress struct{ Known, All uint32 }
+
+// here tells that the client has acknowledged all that it could see when it joined.
+type here struct{ All uint32 }
+
+// Loading is the progress of a client's newest connection.
+type Loading struct {
+	known, all int
+	here       bool
+	onHere     []func()
+}
+
+// joined is the state of a session.
+type joined struct {
+	since netcode.Tick // The first tick whose state it must have.
+	done  bool
+}
+
+// Register adds the feature to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
+func Register(p *netcode.Protocol) {
+	p.Extend(netcode.Extension{Name: "loading", Server: onServer, Client: onClient})
+	netcode.Handle(p, func(ctx *netcode.Context, m *progress) {
+		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
+			l.known, l.all = max(l.known, int(m.Known)), int(max(m.All, m.Known))
+		}
+	}, netcode.Named("netcode.loading.progress"), netcode.Over(netcode.UnreliableSequenced), netcode.OnChannel(61), netcode.FromServer(), netcode.AtStage(netcode.StageInitialization))
+	netcode.Handle(p, func(ctx *netcode.Context, m *here) {
+		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
+			l.finish(int(m.All))
+		}
+	}, netcode.Named("netcode.loading.here"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(netcode.StageEarlyUpdate))
+}
+
+// Of returns the progress of a client; nil without Register.
+func Of(c *netcode.Client) *Loading {
+	l, _ := netcode.ExtensionOf[*Loading](c)
+	return l
+}
+
+// Entities returns how many entities have come, as the server knows, of how many that the client may see. all is 0 before the first word.
+func (l *Loading) Entities() (known, all int) { return l.known, l.all }
+
+// Part returns the share that has come, 0 to 1. It is 1 only once all is here.
+func (l *Loading) Part() float64 {
+	switch {
+	case l.here:
+		return 1
+	case l.all == 0:
+		return 0
+	}
+	return min(float64(l.known)/float64(l.all), 0.99)
+}
+
+// Here reports whether all is here that the client could see when it joined, and all later changes of it up to some tick.
+func (l *Loading) Here() bool { return l.here }
+
+// OnHere adds a function that is called once in each connection when all is here. The world has it by then.
+func (l *Loading) OnHere(f func()) { l.onHere = append(l.onHere, f) }
+
+// finish notes that all is here.
+func (l *Loading) finish(all int) {
+	l.here, l.known, l.all = true, all, all
+	for _, f := range l.onHere {
+		f()
+	}
+}
+
+// onClient returns the hooks of a client.
+func onClient(*netcode.Client) netcode.ClientHooks {
+	l := &Loading{}
+	return netcode.ClientHooks{State: l, Opened: func() { l.known, l.all, l.here = 0, 0, false }}
+}
+
+// onServer returns the hooks of a server.
+func onServer(s *netcode.Server) netcode.ServerHooks {
+	loading := 0 // Sessions that are not done.
+	return netcode.ServerHooks{
+		Opened: func(*netcode.Session) any { loading++; return &joined{since: s.Tick() + 1} },
+		Closed: func(c *netcode.Session) {
+			if j, ok := netcode.ExtensionOf[*joined](c); ok && !j.done {
+				loading--
+			}
+		},
+		BeforeSend: func() {
+			if loading == 0 || !s.TickDue() || s.Store().Tick() == 0 {
+				return
+			}
+			for id := range s.Clients {
+				c := s.Session(id)
+				if j, ok := netcode.ExtensionOf[*joined](c); ok && !j.done && (s.Tick()-j.since)%every == 0 {
+					if j.tell(s, c); j.done {
+						loading--
+					}
+				}
+			}
+		},
+	}
+}
+
+// tell tells a client how much it has.
+func (j *joined) tell(s *netcode.Server, c *netcode.Session) {
+	view, all := c.View(), 0
+	for id := range s.Store().All {
+		if view.Visible(id) {
+			all++
+		}
+	}
+	if c.Local() || view.Proved() >= j.since {
+		j.done = netcode.Send(s, netcode.To(c.ID()), &here{All: uint32(all)}) == nil
+		return
+	}
+	_ = netcode.Send(s, netcode.To(c.ID()), &progress{Known: uint32(view.Known()), All: uint32(all)}) // A lost one is followed by another.
+}

@@ -1,0 +1,12 @@
+// Package transfer sends large messages, of several MB, between a server and its clients: maps, pictures, saved games. They travel in
+// pieces over a reliable channel, beside state and other messages, with progress at both ends, and either end may cancel them.
+//
+// [Register] adds it to a protocol, [Send] begins a transfer, [On] takes those that come. A receiver says how large they may be, and
+// how many a sender may have under way.
+//
+// # How it shares the line
+//
+// Pieces wait in the queue of messages only as far as the line takes them, so other messages do not wait behind megabytes. Where state
+// and messages wait for the budget, each gets half: a transfer takes at most half of it from state that needs all, and nothing from
+// state that needs less than half.
+package transfer

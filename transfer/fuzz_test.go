@@ -1,0 +1,58 @@
+package transfer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// FuzzMessages gives a server messages in any order from a client that answers nothing: what it keeps stays within the bounds, and an
+// illegal message is an error.
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte{0, 1, 3, 1, 1, 2, 1, 1, 1})
+	f.Add([]byte{0, 1, 0, 0, 2, 0, 0, 3, 200, 3, 1, 0, 2, 1, 5})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		p := netcode.NewProtocol()
+		Register(p, Config{FromClient: 1000, AtOnce: 3})
+		server, err := netcode.NewServer(p, netcode.Config{})
+		require.NoError(t, err)
+		e, ok := netcode.ExtensionOf[*end](server)
+		require.True(t, ok)
+		done := 0
+		On(server, Handler{Done: func(r *Receiving, data []byte) { done++; require.Len(t, data, r.size) }})
+		from := &peerState{id: 7}
+		from.sending = []*Sending{{end: e, to: from, id: 1, data: make([]byte, 50), begun: true, sent: 20}}
+		next := func() (b int) {
+			if len(script) > 0 {
+				b, script = int(script[0]), script[1:]
+			}
+			return b
+		}
+		for len(script) > 0 {
+			var err error
+			switch next() % 4 {
+			case 0:
+				err = e.begun(from, &begin{ID: uint32(next()), Size: uint32(next() * 8)})
+			case 1:
+				err = e.came(from, &piece{ID: uint32(next()), Data: make([]byte, next()*2)})
+			case 2:
+				err = e.confirmed(from, &got{ID: uint32(next()), Bytes: uint32(next())})
+			case 3:
+				err = e.stopped(from, &stop{ID: uint32(next()), Sender: next()%2 == 0})
+			}
+			if err != nil {
+				require.ErrorIs(t, err, errMessage)
+				return
+			}
+			bytes := 0
+			for _, r := range from.receiving {
+				bytes += len(r.data)
+				require.Less(t, len(r.data), max(r.size, 1))
+			}
+			require.LessOrEqual(t, len(from.receiving), 3)
+			require.LessOrEqual(t, bytes, 3000)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package transfer
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// Sending is a transfer that leaves.
+type Sending struct {
+	end       *end
+	to        *peerState
+	id        uint32 // Once it has begun.
+	name      string
+	data      []byte
+	begun     bool
+	sent      int
+	confirmed int
+	over      bool
+	err       error
+	onEnd     func(err error)
+}
+
+// To is the receiver: a client, or 0 for the server.
+func (s *Sending) To() netcode.ClientID { return s.to.id }
+
+// Name is the name that Send was given.
+func (s *Sending) Name() string { return s.name }
+
+// Progress returns how many bytes the receiver has told to have, and how many there are.
+func (s *Sending) Progress() (received, all int) { return s.confirmed, len(s.data) }
+
+// Over reports whether the transfer is over: the receiver has all of it, or it failed.
+func (s *Sending) Over() bool { return s.over }
+
+// Err returns why the transfer failed; nil while it is under way, and if the receiver has all of it. It is ErrCancelled,
+// ErrDisconnected or a *RefusedError.
+func (s *Sending) Err() error { return s.err }
+
+// OnEnd sets a function that is called once when the transfer is over, in a frame after that, with Err.
+func (s *Sending) OnEnd(f func(err error)) { s.onEnd = f }
+
+// Cancel ends the transfer. The receiver forgets what it has. Of one that is over it does nothing.
+func (s *Sending) Cancel() {
+	if s.over {
+		return
+	}
+	s.drop()
+	s.finish(ErrCancelled)
+	if s.begun {
+		answer(s.end, s.to, stop{ID: s.id, Sender: true})
+	}
+}
+
+// drop takes the transfer out of those that are under way.
+func (s *Sending) drop() {
+	s.to.sending = slices.DeleteFunc(s.to.sending, func(other *Sending) bool { return other == s })
+}
+
+// finish ends the transfer.
+func (s *Sending) finish(err error) {
+	if s.over {
+		return
+	}
+	s.over, s.err, s.data = true, err, s.data[:len(s.data):len(s.data)]
+	s.end.later = append(s.end.later, func() {
+		if s.onEnd != nil {
+			s.onEnd(s.err)
+		}
+	})
+}
+
+// ready reports whether the transfer has something to send now.
+func (s *Sending) ready() bool {
+	return !s.begun || s.sent < len(s.data) && s.sent-s.confirmed < unread
+}
+
+// step sends the begin or the next piece, and returns its bytes.
+func (s *Sending) step() (n int, err error) {
+	if !s.begun {
+		if err = post(s.end, s.to, &begin{ID: s.to.last + 1, Size: uint32(len(s.data)), Name: s.name}); err == nil {
+			s.to.last++
+			s.begun, s.id = true, s.to.last
+		}
+		return nameLimit, err
+	}
+	m := &s.end.piece
+	m.ID, m.Data = s.id, s.data[s.sent:min(s.sent+pieceSize, len(s.data))]
+	n = len(m.Data)
+	if err = post(s.end, s.to, m); err == nil {
+		s.sent += n
+	}
+	m.Data = nil
+	return n, err
+}
+
+// confirmed takes the receiver's word about how much it has.
+func (e *end) confirmed(from *peerState, m *got) error {
+	i := slices.IndexFunc(from.sending, func(s *Sending) bool { return s.id == m.ID })
+	if i < 0 {
+		return nil // It was cancelled meanwhile.
+	}
+	s := from.sending[i]
+	if int(m.Bytes) > s.sent || int(m.Bytes) < s.confirmed || !s.begun {
+		return errMessage
+	}
+	if s.confirmed = int(m.Bytes); s.confirmed == len(s.data) {
+		s.drop()
+		s.finish(nil)
+	}
+	return nil
+}
