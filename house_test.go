@@ -71,9 +71,10 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict"})
+	all := slices.Clip([]string{houseArche, houseRoot, "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict"})
 	return map[string][]string{
 		"tick":        {},
+		"congestion":  {},
 		"wire":        {"tick"},
 		"quantize":    {"tick", "wire", houseKernel},
 		"delta":       {"tick", "wire", "quantize", houseKernel},
@@ -81,14 +82,14 @@ func houseArrows() map[string][]string {
 		"components":  {"wire"},
 		"transport":   {},
 		"message":     {"quantize", "wire", "tick"},
-		"peer":        {"wire", "tick", "message", "transport"},
+		"peer":        {"congestion", "wire", "tick", "message", "transport"},
 		houseFormat:   {"delta", "quantize", "wire", "tick"},
 		"snapshot":    {houseFormat, "delta", "quantize", "wire", "tick"},
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
 		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
-		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
+		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},

@@ -216,7 +216,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
 		s.recall(c)
 	}
-	c.budget.Refill(s.frame.now)
+	c.refill()
 	if !s.frame.due {
 		if !c.starved {
 			c.sendMessages()
@@ -240,6 +240,7 @@ func (s *Server) serve(c *Session) (due bool) {
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	s.fill(c, desk)
 	c.starved = c.view.Pending() // Messages then wait for the next tick, where state gets its half.
+	c.endTick(c.starved || c.wants())
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()

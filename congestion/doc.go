@@ -1,0 +1,2 @@
+// Package congestion finds the rate of one direction of a connection.
+package congestion
