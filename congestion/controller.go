@@ -389,7 +389,7 @@ func (c *Controller) settle(now time.Duration) {
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
 	c.path.coarse = !c.path.coarse
-	c.setRate(c.line - c.line/25)
+	c.setRate(c.line - c.line/16)
 	c.begin(now, probing)
 }
 
