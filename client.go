@@ -49,7 +49,7 @@ func (s State) String() string {
 // # Methods for games
 //
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
-//     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//     [Client.RTT], [Client.Loss], [Client.Line], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
@@ -205,6 +205,15 @@ func (c *Client) Waiting() int {
 		return 0
 	}
 	return c.outgoing.Waiting()
+}
+
+// Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
+// the server. For the other direction ask the server (ClientStats.Line).
+func (c *Client) Line() LineState {
+	if c.conn == nil {
+		return LineState{}
+	}
+	return c.conn.Control().State()
 }
 
 // Loss returns the share of packets to the server that were lost lately, 0 to 1.

@@ -216,7 +216,7 @@ func (c *Client) serve() {
 		c.closeWith(reason, false)
 		return
 	}
-	c.budget.Refill(c.frame.now)
+	c.refill()
 	first := c.conn.Next()
 	if c.frame.due {
 		c.conn.DetectLost(c.frame.now, c)
@@ -233,6 +233,7 @@ func (c *Client) serve() {
 	if !c.frame.due {
 		return
 	}
+	c.endTick(c.wants() || c.up.view != nil && c.up.view.Pending())
 	c.keepAlive(c.patience(), nil)
 	switch {
 	case c.conn.AckDue():

@@ -34,6 +34,8 @@ const (
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is that of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
+	// maxBudget is the highest SendBudget that is a limit, in bytes a second.
+	maxBudget = 1 << 30
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = peer.MaxWindow
 )
@@ -75,7 +77,9 @@ type Config struct {
 	// the smaller one of two ends limits both.
 	SentPackets int
 	// SendBudget bounds the bytes that are sent to each peer in a second, without the 28 of IP and UDP for each packet; default 65536
-	// (64 KiB); below 0: unlimited. Each network tick sends its share, in packets of 96 bytes at least: what is less is saved.
+	// (64 KiB), at most 1 GiB. Congestion control sends less where the line takes less (ClientStats.Line, Client.Line). Below 0 there is
+	// neither a bound nor congestion control: for a LAN, and for tests. Each network tick sends its share, in packets of 96 bytes at
+	// least: what is less is saved. Server.SetBudget changes it for one client.
 	SendBudget int
 	// HistoryBytes bounds the memory for the versions of the last Window, 20 to 90 bytes for each changed row and 8.6 for each component
 	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows are sent whole that would
@@ -289,8 +293,18 @@ func (c Config) outgoing() peer.OutgoingConfig {
 // conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
-		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, TickInterval: c.interval(),
+		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, TickInterval: c.interval(), Bound: lineBound(c.SendBudget),
 	}
+}
+
+// lineBound returns the bytes a second that a budget may need of a line, with those of IP and UDP for each packet, of which all
+// may be small; 0 for an unlimited budget.
+func lineBound(budget int) int {
+	if budget < 0 {
+		return 0
+	}
+	budget = min(budget, maxBudget)
+	return budget + budget/leastPacket*peer.PacketOverhead
 }
 
 // checksums returns the start values of the checksums of a session, for packets from the client and from the server. A

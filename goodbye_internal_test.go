@@ -36,7 +36,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 	for n := 1; n < 200; n++ {
 		for _, l := range ends {
 			l.frame.now, l.frame.due = time.Duration(n)*16*time.Millisecond, true
-			l.budget.Refill(l.frame.now)
+			l.refill()
 		}
 		b.keepAlive(time.Second, nil)
 		if b.conn.AckDue() {

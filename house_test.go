@@ -54,7 +54,7 @@ const (
 func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
-			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory",
+			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
 			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
@@ -71,9 +71,10 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion"})
 	return map[string][]string{
 		"tick":        {},
+		"congestion":  {},
 		"wire":        {"tick"},
 		"quantize":    {"tick", "wire", houseKernel},
 		"delta":       {"tick", "wire", "quantize", houseKernel},
@@ -81,14 +82,14 @@ func houseArrows() map[string][]string {
 		"components":  {"wire"},
 		"transport":   {},
 		"message":     {"quantize", "wire", "tick"},
-		"peer":        {"wire", "tick", "message", "transport"},
+		"peer":        {"congestion", "wire", "tick", "message", "transport"},
 		houseFormat:   {"delta", "quantize", "wire", "tick"},
 		"snapshot":    {houseFormat, "delta", "quantize", "wire", "tick"},
 		"replica":     {houseFormat, "delta", "quantize", "wire", "tick"},
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
 		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
-		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
+		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},

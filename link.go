@@ -74,10 +74,19 @@ func (l *link) start(address transport.Addr, conn *peer.Conn, remote wire.Client
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
+	l.budget.Pace(l.conn.Control().Rate())
 	l.skipper = peer.NewSkipper(seed)
 	l.receivedAt, l.sentAt = now, now
 	l.gotMessages, l.tooMuch, l.floods = false, false, 0
 	l.reason, l.flushing, l.closesLeft, l.closeAcked = nil, false, 0, false
+}
+
+// refill fills the budget at the rate of congestion control.
+func (l *link) refill() { l.budget.Refill(l.frame.now, l.conn.Control().Rate(), l.config.interval()) }
+
+// endTick tells congestion control whether the rate kept something from being sent in this tick.
+func (l *link) endTick(waits bool) {
+	l.conn.Control().Tick(l.frame.now, waits && l.conn.CanSend() && l.budget.Paced())
 }
 
 // short reports whether the budget is too small for a packet, and counts it.
@@ -313,8 +322,11 @@ func (l *link) flush(out peer.Outcome) {
 	if l.frame.due {
 		l.conn.DetectLost(l.frame.now, out)
 	}
-	l.budget.Refill(l.frame.now)
+	l.refill()
 	l.sendMessages()
+	if l.frame.due {
+		l.endTick(l.wants())
+	}
 	if !l.conn.CanSend() {
 		l.keepAlive(closeEvery, nil)
 	}
@@ -438,6 +450,20 @@ func (c *Client) SetPacketSize(n int) error {
 	if c.up.view != nil {
 		c.up.view.SetPayload(peer.MaxPayload(n))
 	}
+	return nil
+}
+
+// SetBudget bounds the bytes that the server sends to one client in a second, as Config.SendBudget does for all: congestion
+// control stays below it, and below 0 there is neither. It holds for this connection. The error is ErrNotConnected. The player
+// of a host has no packets.
+func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
+	c := s.client(client)
+	if c == nil {
+		return ErrNotConnected
+	}
+	c.conn.SetBound(lineBound(bytesPerSecond))
+	c.budget.SetBound(bytesPerSecond)
+	c.budget.Pace(c.conn.Control().Rate())
 	return nil
 }
 

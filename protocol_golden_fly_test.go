@@ -123,7 +123,7 @@ func (g *goldenRig) input(payload []byte) string {
 func (g *goldenRig) fly() {
 	g.about = len(g.watched)
 	g.watch("pilot")
-	pilot := g.joined(g.protocol, netcode.Config{})
+	pilot := g.joined(g.protocol, netcode.Config{SendBudget: -1})
 	steer := func(stick goldenStick) {
 		require.NoError(g.t, input.Set(pilot.Client, &stick))
 		g.run(time.Second / 30)

@@ -142,7 +142,7 @@ func (g *goldenRig) move() {
 
 	g.watch("late")
 	g.interest = goldenInterest{from: 2, entity: m.ids[2], masked: m.ids[1]}
-	g.late = g.joined(g.protocol, netcode.Config{})
+	g.late = g.joined(g.protocol, netcode.Config{SendBudget: -1})
 	require.Equal(g.t, g.interest.from, g.late.ID())
 	g.run(300 * time.Millisecond)
 	g.change(func(s *snapshot.Store) { s.Set(m.ids[1], rowLeash, []uint32{0, 0, 5}); g.advance(m, s) })

@@ -222,11 +222,11 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 // names. A change of the file is a change of the protocol.
 func TestProtocolGoldenSession(t *testing.T) {
 	p := goldenProtocol()
-	g := &goldenRig{rig: newRig(t, p, netcode.Config{}), protocol: p}
+	g := &goldenRig{rig: newRig(t, p, netcode.Config{SendBudget: -1}), protocol: p}
 	g.tamper = g.carry
 	g.server.SetInterest(&g.interest)
 	g.watch("client")
-	g.client = g.joined(p, netcode.Config{})
+	g.client = g.joined(p, netcode.Config{SendBudget: -1})
 	g.play()
 	g.talk()
 	g.move()

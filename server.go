@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/internal/worldless"
@@ -24,7 +25,7 @@ import (
 //
 // # Methods for games
 //
-//   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
+//   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize], [Server.SetBudget]
 //   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
@@ -283,12 +284,16 @@ func (s *Server) Closed() bool {
 	return s.closing && s.counts[connected]+s.counts[lingering] == 0
 }
 
+// LineState is the state of congestion control of one direction of a connection.
+type LineState = congestion.State
+
 // ClientStats is the state of one client's connection at a server.
 type ClientStats struct {
 	Address transport.Addr // Where its packets come from.
 	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
 	Jitter  time.Duration  // Smoothed mean deviation of RTT.
 	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
+	Line    LineState      // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
 
 	Known   int  // Entities that the client is proved to hold.
 	Unacked int  // Entities whose newest state was sent and is not acknowledged yet.
@@ -318,7 +323,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
-		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
+		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.conn.Control().State(),
 		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true

@@ -227,7 +227,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
 		s.recall(c)
 	}
-	c.budget.Refill(s.frame.now)
+	c.refill()
 	if !s.frame.due {
 		if !c.starved {
 			c.sendMessages()
@@ -251,6 +251,7 @@ func (s *Server) serve(c *Session) (due bool) {
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	s.fill(c, desk)
 	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
+	c.endTick(c.stateWaits() || c.wants())
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()

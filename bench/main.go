@@ -48,6 +48,7 @@ func scenarios() []scenario {
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
 		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
 		{"budget", "updates of bodies by weight at 3000, 6000 and 12 000 bytes a second, against their ideal share (-e)", runBudget},
+		{"lines", "congestion control on lines of 16 KiB/s to 1 MiB/s with a queue of 200 ms: goodput, queue, overflow; beside TCP, loss and four clients", runLines},
 		{"dirty", "T5: a capture of 10k and 100k rows, 0 to 100 % changed, and of one-row archetypes, against comparing memory (-e -frac -t)", runDirty},
 		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},

@@ -24,7 +24,7 @@ func TestARingSmallerThanARoundTrip(t *testing.T) {
 		netcode.Replicate[position](p)
 		var e ecs.Entity
 		moving := true
-		config := netcode.Config{TickRate: c.rate, SentPackets: c.ring}
+		config := netcode.Config{TickRate: c.rate, SentPackets: c.ring, SendBudget: -1}
 		n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1, Rate: c.rate, Link: transport.Link{Delay: c.delay}, Server: config, Client: config,
 			Game: func(w *ecs.World, frame int) {
 				b := generic.NewMap2[components.Replicated, position](w)

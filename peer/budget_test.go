@@ -14,13 +14,13 @@ func TestBudget(t *testing.T) {
 	require.False(t, b.Spent())
 	b.Take(2500) // a quarter of a second's worth is the most that is saved
 	require.True(t, b.Spent())
-	b.Refill(10 * ms)
+	b.Refill(10*ms, -1, 0)
 	require.False(t, b.Spent())
 	b.Take(101)
 	require.True(t, b.Spent(), "below zero by a packet at most")
-	b.Refill(20 * ms)
+	b.Refill(20*ms, -1, 0)
 	require.False(t, b.Spent())
-	b.Refill(time.Hour)
+	b.Refill(time.Hour, -1, 0)
 	b.Take(2499)
 	require.False(t, b.Spent())
 	b.Take(1)
@@ -30,7 +30,7 @@ func TestBudget(t *testing.T) {
 	require.False(t, b.Spent(), "the lowest rate still sends two packets")
 	b.Take(2400)
 	require.True(t, b.Spent())
-	b.Refill(time.Hour)
+	b.Refill(time.Hour, -1, 0)
 	require.True(t, b.Spent())
 
 	b = NewBudget(-1, 0)
@@ -47,7 +47,7 @@ func TestBudgetHoldsTheRate(t *testing.T) {
 		now, sent := time.Duration(0), 0
 		for range rapid.IntRange(10, 200).Draw(t, "steps") {
 			now += time.Duration(rapid.Int64Range(0, int64(40*ms)).Draw(t, "step"))
-			b.Refill(now)
+			b.Refill(now, -1, 0)
 			for packet := max(1200, effective/2000); !b.Spent(); {
 				b.Take(packet)
 				sent += packet
@@ -71,12 +71,12 @@ func TestABudgetPaysBackWithHalfOfItsIncome(t *testing.T) {
 	b.Take(600)
 	for i := range 4 {
 		require.False(t, b.MayBorrow())
-		b.Refill(time.Duration(i+1) * 100 * ms)
+		b.Refill(time.Duration(i+1)*100*ms, -1, 0)
 		require.Equal(t, 150, b.Left(), "half of 300")
 		b.Take(150)
 	}
 	require.True(t, b.MayBorrow())
-	b.Refill(500 * ms)
+	b.Refill(500*ms, -1, 0)
 	require.Equal(t, 300, b.Left())
 
 	b = NewBudget(-1, 0)

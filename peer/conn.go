@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -43,6 +44,9 @@ type ConnConfig struct {
 	// TickInterval is the time of one network tick, after which the remote end
 	// acknowledges at the latest. Default 1/30 s.
 	TickInterval time.Duration
+	// Bound is the upper bound of the rate that congestion control finds, in bytes a second with PacketOverhead for each
+	// packet. Without one there is no congestion control.
+	Bound int
 	// FirstSequence is the number of the first packet in both directions.
 	// Default 1. Both ends must have the same; other values are for tests.
 	FirstSequence uint64
@@ -103,19 +107,39 @@ type Conn struct {
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	silence  silence
+	control  congestion.Controller
 	stats    Stats
 }
 
 // NewConn returns the packet layer of a new connection.
 func NewConn(cfg ConnConfig) *Conn {
 	cfg = cfg.withDefaults()
-	return &Conn{
+	c := &Conn{
 		config:   cfg,
 		received: newReceived(cfg.FirstSequence),
 		sent:     newSent(cfg.FirstSequence, cfg.SentPackets),
 		sampled:  cfg.FirstSequence,
 	}
+	if cfg.Bound > 0 {
+		c.control = congestion.New(cfg.Bound, cfg.TickInterval)
+	}
+	return c
 }
+
+// SetBound changes the upper bound of congestion control, in bytes a second as in ConnConfig, and begins or ends it: 0 ends it.
+func (c *Conn) SetBound(bound int) {
+	switch {
+	case bound <= 0:
+		c.control = congestion.Controller{}
+	case c.control.Rate() < 0:
+		c.control = congestion.New(bound, c.config.TickInterval)
+	default:
+		c.control.SetBound(bound)
+	}
+}
+
+// Control is the congestion control of what this end sends. Conn tells it what was sent, arrived and got lost; the owner calls Tick.
+func (c *Conn) Control() *congestion.Controller { return &c.control }
 
 // Next returns the sequence that the next packet will have.
 func (c *Conn) Next() uint64 { return c.sent.next }
@@ -149,7 +173,7 @@ func (c *Conn) HasRoom() bool { return !c.sent.full() }
 // nothing when CanSend is false.
 func (c *Conn) Skip() {
 	if c.CanSend() {
-		c.sent.push(c.sent.tick, c.sent.now, sentSkipped)
+		c.sent.push(c.sent.tick, c.sent.now, sentSkipped, 0, 0)
 	}
 }
 
@@ -172,6 +196,7 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		}
 		c.stats.Lost++
 		c.loss.add(true)
+		c.control.Lost(c.sent.at(seq).end)
 		if out != nil {
 			out.Lost(seq)
 		}
@@ -309,7 +334,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 	for news != 0 {
 		n := uint64(bits.Len64(news) - 1) // rising order of sequence
 		news &^= 1 << n
-		if r := c.applyAck(age+n, out); r != nil {
+		if r := c.applyAck(age+n, now, out); r != nil {
 			newest, newestSequence = r, from-n
 		}
 	}
@@ -322,8 +347,11 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 
 // applyAck applies one acknowledgement and returns its record if it is news
 // about an eliciting packet.
-func (c *Conn) applyAck(age uint64, out Outcome) *record {
+func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
+	if before != sentAcked {
+		c.control.Acked(now, r.end, int(r.size), before != sentSilent)
+	}
 	switch before {
 	case sentPending:
 		c.loss.add(false)

@@ -205,7 +205,8 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if state == sentSilent {
 		c.says(packet)
 	}
-	c.sent.push(t, now, state)
+	size := len(packet) + PacketOverhead
+	c.sent.push(t, now, state, size, c.control.Sent(now, size, state == sentPending))
 	c.received.due -= b.due
 	c.stats.Sent++
 	c.stats.BytesSent += uint64(len(packet))

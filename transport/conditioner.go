@@ -229,6 +229,7 @@ type Link struct {
 	Corrupt      float64        // probability that bytes change; one in eight of these is cut short instead
 	MTU          int            // datagrams longer than this many bytes are dropped; 0 means no limit
 	Rate         int            // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
+	Line         *Line          // a bottleneck that several senders and Conditioners may share, in place of Rate; nil means none
 	Down         bool           // nothing enters
 	Blackouts    []Interval     // times at which nothing enters, on the clock of the Conditioner
 }
@@ -374,6 +375,42 @@ const (
 	drawCorruptAt // the last one: it counts on from here
 )
 
+// Line is a bottleneck: a rate and a queue that drops at its tail. All that enters it must come in order of time. It belongs to one
+// goroutine, with the Conditioners that use it.
+type Line struct {
+	// Seen, where it is not nil, is told of each datagram of a Conditioner: its bytes with those of IP and UDP, its wait in the
+	// queue, and whether the queue had room for it.
+	Seen func(size int, wait time.Duration, kept bool)
+
+	rate  int           // bytes a second
+	queue time.Duration // the longest wait
+	free  time.Duration // when it has sent all it has
+}
+
+// NewLine returns a line of so many bytes a second, at least 1, whose queue drops what would wait for longer.
+func NewLine(rate int, queue time.Duration) *Line {
+	return &Line{rate: max(rate, 1), queue: max(queue, 0)}
+}
+
+// SetRate changes the rate. The bytes that wait stay, and take longer or less long.
+func (l *Line) SetRate(now time.Duration, rate int) {
+	rate = max(rate, 1)
+	if l.free > now {
+		l.free = now + time.Duration(float64(l.free-now)*(float64(l.rate)/float64(rate)))
+	}
+	l.rate = rate
+}
+
+// Enter queues so many bytes and returns when the last of them leaves and how long the first waits; not ok: the queue is full.
+func (l *Line) Enter(now time.Duration, size int) (left, wait time.Duration, ok bool) {
+	start := max(now, l.free)
+	if wait = start - now; wait > l.queue {
+		return 0, wait, false
+	}
+	l.free = start + time.Duration(int64(size)*int64(time.Second)/int64(l.rate))
+	return l.free, wait, true
+}
+
 // source is the state of a Conditioner about one sender: state that is shared by all would make a burst on a server's
 // link strike its clients in turn, one datagram each.
 type source struct {
@@ -418,6 +455,13 @@ func (s *source) lose(l *Link) bool {
 
 // depart returns when a datagram of this size has left its sender, and whether the queue there had room for it.
 func (s *source) depart(l *Link, size int, now time.Duration) (time.Duration, bool) {
+	if l.Line != nil {
+		left, wait, ok := l.Line.Enter(now, size+overhead)
+		if l.Line.Seen != nil {
+			l.Line.Seen(size+overhead, wait, ok)
+		}
+		return left, ok
+	}
 	if l.Rate <= 0 {
 		return now, true
 	}

@@ -1,0 +1,467 @@
+package congestion
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// startRate is the first rate where the bound allows it, in bytes a second.
+	startRate = 64 << 10
+	// leastRate is the lowest rate, in bytes a second.
+	leastRate = 3 << 10
+	// firstWindow is the bytes in flight at first (RFC 3390); each byte that arrives adds one, as in slow start.
+	firstWindow = 4380
+	// firstRTT stands for the round trip before there is a sample.
+	firstRTT = 100 * time.Millisecond
+	// segment is the step of the window in competing mode in bytes: a full packet of TCP.
+	segment = 1500
+
+	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
+	drainTime = 250 * time.Millisecond
+	// growth is the relative growth of the rate at startRate/4 in thousandths a second.
+	growth = 100
+	// calm is the time above the last estimate of the line after which a rate without a queue grows faster.
+	calm = 800 * time.Millisecond
+	// keepBase is the age of a base delay at which a newer one replaces it, and keepFloor that of the least delay.
+	keepBase, keepFloor = 10 * time.Second, 60 * time.Second
+	// patience is the time that a drain must have lasted, in vain, before another sender is presumed.
+	patience = 1500 * time.Millisecond
+	// checkEvery is the time between two drains that try whether the other sender is gone.
+	checkEvery = 6 * time.Second
+)
+
+// Reason tells why the rate is as it is.
+type Reason uint8
+
+// The reasons of a rate.
+const (
+	Off         Reason = iota // There is no controller: the bound alone counts.
+	Start                     // No queue was seen yet: the rate doubles each round trip while there is enough to send.
+	Delay                     // The rate follows the line by its queue.
+	Loss                      // Acknowledgements are missing, or the queue overflowed.
+	Competing                 // Another sender fills the queue: the rate follows losses, as TCP does.
+	Bound                     // The bound is lower than what the line takes.
+	Application               // There is less to send than the rate allows.
+)
+
+// String returns the name of a reason.
+func (r Reason) String() string {
+	switch r {
+	case Start:
+		return "start"
+	case Delay:
+		return "delay"
+	case Loss:
+		return "loss"
+	case Competing:
+		return "competing"
+	case Bound:
+		return "bound"
+	case Application:
+		return "application-limited"
+	}
+	return "off"
+}
+
+// State is the present state of a Controller.
+type State struct {
+	Rate   int           // Bytes a second that may be sent, with the 28 of IP and UDP for each packet; 0 where there is no controller.
+	Reason Reason        // Why it is as it is.
+	Queue  time.Duration // Estimate of the wait in the queue of the line, beyond that of the base delay.
+	Line   int           // Newest estimate of what the line takes, in bytes a second; 0 before a queue was seen.
+}
+
+// phase is what the controller does.
+type phase uint8
+
+const (
+	starting phase = iota // doubles
+	probing               // grows slowly around the estimate of the line
+	draining              // stays below it until the queue is empty
+	competing
+	checking // tries in competing mode whether the queue drains
+)
+
+// Controller finds the rate of one direction of a connection. The zero value is off.
+type Controller struct {
+	on       bool
+	phase    phase
+	limited  bool    // There was more to send than the rate allowed, in the last ticks.
+	shed     float64 // Share of losses that began a drain.
+	lossy    bool    // The rate fell because of a loss, or of missing acknowledgements.
+	interval time.Duration
+	bound    int64
+	rate     int64
+	line     int64 // Estimate of what the line takes; 0 before there is one.
+	before   int64 // Rate before the drain began.
+	share    int64 // Estimate of the line when the drain began.
+	known    int64 // Estimate of the line before the drain.
+	tight    bool  // The drain kept something from being sent.
+	settled  int64 // Estimate of the line when the last drain ended.
+	velocity int64 // Factor of the growth, at least 1.
+
+	path path
+
+	ticked   time.Duration // Time of the last Tick.
+	busy     time.Duration // Time of the last Tick in which the rate was the limit.
+	since    time.Duration // Time at which the phase began,
+	round    time.Duration // and its present round of feedback.
+	above    time.Duration // Time since which the rate is above the estimate of the line; 0 while it is not.
+	faster   time.Duration // Time of the last change of velocity.
+	deepest  time.Duration // Longest queue in competing mode.
+	window   int64         // Bytes in flight in competing mode.
+	recovery uint32        // Losses of packets before this position belong to the last cut.
+	rounds   int           // Rounds of this drain.
+	heard    time.Duration // Time of the last acknowledgement, or halving without one.
+	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
+	stalled  bool          // Acknowledgements are missing.
+}
+
+// New returns a controller with a bound in bytes a second, for an end that sends once each interval.
+func New(bound int, interval time.Duration) Controller {
+	c := Controller{on: true, interval: interval, velocity: 1}
+	c.path.interval = interval
+	c.path.reset()
+	c.rate = startRate
+	c.SetBound(bound)
+	return c
+}
+
+// SetBound changes the bound, in bytes a second.
+func (c *Controller) SetBound(bound int) {
+	c.bound = max(int64(bound), leastRate)
+	c.setRate(c.rate)
+}
+
+// State returns the rate, its reason and the estimates.
+func (c *Controller) State() State {
+	if !c.on {
+		return State{}
+	}
+	return State{Rate: int(c.rate), Reason: c.reason(), Queue: c.path.queue(), Line: int(c.line)}
+}
+
+// Rate returns the bytes a second that may be sent, -1 where the controller is off.
+func (c *Controller) Rate() int {
+	switch {
+	case !c.on:
+		return -1
+	case c.phase == starting && c.path.position-c.path.newest >= firstWindow+c.path.arrivedBytes:
+		return leastRate
+	}
+	return int(c.rate)
+}
+
+func (c *Controller) reason() Reason {
+	switch {
+	case c.lossy || c.stalled:
+		return Loss
+	case c.phase == competing || c.phase == checking:
+		return Competing
+	case !c.limited:
+		return Application
+	case c.rate >= c.bound:
+		return Bound
+	case c.phase == starting:
+		return Start
+	}
+	return Delay
+}
+
+func (c *Controller) setRate(rate int64) { c.rate = min(max(rate, leastRate), c.bound) }
+
+// Sent notes a packet of so many bytes, those of IP and UDP included, and returns its position: the bytes sent up to its
+// end. An eliciting one will be acknowledged if it arrives.
+func (c *Controller) Sent(now time.Duration, size int, eliciting bool) (position uint32) {
+	if !c.on {
+		return 0
+	}
+	position = c.path.sent(now, size)
+	if eliciting {
+		if c.pending == c.path.newest {
+			c.heard = max(c.heard, now)
+		}
+		c.pending = position
+	}
+	return position
+}
+
+// Acked notes that a packet arrived. The calls of one acknowledgement come in rising order.
+func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciting bool) {
+	if !c.on {
+		return
+	}
+	c.heard = now
+	c.path.arrived(now, position, size, eliciting)
+}
+
+// Lost notes that a packet is presumed lost. In competing mode that halves the window, once each round trip, if the queue
+// is long: other losses have nothing to do with it.
+func (c *Controller) Lost(position uint32) {
+	if !c.on || c.phase != competing || int32(position-c.recovery) <= 0 || c.path.queue() < c.deepest/2 {
+		return
+	}
+	c.recovery, c.lossy = c.path.position, true
+	c.window = c.window * 7 / 10
+}
+
+// Tick ends a tick: limited says that there was more to send than the rate allowed.
+func (c *Controller) Tick(now time.Duration, limited bool) {
+	if !c.on {
+		return
+	}
+	passed := min(max(now-c.ticked, 0), 4*c.interval)
+	c.ticked = now
+	if limited {
+		c.busy, c.tight = now, true
+	}
+	c.limited = now-c.busy <= c.path.rtt
+	fresh := c.path.measure(now, c.rate, c.filter())
+	c.stall(now)
+	switch c.phase {
+	case starting, probing:
+		c.climb(now, passed, limited, fresh)
+	case draining:
+		if fresh {
+			c.drain(now)
+		}
+	case competing:
+		c.compete(now, passed, limited, fresh)
+	case checking:
+		c.check(now)
+	}
+}
+
+// feedback is the time after which a change of the rate shows in the standing delay.
+func (c *Controller) feedback() time.Duration {
+	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0)
+}
+
+// filter is the number of samples of which the least is the standing delay.
+func (c *Controller) filter() int {
+	n := max(4, int(120*time.Millisecond/c.interval))
+	if c.phase == starting || c.velocity > 1 {
+		n /= 2
+	}
+	return n + int(c.path.lossShare*4) + min(int(4*c.path.jitter/c.interval), 8)
+}
+
+// stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
+func (c *Controller) stall(now time.Duration) {
+	if c.pending == c.path.newest || c.heard == now {
+		if c.stalled {
+			c.stalled = false
+			c.begin(now, starting)
+		}
+		return
+	}
+	through := 1 - c.path.lossShare
+	wait := time.Duration(float64(max(c.path.rtt, 100*time.Millisecond)) / (through * through * through))
+	if !c.stalled {
+		wait = 3 * wait
+	}
+	if now-c.heard > wait {
+		c.heard, c.stalled = now, true
+		c.setRate(c.rate / 2)
+	}
+}
+
+// begin begins a phase.
+func (c *Controller) begin(now time.Duration, p phase) {
+	c.phase, c.since, c.round, c.rounds = p, now, now, 0
+	c.velocity, c.above, c.lossy = 1, 0, false
+}
+
+// climb grows while there is no queue.
+func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
+	if fresh && c.path.full() && (c.limited || c.path.lags(now)) {
+		c.startDrain(now)
+		return
+	}
+	if g, ok := c.path.progress(500 * time.Millisecond); fresh && ok && c.path.excess(g) {
+		c.startDrain(now)
+		c.lossy, c.shed = true, g.lost
+		return
+	}
+	if !limited || c.rate >= c.bound || c.path.taken < 2 || now-c.path.at > c.feedback()+c.interval {
+		return
+	}
+	if c.phase == starting {
+		c.setRate(c.rate + scale(c.rate*7/10, passed, c.feedback()))
+		return
+	}
+	switch {
+	case c.rate <= c.line+c.line/50:
+		c.above, c.velocity = 0, 1
+	case c.above == 0:
+		c.above, c.faster = now, now
+	case now-c.above > calm+c.feedback()+c.interval && now-c.faster > c.path.rtt:
+		c.velocity, c.faster = c.velocity*2, now
+	}
+	step := scale(c.rate*c.perMille()/1000, passed, time.Second) * c.velocity
+	c.setRate(c.rate + min(max(step, 1), scale(c.rate/4, passed, c.feedback())+1))
+}
+
+// perMille is the relative growth in thousandths a second: less for higher rates, so that flows that share a line come to
+// equal rates.
+func (c *Controller) perMille() int64 {
+	return int64(growth * math.Sqrt(math.Sqrt(float64(startRate/4)/float64(c.rate))))
+}
+
+// startDrain estimates the line and stays below it until the queue is empty.
+func (c *Controller) startDrain(now time.Duration) {
+	c.before, c.known, c.tight = c.rate, c.line, false
+	c.line = c.estimate()
+	c.share = c.line
+	c.begin(now, draining)
+	c.setDrainRate()
+}
+
+// estimate returns what the line takes, from what it took while there was a queue: the newest times, and longer ones where it
+// grew slowly.
+func (c *Controller) estimate() int64 {
+	line, ok := c.path.delivered(250 * time.Millisecond)
+	if !ok {
+		return c.rate * 7 / 10
+	}
+	if c.path.queue() < 60*time.Millisecond {
+		for _, span := range [...]time.Duration{500 * time.Millisecond, time.Second} {
+			longer, _ := c.path.delivered(span)
+			line = max(line, longer)
+		}
+	}
+	return min(line, c.rate)
+}
+
+func (c *Controller) setDrainRate() {
+	queue := min(c.path.queue(), drainTime/2)
+	c.setRate(c.line - scale(c.line, queue, drainTime))
+}
+
+// drain ends when the queue is empty. If it does not shrink it is not, or not only, that of this sender.
+func (c *Controller) drain(now time.Duration) {
+	if c.lossy {
+		c.tryLoss(now)
+		return
+	}
+	if now-c.since < c.path.rtt+c.interval {
+		return
+	}
+	if c.path.empty() {
+		c.settle(now)
+		return
+	}
+	if line, ok := c.path.delivered(400 * time.Millisecond); ok {
+		c.line = max(c.line, min(line, c.before))
+	}
+	if now-c.round < c.path.rtt+2*c.interval {
+		return
+	}
+	c.round = now
+	c.rounds++
+	long := c.path.queue() > max(25*time.Millisecond, c.interval)
+	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long {
+		c.line = max(min(c.line, line), c.share/8)
+	}
+	if long && !c.tight && c.rounds >= 3 {
+		c.settle(now)
+		return
+	}
+	if long && c.rounds >= 4 && now-c.since >= patience {
+		c.startCompeting(now)
+		return
+	}
+	if !long && c.rounds >= 3 {
+		c.settle(now)
+		return
+	}
+	c.setDrainRate()
+}
+
+// settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
+func (c *Controller) settle(now time.Duration) {
+	if !c.tight {
+		c.path.rebase(now, true)
+		c.giveBack(now)
+		return
+	}
+	c.path.rebase(now, c.line < c.settled*3/4)
+	c.settled = c.line
+	c.path.coarse = !c.path.coarse
+	c.setRate(c.line - c.line/16)
+	c.begin(now, probing)
+}
+
+// giveBack undoes a drain that said nothing about the line: it limited nothing.
+func (c *Controller) giveBack(now time.Duration) {
+	c.line = c.known
+	if c.line == 0 {
+		c.begin(now, starting)
+	} else {
+		c.begin(now, probing)
+	}
+	c.setRate(c.before)
+}
+
+// tryLoss waits for what becomes of a loss at a lower rate: if it stays, it has nothing to do with the rate.
+func (c *Controller) tryLoss(now time.Duration) {
+	if c.path.full() {
+		c.line = c.estimate()
+		c.begin(now, draining)
+		c.setDrainRate()
+		return
+	}
+	if now-c.since < 2*(c.path.rtt+2*c.interval) {
+		return
+	}
+	g, ok := c.path.progress(c.path.rtt + c.interval)
+	if ok && g.lost > c.shed*3/4 {
+		c.path.lossShare = max(c.path.lossShare, min(g.lost, 0.5))
+		c.giveBack(now)
+		return
+	}
+	c.settle(now)
+}
+
+// startCompeting begins with what the line took when the drain began.
+func (c *Controller) startCompeting(now time.Duration) {
+	c.begin(now, competing)
+	c.window = max(scale(c.share, c.path.rtt, time.Second), 2*segment)
+	c.deepest = c.path.queue()
+	c.recovery = c.path.position
+	c.setRate(scale(c.window, time.Second, c.path.rtt))
+}
+
+// compete grows by a segment each round trip (RFC 5681); Lost cuts.
+func (c *Controller) compete(now, passed time.Duration, limited, fresh bool) {
+	c.deepest = max(c.deepest, c.path.queue())
+	if limited && c.rate < c.bound {
+		c.window += scale(max(min(segment, c.window/5), c.window/50), passed, c.path.rtt)
+	}
+	c.setRate(scale(c.window, time.Second, c.path.rtt))
+	if now/checkEvery != (now-passed)/checkEvery {
+		c.before = c.rate
+		c.line, _ = c.path.delivered(time.Second)
+		c.begin(now, checking)
+		c.setRate(c.line / 2)
+	}
+}
+
+// check ends competing mode when the queue drains at half of the rate: nobody else fills it.
+func (c *Controller) check(now time.Duration) {
+	if c.path.empty() {
+		c.settle(now)
+		return
+	}
+	if now-c.since > 2*c.deepest+c.path.rtt+2*c.interval {
+		c.begin(now, competing)
+		c.deepest = c.path.queue()
+		c.setRate(c.before)
+	}
+}
+
+// scale returns v·part/whole.
+func scale(v int64, part, whole time.Duration) int64 {
+	return int64(float64(v) * (float64(part) / float64(whole)))
+}

@@ -1,0 +1,304 @@
+package congestion
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	trains  = 256 // remembered, a power of two
+	samples = 64  // likewise
+	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
+	enough = 2048
+	// coarsest is what one packet a tick may add to the threshold: its delay is known to a tick only.
+	coarsest = 17 * time.Millisecond
+)
+
+// train is the packets that were sent at one time.
+type train struct {
+	at    time.Duration
+	start uint32 // position of its first byte
+}
+
+// sample is what was known when an acknowledgement came.
+type sample struct {
+	at       time.Duration
+	position uint32        // of the newest packet that had arrived
+	arrived  uint32        // bytes that had arrived
+	packets  uint32        // packets that had arrived
+	low      time.Duration // its age, had its train been spread whatever its size
+	delay    delay
+}
+
+// path measures the delay and the rate of delivery.
+//
+// Packets leave in trains, one each tick, and acknowledgements come once a tick of the other end, so that a round trip is
+// known to a tick only. But an acknowledgement also tells how much of a train had arrived. The age is the time since the newest
+// byte that has arrived would have been sent, had its train been spread over the tick evenly. On a line that is used whole it is
+// the delay of the line and the wait of its queue, whatever the phases of the ticks are.
+type path struct {
+	interval                     time.Duration // between two ticks
+	ring                         [trains]train
+	count                        uint32 // trains so far
+	position                     uint32 // bytes sent
+	newest                       uint32 // position of the newest packet that arrived
+	at                           time.Duration
+	size                         uint32 // of the newest packet that arrived
+	fresh                        bool
+	arrivedBytes, arrivedPackets uint32
+
+	samples [samples]sample
+	taken   uint32
+
+	rtt       time.Duration // smoothed, ticks included
+	standing  time.Duration // least age of the newest samples
+	stands    delay
+	coarse    bool          // a growth by one tick may be none of the queue's
+	step      time.Duration // time that the newest packet takes at the present rate: the delay is known to so much
+	queued    time.Duration
+	jitter    time.Duration // smoothed difference of successive ages
+	spacing   time.Duration // smoothed time between two samples
+	base      windowed
+	floor     windowed
+	lossShare float64 // share of packets lost while there is no queue
+	sampled   bool
+}
+
+// delay is what one sample says of the delay: the time since the newest train of which something has arrived was sent, how many of
+// its bytes have, and the time over which it is spread.
+type delay struct {
+	raw    time.Duration
+	offset uint32
+	gap    time.Duration
+}
+
+// age returns the delay of a line at which so many bytes a second are sent evenly.
+func (d delay) age(rate int64) time.Duration {
+	return d.raw - min(d.gap, time.Duration(scale(int64(time.Second), time.Duration(d.offset), time.Duration(rate))))
+}
+
+// windowed is the least of the delays of the last one to two halves of a time.
+type windowed struct {
+	now, last delay
+	since     time.Duration
+	any       bool
+}
+
+func (w *windowed) add(d delay, rate int64, now, keep time.Duration) {
+	switch {
+	case !w.any:
+		*w = windowed{now: d, last: d, since: now, any: true}
+	case now-w.since > keep/2:
+		w.last, w.now, w.since = w.now, d, now
+	case d.age(rate) < w.now.age(rate):
+		w.now = d
+	}
+}
+
+func (w *windowed) least(rate int64) time.Duration { return min(w.now.age(rate), w.last.age(rate)) }
+
+// reset forgets the delays, as after a break.
+func (p *path) reset() {
+	if p.rtt == 0 {
+		p.rtt = firstRTT
+	}
+	p.base, p.floor = windowed{}, windowed{}
+	p.taken, p.sampled, p.coarse = 0, false, true
+	p.jitter = p.interval / 2
+	p.standing, p.queued = 0, 0
+}
+
+func (p *path) sent(now time.Duration, size int) uint32 {
+	last := &p.ring[(p.count-1)%trains]
+	if p.count == 0 || now-last.at >= max(p.interval/2, 4*time.Millisecond) {
+		p.ring[p.count%trains] = train{at: now, start: p.position}
+		p.count++
+	}
+	p.position += uint32(size)
+	return p.position
+}
+
+func (p *path) arrived(now time.Duration, position uint32, size int, eliciting bool) {
+	p.arrivedBytes += uint32(size)
+	p.arrivedPackets++
+	if eliciting && int32(position-p.newest) > 0 {
+		p.newest, p.at, p.fresh, p.size = position, now, true, uint32(size)
+	}
+}
+
+// measure takes a sample if there is news, and returns whether there was. The standing delay is the least of the newest samples.
+func (p *path) measure(now time.Duration, rate int64, filter int) bool {
+	if !p.fresh {
+		return false
+	}
+	p.fresh = false
+	d, whole, ok := p.locate()
+	if !ok {
+		return false
+	}
+	low := d.raw - time.Duration(scale(int64(d.gap), time.Duration(d.offset), time.Duration(whole)))
+	if !p.sampled {
+		p.sampled, p.rtt = true, d.raw
+	} else {
+		last := p.samples[(p.taken-1)%samples].low
+		p.jitter += (max(low-last, last-low) - p.jitter) / 16
+		p.spacing += (min(p.at-p.samples[(p.taken-1)%samples].at, time.Second) - p.spacing) / 8
+	}
+	p.rtt += (d.raw - p.rtt) / 8
+	p.samples[p.taken%samples] = sample{at: p.at, position: p.newest, arrived: p.arrivedBytes, packets: p.arrivedPackets, low: low, delay: d}
+	p.taken++
+	p.base.add(d, rate, now, keepBase)
+	p.floor.add(d, rate, now, keepFloor)
+	p.standing = d.raw
+	for i := uint32(1); i <= min(uint32(filter), p.taken, samples); i++ {
+		s := &p.samples[(p.taken-i)%samples]
+		if age := min(s.low, s.delay.age(rate)); i == 1 || age < p.standing {
+			p.standing, p.stands = age, s.delay
+		}
+	}
+	p.step = min(time.Duration(scale(int64(time.Second), time.Duration(p.size), time.Duration(rate))), p.interval)
+	p.queued = max(p.standing-p.base.least(rate), p.standing-p.floor.least(rate)-p.step, 0)
+	if p.queued < p.threshold()/2 {
+		p.learnLoss()
+	}
+	return true
+}
+
+// locate finds the newest byte that has arrived: its train, and how many bytes that has.
+func (p *path) locate() (d delay, whole uint32, ok bool) {
+	for i := uint32(1); i <= min(p.count, trains); i++ {
+		t := &p.ring[(p.count-i)%trains]
+		offset := int32(p.newest - t.start)
+		if offset <= 0 {
+			continue
+		}
+		end, gap := p.position, p.interval
+		if i > 1 {
+			next := &p.ring[(p.count-i+1)%trains]
+			end, gap = next.start, min(next.at-t.at, gap)
+		}
+		return delay{raw: p.at - t.at, offset: uint32(offset), gap: gap}, end - t.start, true
+	}
+	return delay{}, 0, false
+}
+
+// queue is how far the standing delay is above the base.
+func (p *path) queue() time.Duration { return p.queued }
+
+// threshold is the growth of the delay that counts as a queue.
+func (p *path) threshold() time.Duration {
+	t := 4*time.Millisecond + p.interval/4 + max(p.jitter-p.interval/4, 0)*3
+	if p.coarse && p.step >= p.interval*3/4 {
+		t += min(p.step, coarsest)
+	}
+	return t
+}
+
+// full reports whether there is a queue.
+func (p *path) full() bool {
+	t := p.threshold()
+	return p.queued > t
+}
+
+// empty reports whether a queue is gone.
+func (p *path) empty() bool { return p.queue() < p.threshold()/3 }
+
+// rebase makes the present delay the base; and, where the line became slower, that of all times: a packet takes longer there.
+func (p *path) rebase(now time.Duration, slower bool) {
+	p.base = windowed{now: p.stands, last: p.stands, since: now, any: true}
+	if slower {
+		p.floor = p.base
+	}
+}
+
+// learnLoss learns which share is lost where there is no queue: quickly if it is more, slowly if it is less.
+func (p *path) learnLoss() {
+	g, ok := p.progress(time.Second)
+	if !ok {
+		return
+	}
+	by := 1.0 / 128
+	if g.lost > p.lossShare {
+		by = 1.0 / 8
+	}
+	p.lossShare += float64((min(g.lost, 0.5) - p.lossShare) * by)
+}
+
+// gain is what happened over some time.
+type gain struct {
+	took          time.Duration
+	sent, arrived uint32  // bytes
+	packets       float64 // sent
+	lost          float64 // share of the bytes
+}
+
+// progress returns what happened over a time up to the newest sample.
+func (p *path) progress(span time.Duration) (g gain, ok bool) {
+	if p.taken < 3 {
+		return gain{}, false
+	}
+	end := &p.samples[(p.taken-1)%samples]
+	from := &p.samples[(p.taken-2)%samples]
+	for i := uint32(2); i <= min(p.taken, samples); i++ {
+		s := &p.samples[(p.taken-i)%samples]
+		if i > 3 && end.at-s.at > span {
+			break
+		}
+		from = s
+	}
+	g = gain{took: end.at - from.at, sent: end.position - from.position, arrived: end.arrived - from.arrived}
+	if g.took <= 0 || g.sent == 0 {
+		return gain{}, false
+	}
+	g.lost = max(1-float64(g.arrived)/float64(g.sent), 0)
+	g.packets = float64(end.packets-from.packets) / max(1-g.lost, 0.05)
+	return g, true
+}
+
+// excess reports whether more is lost than is usual where there is no queue.
+func (p *path) excess(g gain) bool {
+	usual := max(p.lossShare, 0.05)
+	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
+}
+
+// delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,
+// those that the queue had no room for did not.
+func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
+	g, ok := p.progress(span)
+	if !ok {
+		return 0, false
+	}
+	bytes := int64(g.sent)
+	if p.excess(g) {
+		bytes = int64(float64(g.arrived) / (1 - p.lossShare))
+	}
+	return scale(bytes, time.Second, g.took), true
+}
+
+// lags reports whether less arrives than was sent a round trip before: the line takes less than a sender wants that the rate
+// does not limit.
+func (p *path) lags(now time.Duration) bool {
+	g, ok := p.progress(500 * time.Millisecond)
+	if !ok {
+		return false
+	}
+	until := p.samples[(p.taken-1)%samples].at - p.rtt
+	sent := p.sentBetween(until-g.took, until)
+	return float64(g.sent) < float64(sent)*0.9 && sent > g.sent+enough
+}
+
+// sentBetween returns the bytes of the trains that were sent at times from from on and before until.
+func (p *path) sentBetween(from, until time.Duration) uint32 {
+	end, start := p.position, p.position
+	for i := uint32(1); i <= min(p.count, trains); i++ {
+		t := &p.ring[(p.count-i)%trains]
+		if t.at >= until {
+			end = t.start
+		}
+		if t.at < from {
+			break
+		}
+		start = t.start
+	}
+	return end - min(start, end)
+}
