@@ -340,3 +340,53 @@ func TestTakeoverMovesNoEntity(t *testing.T) {
 		require.EqualValues(t, 1, owner)
 	}
 }
+
+// Fifty clients are decided about late, over a network that loses, repeats and reorders: the game is asked once about each, and each has the
+// decision that was made.
+func TestLateDecisionsOverABadLink(t *testing.T) {
+	type decision struct {
+		a  *netcode.Approval
+		at time.Duration
+	}
+	var waiting []decision
+	asked := map[string]int{}
+	var n *nettest.Net
+	r := rand.New(rand.NewPCG(5, 1))
+	n = nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 50, Seed: 12, Link: bad(.2), Rate: 30,
+		Server: netcode.Config{HandshakeTimeout: 10 * time.Second}, Client: netcode.Config{HandshakeTimeout: 20 * time.Second},
+		Payload: func(i int) []byte { return []byte(fmt.Sprint(i)) },
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			s.Server.OnApprove(func(a *netcode.Approval) {
+				asked[string(a.Payload)]++
+				waiting = append(waiting, decision{a, n.Now() + time.Duration(r.IntN(2000))*time.Millisecond})
+			})
+		},
+	})
+	n.RunUntil(20*time.Second, func() bool {
+		waiting = slices.DeleteFunc(waiting, func(d decision) bool {
+			if n.Now() < d.at {
+				return false
+			}
+			if name := string(d.a.Payload); len(name) == 2 && name[0] == '4' {
+				require.True(t, d.a.Refuse("no "+name))
+			} else {
+				require.True(t, d.a.Accept(name))
+			}
+			return true
+		})
+		return false
+	})
+	require.Len(t, asked, 50)
+	for i, c := range n.Clients {
+		name := fmt.Sprint(i)
+		require.Equal(t, 1, asked[name], name)
+		if i >= 40 {
+			require.Equal(t, "no "+name, c.Err().Detail)
+			continue
+		}
+		require.Equal(t, netcode.Connected, c.State(), name)
+		require.Equal(t, name, n.Server.Identity(c.ID()))
+	}
+	require.EqualValues(t, 40, n.Server.Stats().Connected)
+}

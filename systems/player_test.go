@@ -264,9 +264,10 @@ func TestDetachingLetsNobodyIn(t *testing.T) {
 	p.host.Detach()
 	guest := p.guest.Client
 	p.join(t)
-	for !p.host.Server.Alone() {
+	for i := 0; i < 300 && !p.host.Server.Alone(); i++ {
 		p.step()
 	}
+	require.True(t, p.host.Server.Alone())
 	p.run(time.Second)
 	require.Equal(t, netcode.Connected, guest.State(), "its loop does not run, so it was not told")
 	require.NotEqual(t, netcode.Connected, p.guest.Client.State())
