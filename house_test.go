@@ -96,7 +96,7 @@ func houseArrows() map[string][]string {
 		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
 		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
-		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},
+		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),
 		"bench":       append(all, "internal"),
