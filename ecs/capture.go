@@ -140,7 +140,7 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.store.Commit()
 	if c.scene.row >= 0 {
-		c.checkScene()
+		c.scene.checkBirths(c)
 	}
 	c.tracker.flush()
 }

@@ -9,14 +9,14 @@ import (
 
 // Restored is entities that Restore makes: those of a saved game.
 type Restored struct {
-	Len  int
+	Len  int                       // the number of entities
 	Rows func(i int) snapshot.Mask // the components of an entity
 	// Row appends the lanes of one. An entity that it names by its place stands there as name gives it.
 	Row func(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32
-	// Made is called when all entities are there, with Replicated and zero components, before their values are written. ID is called for
-	// fields that hold network ids.
+	// Made is called when all entities are there, with Replicated and zero components, before their values are written.
 	Made func(i int, e ecs.Entity)
-	ID   func(i int) wire.NetworkID
+	// ID is called for fields that hold network ids, after Made.
+	ID func(i int) wire.NetworkID
 }
 
 // Restore makes entities with a Replicated in a server's world, which must not be locked. Fields that name others, and targets of
