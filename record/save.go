@@ -115,16 +115,16 @@ func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 	if n, err := io.ReadFull(in, head); err != nil || string(head[:len(saveMagic)]) != saveMagic {
 		return nil, fmt.Errorf("%w: it begins % x, which is no saved game", ErrFormat, head[:n])
 	}
-	size := func(at int) int { return int(binary.LittleEndian.Uint32(head[len(saveMagic)+4*at:])) }
+	size := func(at int) int64 { return int64(binary.LittleEndian.Uint32(head[len(saveMagic)+4*at:])) }
 	text, packed, raw := size(0), size(1), size(2)
 	if text > maxHeader || raw > maxRaw || packed > maxRaw+maxRaw/8 || raw/maxShrink > packed {
 		return nil, faulty(ErrDamaged, "it claims to be %d and %d bytes, %d unpacked", text, packed, raw)
 	}
-	body, err := io.ReadAll(io.LimitReader(in, int64(text)+int64(packed)+1))
+	body, err := io.ReadAll(io.LimitReader(in, text+packed+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(body) != text+packed:
+	case int64(len(body)) != text+packed:
 		return nil, faulty(ErrCut, "%d of %d bytes", len(body), text+packed)
 	case checksum(head[:saveFixed-4], body) != binary.LittleEndian.Uint32(head[saveFixed-4:]):
 		return nil, faulty(ErrDamaged, "the sum is wrong")
@@ -134,8 +134,8 @@ func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 		return nil, err
 	}
 	var unpacked bytes.Buffer
-	n, err := io.Copy(&unpacked, io.LimitReader(flate.NewReader(bytes.NewReader(body[text:])), int64(raw)+1))
-	if err != nil || n != int64(raw) {
+	n, err := io.Copy(&unpacked, io.LimitReader(flate.NewReader(bytes.NewReader(body[text:])), raw+1))
+	if err != nil || n != raw {
 		return nil, faulty(ErrDamaged, "it does not unpack")
 	}
 	g := &Saved{}

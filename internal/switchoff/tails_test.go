@@ -42,7 +42,7 @@ func births() []mutation {
 		testedIn("systems", change("saves", "a reference in a saved game names another", "TestSaveAndLoad",
 			"record/save.go", "id := name(int(of[0]) - 1)", "id := name(0)")),
 		testedIn("systems", change("saves", "an owner is not saved", "TestSaveAndLoad",
-			"systems/save.go", "s.SetOwner(ids[i], owner)", "s.SetOwner(ids[i], 0)")),
+			"systems/save.go", "s.SetOwner(ids[i], owner)", "s.SetOwner(ids[i], owner*0)")),
 		at("captures by marks do not find an entity that has its id", "TestIDAtBirthByMarks",
 			"ecs/capture.go", "\tc.marks.world = true //", "\t//"),
 	}
