@@ -100,7 +100,7 @@ func houseArrows() map[string][]string {
 		"loading":     {houseRoot},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
 		"predict":     {houseArche, houseRoot, "authority", "components", "ecs", "input", "quantize", "snapshot", "replica", "systems", "tick", "wire"},
-		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "snapshot", "tick"},
+		"systems":     {houseArche, houseRoot, "authority", "ecs", "interpolate", "record", "snapshot", "tick", "wire"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		// It speaks the protocol without a client or a server of the root.
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),

@@ -523,7 +523,7 @@ func (a *Apply) adopted(now replica.Entity) bool {
 		e, ok = a.adopts(now.ID)
 	}
 	if !ok {
-		e, ok = a.sceneEntity(now)
+		e, ok = a.scene.sceneEntity(a, now)
 		loaded = ok
 	}
 	if !ok || !a.alive(e) {

@@ -143,7 +143,7 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.store.Commit()
 	if c.scene.row >= 0 {
-		c.checkScene()
+		c.scene.checkBirths(c)
 	}
 	c.tracker.flush()
 }

@@ -22,7 +22,7 @@
 //   - Resource: a replicated singleton (resource.go).
 //
 // HostView shows a server's world to the player of a host (host_view.go). Other types: Hooks are functions that Apply calls. Change is one change that an Apply made. ApplyStats and SmoothStats are
-// counters. Difference, Visible and VisibleFor compare a client's world with the server's store, for tests (compare.go).
+// counters. Restored is what Restore makes entities of. Difference, Visible and VisibleFor compare a client's world with the server's store, for tests (compare.go).
 //
 // Neither step keeps a pointer into a world, sets a listener, or passes a remote id to Arche.
 //
@@ -32,6 +32,7 @@
 //   - tracker.go, tracker_settle.go, column.go, entity_map.go: the comparison with the shadow
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations
 //   - apply.go, apply_entities.go, apply_write.go, apply_ranges.go: the received state to the world: spawns, writes, removals
+//   - restore.go: entities of a saved game
 //   - scene.go: entities that both worlds have loaded
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles

@@ -26,9 +26,8 @@ func newScene(schema *snapshot.Schema) scene {
 	return scene{row: schema.RowOf(reflect.TypeFor[components.SceneID]())}
 }
 
-// sceneEntity returns the entity of this world that has the SceneID of one that the server shows anew.
-func (a *Apply) sceneEntity(now replica.Entity) (e ecs.Entity, ok bool) {
-	s := &a.scene
+// sceneEntity returns the entity of a client's world that has the SceneID of one that the server shows anew.
+func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e ecs.Entity, ok bool) {
 	if s.row < 0 || !now.Mask.Has(s.row) {
 		return e, false
 	}
@@ -37,7 +36,7 @@ func (a *Apply) sceneEntity(now replica.Entity) (e ecs.Entity, ok bool) {
 		return e, false
 	}
 	if !s.filled || s.run != a.run {
-		a.fillScene()
+		s.fill(a)
 	}
 	if e, ok = s.entities[number]; ok {
 		delete(s.entities, number)
@@ -45,9 +44,9 @@ func (a *Apply) sceneEntity(now replica.Entity) (e ecs.Entity, ok bool) {
 	return e, ok
 }
 
-// fillScene lists the entities of this world that have a SceneID and are not replicated. Of two with the same one the older counts.
-func (a *Apply) fillScene() {
-	s, w := &a.scene, a.tracker.world
+// fill lists the entities of a world that have a SceneID and are not replicated. Of two with the same one the older counts.
+func (s *scene) fill(a *Apply) {
+	w := a.tracker.world
 	if s.entities == nil {
 		s.entities = map[uint32]ecs.Entity{}
 	}
@@ -81,23 +80,23 @@ type sceneCheck struct {
 	of  map[uint32]wire.NetworkID // looked up only
 }
 
-// checkScene checks the entities that this capture spawned.
-func (c *Capture) checkScene() {
+// checkBirths checks the entities that a capture spawned.
+func (s *sceneCheck) checkBirths(c *Capture) {
 	for _, id := range c.store.Births() {
-		lanes := c.store.Row(id, c.scene.row)
+		lanes := c.store.Row(id, s.row)
 		if lanes == nil || lanes[0] == 0 {
 			continue
 		}
-		other, known := c.scene.of[lanes[0]]
+		other, known := s.of[lanes[0]]
 		if known && other != id {
-			if row := c.store.Row(other, c.scene.row); row != nil && row[0] == lanes[0] {
+			if row := c.store.Row(other, s.row); row != nil && row[0] == lanes[0] {
 				c.tracker.note(Problem{Kind: DuplicateSceneID, Entity: id})
 				continue
 			}
 		}
-		if c.scene.of == nil {
-			c.scene.of = map[uint32]wire.NetworkID{}
+		if s.of == nil {
+			s.of = map[uint32]wire.NetworkID{}
 		}
-		c.scene.of[lanes[0]] = id
+		s.of[lanes[0]] = id
 	}
 }

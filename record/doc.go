@@ -5,6 +5,7 @@
 //
 //   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: recordings
+//   - save.go: saved games: one key frame
 //   - input.go: reads a damaged recording as far as it is whole
 //   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables
 //   - scene.go, scenes.go, components.go: the games that the shipped tables were learned from

@@ -290,6 +290,15 @@ var withHost = map[string]func(t *testing.T){
 		require.Equal(t, h.player.ID(), h.server.Owner(id))
 		h.until(t, func() bool { return h.server.Store().Alive(id) })
 	},
+	"save load": func(t *testing.T) {
+		p := protocol()
+		h := newHosted(t, p, netcode.Config{}, nil)
+		h.body(t)
+		var file bytes.Buffer
+		require.NoError(t, save(h.server, &file))
+		require.NoError(t, load(h.group.ServerSystems, h.world, &file))
+		h.until(t, func() bool { return h.server.Store().Len() == 2 })
+	},
 	"equip": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		netcode.Replicate[Hero](p)

@@ -33,6 +33,22 @@ type Health struct{ Now uint8 }
 type Shield struct{ Strength uint8 }
 
 // begin guide
+func save(server *netcode.Server, file io.Writer) error { return record.Save(server, file) } // the newest capture
+
+func load(group *systems.ServerSystems, world *ecs.World, file io.Reader) error { // once the systems are initialized: NewRunner did that
+	entities, err := systems.Load(group, world, file)
+	if err != nil {
+		return err // nothing was made
+	}
+	for _, e := range entities {
+		_, _ = group.ID(e) // each has its id by now
+	}
+	return nil
+}
+
+// end guide
+
+// begin guide
 func redraw(group systems.PlayerView, bar func(ecs.Entity, uint8), unshield func(ecs.Entity)) { // each frame
 	if !group.Applied() {
 		return // nothing new: what follows would be told again
@@ -239,4 +255,15 @@ func TestGuideStateRecipes(t *testing.T) {
 			require.Less(t, float64(c.Delta)/float64(c.Rows[replica.DeltaRows]), 20.0, "the extrapolation is near: bits of a row")
 		}
 	}
+}
+
+// TestGuideSaveAndLoad saves a game and loads it into another server.
+func TestGuideSaveAndLoad(t *testing.T) {
+	var file bytes.Buffer
+	a := newHosted(t, protocol(), netcode.Config{}, nil)
+	a.body(t)
+	require.NoError(t, save(a.server, &file))
+	b := newHosted(t, protocol(), netcode.Config{}, nil)
+	require.NoError(t, load(b.group.ServerSystems, b.world, &file))
+	b.until(t, func() bool { return b.server.Store().Len() == 1 })
 }

@@ -37,6 +37,12 @@ func births() []mutation {
 			"ecs/scene.go", "a.tracker.noteStrange(DuplicateSceneID, later)", "_ = later"),
 		at("two entities of the server with one number are not reported", "TestSceneDuplicates",
 			"ecs/capture.go", "if c.scene.row >= 0 {", "if c.scene.row < -1 {"),
+		testedIn("systems", change("saves", "a damaged saved game is read", "TestLoadRefuses",
+			"record/save.go", "case checksum(head[:saveFixed-4], body) !=", "case checksum(head[:saveFixed-4], body) == 1 && 0 !=")),
+		testedIn("systems", change("saves", "a reference in a saved game names another", "TestSaveAndLoad",
+			"record/save.go", "id := name(int(of[0]) - 1)", "id := name(0)")),
+		testedIn("systems", change("saves", "an owner is not saved", "TestSaveAndLoad",
+			"systems/save.go", "s.SetOwner(ids[i], owner)", "s.SetOwner(ids[i], owner*0)")),
 		at("captures by marks do not find an entity that has its id", "TestIDAtBirthByMarks",
 			"ecs/capture.go", "\tc.marks.world = true //", "\t//"),
 	}

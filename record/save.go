@@ -1,0 +1,285 @@
+package record
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// saveMagic begins a saved game. Its line end shows what copied it as text.
+const (
+	saveMagic = "netcode save 1\r\n\x00"
+	saveFixed = len(saveMagic) + 16 // + u32 length of the text, of the packed and the unpacked entities, CRC of all but itself
+)
+
+// ErrNothingSaved means that a server has not captured anything yet.
+var ErrNothingSaved = errors.New("record: nothing was captured yet: save after the first network tick")
+
+// Saved is a saved game that was read: entities with their components, and what they name.
+type Saved struct {
+	entities []savedEntity
+	lanes    []uint32
+	plans    []*quantize.Plan // by row of the schema
+}
+
+// savedEntity is one entity of a saved game.
+type savedEntity struct {
+	Owner wire.ClientID // 0: the server
+	Named wire.ClientID // who writes what a named client writes; 0: nobody
+	mask  snapshot.Mask
+	first int // of its lanes, row after row
+}
+
+// Save writes the newest capture of a server: all entities with their replicated components as they were rounded, what they name, their
+// owners and who is named to write them. Equal states give equal bytes. Load, or systems.Load into an Arche world, reads it; docs/recording.md
+// has the format. The errors are ErrNothingSaved and those of the writer.
+func Save(s *netcode.Server, out io.Writer) error {
+	store := s.Store()
+	if store.Tick() == tick.None {
+		return ErrNothingSaved
+	}
+	schema := store.Schema()
+	text := savedText(schema)
+	raw := appendEntities(nil, store, schema)
+	if len(raw) > maxRaw {
+		return fmt.Errorf("record: a saved game of more than %d bytes", maxRaw)
+	}
+	var packed bytes.Buffer
+	packer, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		_, err = packer.Write(raw)
+	}
+	if err == nil {
+		err = packer.Close()
+	}
+	if err != nil {
+		return err
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(saveMagic), uint32(len(text)))
+	head = binary.LittleEndian.AppendUint32(head, uint32(packed.Len()))
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(raw)))
+	head = binary.LittleEndian.AppendUint32(head, checksum(head, text, packed.Bytes()))
+	_, err = out.Write(append(append(head, text...), packed.Bytes()...))
+	return err
+}
+
+// savedText describes the components, a line each.
+func savedText(schema *snapshot.Schema) (text []byte) {
+	for row := range schema.Rows() {
+		text = append(schema.Plan(row).Describe(append(text, componentOf...)), '\n')
+	}
+	return text
+}
+
+// appendEntities appends all entities. One that a field names is told by its place among them, from 1.
+func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []byte {
+	places, count := map[wire.NetworkID]uint32{}, uint32(0)
+	for id := range store.All {
+		count++
+		places[id] = count
+	}
+	b = wire.AppendVarint(b, uint64(count))
+	for id := range store.All {
+		mask := store.Mask(id)
+		b = wire.AppendVarint(b, uint64(mask))
+		b = wire.AppendVarint(b, uint64(store.Owner(id)))
+		b = wire.AppendVarint(b, uint64(store.Named(id)))
+		for ; mask != 0; mask &= mask - 1 {
+			row := mask.Lowest()
+			lanes := append([]uint32{}, store.Row(id, row)...)
+			for _, at := range schema.Plan(row).Refs() {
+				lanes[at], lanes[at+1] = places[wire.NetworkID{Index: lanes[at], Generation: lanes[at+1]}], 0
+			}
+			for _, lane := range lanes {
+				b = wire.AppendVarint(b, uint64(lane))
+			}
+		}
+	}
+	return b
+}
+
+// ReadSaved reads a saved game for a schema, which must have each of its components as it was. The bytes may be damaged or hostile: the
+// errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader, and memory stays within what the file stands for.
+func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
+	head := make([]byte, saveFixed)
+	if n, err := io.ReadFull(in, head); err != nil || string(head[:len(saveMagic)]) != saveMagic {
+		return nil, fmt.Errorf("%w: it begins % x, which is no saved game", ErrFormat, head[:n])
+	}
+	size := func(at int) int64 { return int64(binary.LittleEndian.Uint32(head[len(saveMagic)+4*at:])) }
+	text, packed, raw := size(0), size(1), size(2)
+	if text > maxHeader || raw > maxRaw || packed > maxRaw+maxRaw/8 || raw/maxShrink > packed {
+		return nil, faulty(ErrDamaged, "it claims to be %d and %d bytes, %d unpacked", text, packed, raw)
+	}
+	body, err := io.ReadAll(io.LimitReader(in, text+packed+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(body)) != text+packed:
+		return nil, faulty(ErrCut, "%d of %d bytes", len(body), text+packed)
+	case checksum(head[:saveFixed-4], body) != binary.LittleEndian.Uint32(head[saveFixed-4:]):
+		return nil, faulty(ErrDamaged, "the sum is wrong")
+	}
+	rows, err := savedRows(string(body[:text]), schema)
+	if err != nil {
+		return nil, err
+	}
+	var unpacked bytes.Buffer
+	n, err := io.Copy(&unpacked, io.LimitReader(flate.NewReader(bytes.NewReader(body[text:])), raw+1))
+	if err != nil || n != raw {
+		return nil, faulty(ErrDamaged, "it does not unpack")
+	}
+	g := &Saved{}
+	for row := range schema.Rows() {
+		g.plans = append(g.plans, schema.Plan(row))
+	}
+	if !g.read(unpacked.Bytes(), rows) {
+		return nil, faulty(ErrDamaged, "its entities are none")
+	}
+	return g, nil
+}
+
+// savedRows finds the rows of a schema that a saved game's components are.
+func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
+	here := map[string]int{}
+	for row := range schema.Rows() {
+		here[componentOf+string(schema.Plan(row).Describe(nil))] = row
+	}
+	lines := strings.Split(text, "\n")
+	if lines[len(lines)-1] != "" {
+		return nil, faulty(ErrDamaged, "its components end in %.60q", lines[len(lines)-1])
+	}
+	for _, line := range lines[:len(lines)-1] {
+		row, ok := here[line]
+		if !ok {
+			return nil, fmt.Errorf("%w: this protocol has no %.200s", ErrProtocol, line)
+		}
+		delete(here, line)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// read reads the entities. rows are those of the components in the file.
+func (g *Saved) read(b []byte, rows []int) bool {
+	varint := func(limit uint64) (v uint64, ok bool) {
+		v, n, err := wire.ReadVarint(b)
+		if err != nil || v > limit {
+			return 0, false
+		}
+		b = b[n:]
+		return v, true
+	}
+	count, ok := varint(min(snapshot.MaxEntities, uint64(len(b))))
+	for range count {
+		mask, ok1 := varint(1<<len(rows) - 1)
+		owner, ok2 := varint(1<<32 - 1)
+		named, ok3 := varint(1<<32 - 1)
+		if !ok1 || !ok2 || !ok3 || uint64(wire.ClientID(owner)) != owner || uint64(wire.ClientID(named)) != named {
+			return false
+		}
+		e := savedEntity{Owner: wire.ClientID(owner), Named: wire.ClientID(named), first: len(g.lanes)}
+		for place, row := range rows {
+			if mask>>place&1 == 0 {
+				continue
+			}
+			if e.mask&^(1<<row-1) != 0 {
+				return false // the rows of a file are in the order of the schema's
+			}
+			e.mask = e.mask.With(row)
+			from := len(g.lanes)
+			for range g.plans[row].Lanes() {
+				lane, ok := varint(1<<32 - 1)
+				if !ok {
+					return false
+				}
+				g.lanes = append(g.lanes, uint32(lane))
+			}
+			if !legalNames(g.plans[row], g.lanes[from:], uint32(count)) {
+				return false
+			}
+		}
+		g.entities = append(g.entities, e)
+	}
+	return ok && len(b) == 0
+}
+
+// legalNames checks the lanes of a row, in which entities are named by their places, from 1: as network ids, for a check of the plan.
+func legalNames(p *quantize.Plan, lanes []uint32, count uint32) bool {
+	for _, at := range p.Refs() {
+		if lanes[at] > count || lanes[at+1] != 0 {
+			return false
+		}
+		lanes[at+1] = min(lanes[at], 1)
+	}
+	return p.Legal(lanes)
+}
+
+// Len returns the number of entities.
+func (g *Saved) Len() int { return len(g.entities) }
+
+// Entity returns the rows, the owner and the named client of an entity.
+func (g *Saved) Entity(i int) (rows snapshot.Mask, owner, named wire.ClientID) {
+	e := &g.entities[i]
+	return e.mask, e.Owner, e.Named
+}
+
+// Row appends the lanes of a row of an entity. Where it names another, its first lane there is what name gives for the place of that one, the
+// second what it gives too.
+func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32 {
+	at := g.entities[i].first
+	for before := g.entities[i].mask & (1<<row - 1); before != 0; before &= before - 1 {
+		at += g.plans[before.Lowest()].Lanes()
+	}
+	p, from := g.plans[row], len(dst)
+	dst = append(dst, g.lanes[at:at+p.Lanes()]...)
+	for _, lane := range p.Refs() {
+		if of := dst[from+lane:]; of[0] != 0 {
+			id := name(int(of[0]) - 1)
+			of[0], of[1] = id.Index, id.Generation
+		}
+	}
+	return dst
+}
+
+// Load makes the entities of a saved game at a server without a world, as Server.Spawn and Put do, and returns their ids. The errors are
+// those of ReadSaved, and one where the server has no room. Then nothing was made.
+func Load(s *netcode.Server, in io.Reader) ([]netcode.NetworkID, error) {
+	schema := s.Protocol().Schema()
+	g, err := ReadSaved(in, schema)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]netcode.NetworkID, 0, g.Len())
+	for range g.Len() {
+		id := s.Spawn()
+		if id.IsZero() {
+			for _, made := range ids {
+				s.Despawn(made)
+			}
+			return nil, fmt.Errorf("record: %d saved entities, and Config.MaxEntities are alive", g.Len())
+		}
+		ids = append(ids, id)
+	}
+	var lanes []uint32
+	for i, id := range ids {
+		rows, owner, named := g.Entity(i)
+		for ; rows != 0; rows &= rows - 1 {
+			row := rows.Lowest()
+			lanes = g.Row(lanes[:0], i, row, func(place int) wire.NetworkID { return ids[place] })
+			s.PutRow(id, row, lanes)
+		}
+		s.SetOwner(id, owner)
+		s.Store().SetNamed(id, named)
+	}
+	return ids, nil
+}

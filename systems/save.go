@@ -1,0 +1,53 @@
+package systems
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ErrNotInitialized means that a call came before Initialize of the systems: a Runner calls it when it is made.
+var ErrNotInitialized = errors.New("netcode: the systems are not initialized: call this after Initialize of them, or NewRunner")
+
+// Load makes the entities of a saved game of record.Save in a server's world, and returns them. They replicate from the next network
+// tick on. Fields that name entities, and relations, name those that it made; owners, and who is named to write, are those that were saved.
+// It adds to what is in the world. Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved,
+// and one where the server has no room; then nothing was made.
+func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error) {
+	s := group.Server
+	schema := s.Protocol().Schema()
+	saved, err := record.ReadSaved(in, schema)
+	if err != nil {
+		return nil, err
+	}
+	if room := s.Store().MaxEntities() - s.Store().Len(); saved.Len() > room {
+		return nil, fmt.Errorf("netcode: systems.Load: %d saved entities, and Config.MaxEntities leaves room for %d", saved.Len(), room)
+	}
+	if group.Capture.capture == nil {
+		return nil, ErrNotInitialized
+	}
+	ids := make([]netcode.NetworkID, saved.Len())
+	return netecs.Restore(w, schema, &netecs.Restored{
+		Len: saved.Len(),
+		Rows: func(i int) snapshot.Mask {
+			rows, _, _ := saved.Entity(i)
+			return rows
+		},
+		Row: saved.Row,
+		Made: func(i int, e ecs.Entity) {
+			_, owner, named := saved.Entity(i)
+			ids[i], _ = group.ID(e)
+			s.SetOwner(ids[i], owner)
+			s.Store().SetNamed(ids[i], named)
+		},
+		ID: func(i int) wire.NetworkID { return ids[i] },
+	}), nil
+}
