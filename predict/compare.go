@@ -252,10 +252,10 @@ func (c *client) knownOf(s *slot) netcode.Tick {
 	return max(newest, c.restedAt(s.id.Index))
 }
 
-// restedAt is the newest tick in which an entity is known to be as its newest record says. Where state is held back until a tick is
-// complete, that is the newest complete one: the server's word is about later records.
+// restedAt is the newest tick in which an entity is known to be as its newest record says. While state is held back until a tick is
+// complete, that is the newest complete one: the server's word may be about a record that is held back.
 func (c *client) restedAt(index uint32) netcode.Tick {
-	if t, held := c.end.CompleteTick(); held {
+	if t, held := c.end.CompleteTick(); held && c.end.Newest().Tick() != c.replica.Tick() {
 		return t
 	}
 	return c.rested.of(index)

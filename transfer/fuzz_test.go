@@ -56,3 +56,24 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// A client that sends more than it announced, or too many at once, gets an error and no memory.
+func TestHostileMessages(t *testing.T) {
+	p := netcode.NewProtocol()
+	Register(p, Config{FromClient: 1000, AtOnce: 3})
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	e, _ := netcode.ExtensionOf[*end](server)
+	On(server, Handler{})
+	from := &peerState{id: 7}
+	for id := range uint32(6) {
+		require.NoError(t, e.begun(from, &begin{ID: id + 1, Size: 100}))
+	}
+	require.Len(t, from.receiving, 3)
+	require.NoError(t, e.came(from, &piece{ID: 1, Data: make([]byte, 60)}))
+	require.ErrorIs(t, e.came(from, &piece{ID: 1, Data: make([]byte, 60)}), errMessage)
+	require.ErrorIs(t, e.came(from, &piece{ID: 9, Data: make([]byte, 1)}), errMessage)
+	require.ErrorIs(t, e.begun(from, &begin{ID: 6, Size: 1}), errMessage)
+	require.NoError(t, e.begun(from, &begin{ID: 7, Size: 1001}), "refused, not ended")
+	require.Len(t, from.receiving, 3)
+}

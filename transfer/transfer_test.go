@@ -134,6 +134,13 @@ func TestStateGoesOn(t *testing.T) {
 	n.Run(time.Second)
 	during := age(n, 300)
 	require.False(t, s.Over(), "it takes longer than that")
+	most := 0
+	for range 60 {
+		n.Step()
+		most = max(most, n.Server.Session(n.Clients[0].ID()).Waiting())
+	}
+	t.Logf("at most %d bytes wait", most)
+	require.Less(t, most, 16<<10, "other messages do not wait behind a transfer")
 	require.True(t, n.RunUntil(120*time.Second, s.Over))
 	took := n.Now() - began
 	t.Logf("age of the oldest body: %.2f frames before, %.2f during; 1 MiB took %v", before, during, took)

@@ -26,9 +26,9 @@ func wholeTicks() []mutation {
 // transfers switches off rules of package transfer.
 func transfers() []mutation {
 	return []mutation{
-		change("transfer", "a transfer is as large as it likes", "FuzzMessages",
+		change("transfer", "a transfer is as large as it likes", "TestHostileMessages",
 			"transfer/receiving.go", "if len(m.Data) > r.size-len(r.data) {", "if false {"),
-		change("transfer", "a sender may have any number under way", "FuzzMessages",
+		change("transfer", "a sender may have any number under way", "TestHostileMessages",
 			"transfer/receiving.go", "case len(from.receiving) >= e.feature.config.AtOnce:", "case false:"),
 		change("transfer", "all pieces wait in the queue at once", "TestStateGoesOn",
 			"transfer/end.go", "p.ahead = max(p.ahead/2, leastAhead)", "p.ahead = mostAhead"),
