@@ -134,6 +134,9 @@ func (s *server) listTable(t *table) {
 	}
 	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
 		owner := netcode.ClientID(0)
+		if ids[row].ID.IsZero() {
+			continue // It came in this frame, and no capture has seen it.
+		}
 		if owners != nil {
 			if owner = owners[row].Client; owner != 0 {
 				s.tellRest(owner, ids[row].ID)
