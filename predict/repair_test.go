@@ -87,3 +87,24 @@ func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
 		})
 	}
 }
+
+// A body whose systems try to move it by less than a step rests: nothing travels of it, and the server tells.
+func TestABodyThatCreepsIsCorrected(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 60 * time.Millisecond}, 63, 1, predict.Config{})
+	p := g.players[0]
+	p.act = still
+	g.rules.wind, p.rules.wind = .004, .004 // Of steps of 0.01 metres.
+	g.run(6 * rate)
+	there, here := generic.NewMap1[position](g.world), generic.NewMap1[position](p.world)
+	at := there.Get(g.bodies[p.client.ID()]).X
+	p.rules.wind = .3
+	g.run(5)
+	p.rules.wind = .004
+	require.NotEqual(t, at, here.Get(p.body(g)).X)
+	g.run(rate)
+	require.InDelta(t, float64(at), float64(there.Get(g.bodies[p.client.ID()]).X), .005)
+	require.InDelta(t, float64(at), float64(here.Get(p.body(g)).X), .005)
+	require.NotZero(t, p.sim.Stats().Mispredictions)
+	g.rules.wind, p.rules.wind = 0, 0
+	g.heal()
+}

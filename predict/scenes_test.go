@@ -110,24 +110,55 @@ func TestACorrectionIsNoJump(t *testing.T) {
 	require.InDelta(t, float64(at.Get(p.body(g)).X), float64(last.Value.X), .01)
 }
 
-// A host runs the same systems. It predicts nothing, and its own player is one of the players.
-func TestAHostRunsTheSameSystems(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 60 * time.Millisecond}, 15, 0, predict.Config{})
+// hostGame is a game whose server has a player of its own.
+func hostGame(t *testing.T, link transport.Link, seed uint64) (*game, *netcode.Client) {
+	g := newGame(t, link, seed, 0, predict.Config{})
 	p := newProtocol()
 	socket := g.openServer(p)
 	player, err := netcode.NewClient(p, g.config(50))
 	require.NoError(t, err)
 	host, err := systems.NewHost(g.server, player, socket, g.clock)
 	require.NoError(t, err)
-	rules := &mover{}
-	sim := predict.Simulate(host, predict.Config{}, rules)
+	sim := predict.Simulate(host, predict.Config{}, g.rules)
 	host.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
 		if player.State() == netcode.Connected {
 			_ = input.Set(player, &control{X: 1})
 		}
 	}))
 	g.loop, g.group, g.sim = systems.NewRunner(g.world, host, rate), host.ServerSystems, sim
-	client := g.join(p, predict.Config{})
+	g.join(p, predict.Config{})
+	return g, player
+}
+
+// What moves evenly is shown moving evenly, however packets jitter, whether a server or a host sends them.
+func TestWhatIsShownDoesNotJitter(t *testing.T) {
+	link := transport.Link{Delay: 80 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: .1}
+	for name, g := range map[string]*game{"server": newGame(t, link, 25, 1, predict.Config{}), "host": func() *game { g, _ := hostGame(t, link, 25); return g }()} {
+		p := g.players[0]
+		p.act = func(*player) control { return control{X: 1} }
+		g.run(5 * rate)
+		shown := generic.NewMap1[components.Smooth[position]](p.world)
+		last, least, most, sum := shown.Get(p.body(g)).Value.X, math.Inf(1), math.Inf(-1), 0.
+		const frames = 6 * rate
+		for range frames {
+			g.frame()
+			now := shown.Get(p.body(g)).Value.X
+			step := float64(now - last)
+			least, most, sum, last = min(least, step), max(most, step), sum+step, now
+		}
+		mean := sum / frames
+		t.Logf("%s: %.4f a frame, %.4f to %.4f", name, mean, least, most)
+		require.Greater(t, mean, .05)
+		require.Greater(t, least, .8*mean, name)
+		require.Less(t, most, 1.2*mean, name)
+		require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
+	}
+}
+
+// A host runs the same systems. It predicts nothing, and its own player is one of the players.
+func TestAHostRunsTheSameSystems(t *testing.T) {
+	g, player := hostGame(t, transport.Link{Delay: 60 * time.Millisecond}, 15)
+	client, sim := g.players[0], g.sim
 	client.act = wander
 	g.run(20 * rate)
 	at := generic.NewMap1[position](g.world)

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"math/bits"
 	"reflect"
 	"slices"
@@ -23,10 +24,11 @@ type server struct {
 	locals []ecs.ID
 
 	predicted ecs.ID
-	simulated tables   // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
-	prompt    []uint64 // A bit by network index: a client predicts the entity.
-	differing []int32  // Scratch: rows of a table.
-	bad       []int32  // Scratch: places in differing.
+	simulated tables  // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
+	prompt    bits64  // By network index: a client predicts the entity.
+	moved     bits64  // By network index: the last step changed a component that is rounded.
+	differing []int32 // Scratch: rows of a table.
+	bad       []int32 // Scratch: places in differing.
 }
 
 // Columns of server.simulated.
@@ -88,6 +90,7 @@ func (s *server) update() {
 			s.take(w, &s.rows[i])
 		}
 		s.simulated.look(w)
+		clear(s.moved)
 		for i := range s.rows {
 			if s.rows[i].rounds {
 				s.round(i)
@@ -107,7 +110,7 @@ func (s *server) listPredicted() {
 		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
 			r.begin(s.end.Store())
 			for _, id := range r.ids {
-				s.note(id)
+				s.prompt.set(id.Index)
 			}
 		}
 	}
@@ -134,6 +137,9 @@ func (s *server) listTable(t *table) {
 	}
 	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
 		owner := netcode.ClientID(0)
+		if ids[row].ID.IsZero() {
+			continue // It came in this frame, and no capture has seen it.
+		}
 		if owners != nil {
 			if owner = owners[row].Client; owner != 0 {
 				s.tellRest(owner, ids[row].ID)
@@ -150,28 +156,37 @@ func (s *server) listTable(t *table) {
 	}
 }
 
-// tellRest adds an entity to those that a client predicts.
+// tellRest adds an entity to those that a client predicts, unless it moves: it does not rest.
 func (s *server) tellRest(client netcode.ClientID, id netcode.NetworkID) {
+	s.prompt.set(id.Index)
+	if s.moved.has(id.Index) {
+		return
+	}
 	if c := s.end.Session(client); c != nil {
 		if r, ok := netcode.ExtensionOf[*resting](c); ok {
 			r.ids = append(r.ids, id)
-			s.note(id)
 		}
 	}
 }
 
-// note notes that a client predicts an entity.
-func (s *server) note(id netcode.NetworkID) {
-	for int(id.Index>>6) >= len(s.prompt) {
-		s.prompt = append(s.prompt, 0)
+// bits64 is a set of network indexes.
+type bits64 []uint64
+
+func (b *bits64) set(index uint32) {
+	for int(index>>6) >= len(*b) {
+		*b = append(*b, 0)
 	}
-	s.prompt[id.Index>>6] |= 1 << (id.Index & 63)
+	(*b)[index>>6] |= 1 << (index & 63)
+}
+
+func (b bits64) has(index uint32) bool {
+	return int(index>>6) < len(b) && b[index>>6]>>(index&63)&1 != 0
 }
 
 // promptRows is the predicted components of an entity that a client predicts: a Rate does not delay them, since the client compares each
 // tick.
 func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
-	if n := int(id.Index >> 6); n < len(s.prompt) && s.prompt[n]>>(id.Index&63)&1 != 0 {
+	if s.prompt.has(id.Index) {
 		return s.all.mask
 	}
 	return rows
@@ -209,7 +224,7 @@ func (s *server) round(i int) {
 		for row := known; row < t.rows; row++ {
 			s.differing = append(s.differing, int32(row))
 		}
-		s.roundRows(r, now, before)
+		s.roundRows(r, replicatedRows(t.columns[replicatedColumn], t.rows), now, before)
 	}
 }
 
@@ -226,7 +241,8 @@ func (r *serverRow) differ(now, before []byte, rows int, list []int32) []int32 {
 }
 
 // roundRows rounds the rows of a column that differ, and notes their values. One that cannot travel stays as it is, and is looked at again.
-func (s *server) roundRows(r *serverRow, now, before []byte) {
+// An entity whose rounded value is as before has not moved, though its systems tried.
+func (s *server) roundRows(r *serverRow, ids []components.Replicated, now, before []byte) {
 	if len(s.differing) == 0 {
 		return
 	}
@@ -245,7 +261,10 @@ func (s *server) roundRows(r *serverRow, now, before []byte) {
 		}
 		value := now[int(row)*r.size:][:r.size]
 		r.plan.Dequantise(r.lanes[k*width:][:width], pointerTo(value))
-		copy(before[int(row)*r.size:], value)
+		if rounded := before[int(row)*r.size:][:r.size]; !bytes.Equal(rounded, value) {
+			s.moved.set(ids[row].ID.Index)
+			copy(rounded, value)
+		}
 	}
 }
 

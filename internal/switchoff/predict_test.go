@@ -100,7 +100,7 @@ func laterPredictions() []mutation {
 		change("predict", "a Rate delays what is predicted", "TestARateDoesNotDelayWhatIsPredicted",
 			"predict/server.go", "return s.all.mask", "return rows"),
 		change("predict", "a Rate delays nothing", "TestARateDoesNotDelayWhatIsPredicted",
-			"predict/server.go", "&& s.prompt[n]>>(id.Index&63)&1 != 0 {", "{"),
+			"predict/server.go", "if s.prompt.has(id.Index) {", "if id.Index > 0 {"),
 		change("predict", "a mask has no effect", some,
 			"components/predicted.go", "|| p.Mask>>(client%64)&1 != 0", "|| p.Mask == 1"),
 		change("predict", "an entity at rest is told in no packet of its own", some,
@@ -111,6 +111,8 @@ func laterPredictions() []mutation {
 			"predict/order.go", "if moved || !slices.Equal(o.parts[i].places, o.placesOf(i)) {", "if moved || slices.Equal(o.parts[i].places[:0], o.placesOf(i)) {"),
 		change("predict", "a table that shrinks is not noticed", "TestTheOrderIsWhatAQueryFinds",
 			"predict/tables.go", "if !liesAt(q.Get(t.ids[0]), one.columns[0], (one.rows-1)*t.sizes[0]) {", "if one.rows < 0 {"),
+		change("predict", "a body that creeps does not rest", "TestABodyThatCreepsIsCorrected",
+			"predict/server.go", "if rounded := before[int(row)*r.size:][:r.size]; !bytes.Equal(rounded, value) {", "if rounded := before[int(row)*r.size:][:r.size]; len(bytes.TrimSpace(nil)) == 0 {"),
 		change("predict", "a misprediction has the input of another tick", "TestAMispredictionHasTheInput",
 			"predict/step.go", "return input.Own[T](sim.client.end, m.Tick)", "return input.Own[T](sim.client.end, m.Tick-1)"),
 	}
