@@ -147,9 +147,9 @@ func (p *tab) panel() *panel {
 	return value.Result.Value
 }
 
-// key presses or releases a key.
+// key presses or releases a key, on the canvas of the game: that of the page, or that of Ebitengine behind it.
 func (p *tab) key(event, key string) {
-	p.call(p.session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("dispatchEvent(new KeyboardEvent(%q, {key: %q})); 0", event, key)}, nil)
+	p.call(p.session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("[...document.querySelectorAll('canvas')].at(-1).dispatchEvent(new KeyboardEvent(%q, {key: %q, code: %q, bubbles: true})); 0", event, key, key)}, nil)
 }
 
 // screenshot writes a picture of the page to a file.
