@@ -230,6 +230,7 @@ func (c *Client) serve() {
 	if !c.frame.due {
 		return
 	}
+	c.probe(nil)
 	c.keepAlive(c.patience(), nil)
 	switch {
 	case c.conn.AckDue():

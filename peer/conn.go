@@ -40,6 +40,9 @@ type ConnConfig struct {
 	CheckIncoming wire.Checksum
 	// PacketSize is the largest packet to send, in bytes. Default 1200.
 	PacketSize int
+	// BaseSize is the size of packets that surely arrive, in bytes; larger ones are tried by probes (RFC 8899). Default: PacketSize,
+	// without probes.
+	BaseSize int
 	// TickInterval is the time of one network tick, after which the remote end
 	// acknowledges at the latest. Default 1/30 s.
 	TickInterval time.Duration
@@ -103,18 +106,21 @@ type Conn struct {
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	silence  silence
+	path     path
 	stats    Stats
 }
 
 // NewConn returns the packet layer of a new connection.
 func NewConn(cfg ConnConfig) *Conn {
 	cfg = cfg.withDefaults()
-	return &Conn{
+	c := &Conn{
 		config:   cfg,
 		received: newReceived(cfg.FirstSequence),
 		sent:     newSent(cfg.FirstSequence, cfg.SentPackets),
 		sampled:  cfg.FirstSequence,
 	}
+	c.path = c.newPath()
+	return c
 }
 
 // Next returns the sequence that the next packet will have.
@@ -149,7 +155,7 @@ func (c *Conn) HasRoom() bool { return !c.sent.full() }
 // nothing when CanSend is false.
 func (c *Conn) Skip() {
 	if c.CanSend() {
-		c.sent.push(c.sent.tick, c.sent.now, sentSkipped)
+		c.sent.push(c.sent.tick, c.sent.now, sentSkipped, 0)
 	}
 }
 
@@ -170,8 +176,13 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		if why == notLost {
 			break
 		}
-		c.stats.Lost++
-		c.loss.add(true)
+		if c.path.isProbe(seq) {
+			c.stats.ProbesLost++
+		} else {
+			c.stats.Lost++
+			c.loss.add(true)
+		}
+		c.path.missed(seq, int(c.sent.at(seq).size), now)
 		if out != nil {
 			out.Lost(seq)
 		}
@@ -190,11 +201,12 @@ func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received
 // the first acknowledgement.
 func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
 
-// NewPath forgets the round trip and the loss of the path so far: the address of an end has changed. Packets that were sent
+// NewPath forgets the round trip, the loss and the size of packets of the path so far: the address of an end has changed. Packets that were sent
 // before give no samples.
 func (c *Conn) NewPath() {
 	c.rtt, c.loss = roundTrip{}, lossRate{}
 	c.sampled = c.sent.next
+	c.path = c.newPath()
 }
 
 // UsualGap returns the smoothed time from one moment at which packets were accepted to the next.
@@ -334,6 +346,7 @@ func (c *Conn) applyAck(age uint64, out Outcome) *record {
 		return nil
 	}
 	c.stats.Acked++
+	c.path.acked(c.sent.next-1-age, int(r.size))
 	if out != nil {
 		out.Acked(c.sent.next-1-age, r.tick)
 	}
@@ -355,6 +368,8 @@ type Stats struct {
 	Malformed     uint64 // packets with a right checksum and an illegal form
 	AcksOfUnsent  uint64 // packets that acknowledged what was never sent
 
+	ProbesLost uint64 // packets presumed lost that tried a size; Lost does not count them
+
 	Acked    uint64 // eliciting packets acknowledged, LateAcks included
 	Lost     uint64 // eliciting packets presumed lost, LateAcks included
 	LateAcks uint64 // packets acknowledged after they were presumed lost
@@ -374,6 +389,7 @@ func (s *Stats) Add(one Stats) {
 	s.BadChecksum += one.BadChecksum
 	s.Malformed += one.Malformed
 	s.AcksOfUnsent += one.AcksOfUnsent
+	s.ProbesLost += one.ProbesLost
 	s.Acked += one.Acked
 	s.Lost += one.Lost
 	s.LateAcks += one.LateAcks

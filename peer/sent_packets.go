@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -23,6 +24,7 @@ type record struct {
 	at    time.Duration
 	tick  tick.Tick
 	step  uint64 // how many different ticks sent packets before this one
+	size  uint16 // bytes; of a larger one the most that there are
 	state sentState
 }
 
@@ -107,13 +109,13 @@ func (s *sent) full() bool { return s.used() >= len(s.ring) }
 func (s *sent) signs() int { return len(s.ring) / signsShare }
 
 // push records the next packet. The ring must not be full.
-func (s *sent) push(t tick.Tick, now time.Duration, state sentState) {
+func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int) {
 	if t != s.tick || s.step == 0 {
 		s.tick = t
 		s.step++
 	}
 	s.now = now
-	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state}
+	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state, size: uint16(min(size, math.MaxUint16))}
 	s.next++
 	if s.next-s.oldest > uint64(len(s.ring)) {
 		s.oldest = s.next - uint64(len(s.ring))
