@@ -49,7 +49,7 @@ func (s State) String() string {
 // # Methods for games
 //
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
-//     [Client.RTT], [Client.Loss], [Client.Line], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//     [Client.RTT], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
@@ -222,6 +222,15 @@ func (c *Client) Loss() float64 {
 		return 0
 	}
 	return c.conn.Loss()
+}
+
+// PacketSize returns the bytes of the largest packet that is known to reach the server: 512 at first, and up to Config.PacketSize of the
+// server once packets need it; 0 without a connection.
+func (c *Client) PacketSize() int {
+	if c.conn == nil {
+		return 0
+	}
+	return c.conn.PathSize()
 }
 
 // ConnectedTo reports whether the client is connected to that server, in this process.

@@ -233,6 +233,7 @@ func (c *Client) serve() {
 	if !c.frame.due {
 		return
 	}
+	c.probe(nil)
 	c.endTick(c.wants() || c.up.view != nil && c.up.view.Pending())
 	c.keepAlive(c.patience(), nil)
 	switch {

@@ -286,14 +286,14 @@ func (c Config) queues(others int) message.Limits {
 // outgoing is the part of the configuration that bounds what waits to be sent to one peer.
 func (c Config) outgoing() peer.OutgoingConfig {
 	return peer.OutgoingConfig{
-		PacketSize: c.PacketSize, UnreliableBytes: c.OutboxBytes, ReliableBytes: c.ReliableBytes, SentPackets: c.SentPackets,
+		PacketSize: c.PacketSize, PieceSize: peer.BasePacketSize, UnreliableBytes: c.OutboxBytes, ReliableBytes: c.ReliableBytes, SentPackets: c.SentPackets,
 	}
 }
 
 // conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
-		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, TickInterval: c.interval(), Bound: lineBound(c.SendBudget),
+		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: lineBound(c.SendBudget),
 	}
 }
 

@@ -30,7 +30,7 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 		texts = append(texts, e.Text)
 	}
 	require.Equal(t, []string{
-		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;tables:%016x}", delta.Shipped().Hash()),
+		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:%016x}", delta.Shipped().Hash()),
 		"component Position{X:f32[-512,512,0.002];Y:f32}",
 		"message Chat{Number:u32}[both ways;Unreliable 0]",
 	}, texts)

@@ -134,7 +134,7 @@ func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 
 // A server that nobody drains does not grow for ever, with an Executor either.
 func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
-	r := newRig(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, Executor: newPool(t, 2)})
+	r := newRig(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096, Executor: newPool(t, 2)})
 	for range 24 {
 		r.joined(r.server.Protocol(), netcode.Config{})
 	}

@@ -111,9 +111,9 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
 	}
 	switch {
-	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && len(payload) == 0:
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && isPadding(payload):
 		return nil
-	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) == pulseSize:
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= pulseSize && isPadding(payload[pulseSize:]):
 		c.pulsed, c.pulse = true, parsePulse(payload)
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
@@ -131,6 +131,16 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 		return err
 	}
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
+}
+
+// isPadding reports whether all bytes are zero, as those behind a keep-alive that tries a packet size.
+func isPadding(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // judgeMessage judges a whole message of the game, or a refusal. Its type may come from the other end, it belongs to a call if

@@ -58,6 +58,7 @@ type link struct {
 	closesLeft int
 	closeAt    time.Duration
 	packetSize int  // Bytes of the largest packet that this end sends.
+	fitted     int  // Bytes of the largest packet of state: less where the path takes less.
 	closeAcked bool // The other end acknowledged a close message.
 
 	handed uint64 // Sections that were handed to an end in this process.
@@ -70,7 +71,7 @@ func (l *link) start(address transport.Addr, conn *peer.Conn, remote wire.Client
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing, l.held = peer.NewOutgoing(l.config.outgoing(), pool), nil
-	l.packetSize = l.config.PacketSize
+	l.packetSize, l.fitted = l.config.PacketSize, l.config.PacketSize
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
@@ -98,14 +99,54 @@ func (l *link) short() bool {
 	return true
 }
 
-// beginPacket opens the next packet, as large as the budget allows. It returns false where there is no room for it.
+// beginPacket opens the next packet, as large as the budget and the path allow. It returns false where there is no room for it.
 func (l *link) beginPacket() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.conn.CanSend()); ok {
+		size := l.conn.PathSize()
 		if left := l.budget.Left(); left >= 0 {
-			b.Limit(max(left, leastPacket))
+			size = min(size, max(left, leastPacket))
 		}
+		b.Limit(size)
 	}
 	return b, ok
+}
+
+// mayGrow reports whether a packet may become larger than beginPacket made it, for one entity or message that does not fit else, and
+// whether the budget lends what it takes.
+func (l *link) mayGrow() (may, borrows bool) {
+	if left := l.budget.Left(); left < 0 || left >= l.packetSize {
+		return true, false
+	}
+	return l.budget.MayBorrow(), true
+}
+
+// pathLeft returns how many bytes a packet may grow by until it is as large as the path is known to take.
+func (l *link) pathLeft(b *peer.Builder) int { return max(l.conn.PathSize()-b.Size(), 0) }
+
+// fitPath makes the state of a view fit what the path is known to take.
+func (l *link) fitPath(view *snapshot.View) {
+	if n := l.conn.SettledSize(); n != l.fitted {
+		l.fitted = n
+		view.SetPayload(peer.MaxPayload(n))
+	}
+}
+
+// probe sends a keep-alive that is padded with zeros, if it is to be learned whether the path takes packets of a size.
+func (l *link) probe(payload []byte) {
+	n := l.conn.ProbeDue(l.frame.now)
+	if left := l.budget.Left(); n == 0 || left >= 0 && left < n || !l.conn.CanSend() {
+		return
+	}
+	room := l.out.Room(l.config.PacketSize)
+	if room == nil {
+		l.stats.OutputFull++
+		return
+	}
+	b := l.conn.BeginProbe(room, n)
+	rest := b.Payload()
+	clear(rest[copy(rest, payload):])
+	b.Add(wire.MessageKeepAlive, tick.Initialization, len(rest))
+	l.finish(&b)
 }
 
 // sign opens a packet that only acknowledges, or proves that this end is alive. It sometimes gets room where other packets get
@@ -170,9 +211,15 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 		}
 		share = room / 2
 	}
-	if b.Spare() > 0 && l.budget.MayBorrow() && !(stateWaits && l.lent) {
+	if may, borrows := l.mayGrow(); b.Spare() > 0 && may && !(stateWaits && l.lent) {
 		if need := l.outgoing.Next(b); need > share {
-			l.budget.Borrow(b.Grow(need - share))
+			grown := need - share
+			if fits := l.pathLeft(b); grown > fits { // Beyond the path only for what does not fit it else.
+				grown = max(fits, need-room-wire.MessageHeaderSize)
+			}
+			if grown = b.Grow(grown); borrows {
+				l.budget.Borrow(grown)
+			}
 			l.outgoing.Fill(b, need)
 			l.lent = true
 			return true
@@ -185,8 +232,13 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 // addState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
 // returns their payload, nil if there were none. One entity, or group, that is larger than the share borrows the rest.
 func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) (state []byte) {
-	share, lend := b.Room(), l.budget.MayBorrow()
-	spare := b.Grow(b.Spare())
+	share := b.Room()
+	lend, borrows := l.mayGrow()
+	spare := b.Spare()
+	if !b.Empty() { // Beyond the path only for what does not fit it else.
+		spare = min(spare, l.pathLeft(b))
+	}
+	spare = b.Grow(spare)
 	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
 	if n > 0 {
 		state = b.Payload()[:n]
@@ -194,7 +246,9 @@ func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.Enc
 	}
 	if spare > 0 {
 		borrowed := max(n-share, 0)
-		l.budget.Borrow(borrowed)
+		if borrows {
+			l.budget.Borrow(borrowed)
+		}
 		b.Grow(borrowed - spare)
 		l.lent = l.lent && !lend
 	}
@@ -478,7 +532,7 @@ func (l *link) setPacketSize(n, most int) error {
 		return ErrMessagesWait
 	}
 	l.conn.SetPacketSize(n)
-	l.packetSize = n
+	l.packetSize, l.fitted = n, n
 	return nil
 }
 

@@ -77,11 +77,11 @@ func (r *reader) own(kind byte, payload []byte, fromServer bool) string {
 		return text
 	case kind == 9 && !fromServer && len(payload) > 4 && len(r.inputs) > 0:
 		return r.input(payload)
-	case kind == 2 && !fromServer && len(payload) == 0:
-		return "KeepAlive"
-	case kind == 2 && fromServer && len(payload) == 2:
+	case kind == 2 && !fromServer:
+		return "KeepAlive" + r.padding(payload)
+	case kind == 2 && fromServer && len(payload) >= 2:
 		r.seen["pulse"]++
-		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
+		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload)) + r.padding(payload[2:])
 	case kind == 8 && fromServer && len(payload) == 4:
 		r.seen["feedback"]++
 		if payload[3]&0x80 != 0 {
@@ -186,7 +186,7 @@ func prefixCode(take func(n int) []byte) uint64 {
 // piece reads a piece of a message; the last one that comes makes it whole.
 func (r *reader) piece(from string, number uint16, b []byte, fromServer bool) string {
 	r.seen["piece"]++
-	must(len(b) >= 5 && b[3] >= 2 && b[3] <= 32 && b[2] < b[3] && b[0] >= 16, "piece of %d bytes", len(b))
+	must(len(b) >= 5 && b[3] >= 2 && b[3] <= 80 && b[2] < b[3] && b[0] >= 16, "piece of %d bytes", len(b))
 	text := fmt.Sprintf("piece %d of %d of type=%d stage=%d, %d bytes", b[2], b[3], b[0], b[1], len(b)-4)
 	key := fmt.Sprint(from, " ", number-uint16(b[2]))
 	set, known := r.pieces[key]
@@ -226,4 +226,15 @@ func zeros(b []byte) (text string) {
 		b = b[n:]
 	}
 	return text
+}
+
+// padding reads the zeros behind a KeepAlive.
+func (r *reader) padding(b []byte) string {
+	for _, c := range b {
+		must(c == 0, "padding")
+	}
+	if len(b) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" padding=%d", len(b))
 }

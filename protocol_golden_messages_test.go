@@ -27,11 +27,14 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 		}
 		return g.snapshot(w, c, payload)
 	case wire.MessageKeepAlive:
-		if !fromServer {
-			require.Empty(g.t, payload)
-			return "KeepAlive"
+		text := "KeepAlive"
+		if fromServer {
+			text, payload = fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload)), payload[2:]
 		}
-		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
+		if len(payload) > 0 {
+			text += fmt.Sprintf(" padding=%d", len(payload))
+		}
+		return text
 	case wire.MessageInput:
 		require.False(g.t, fromServer)
 		return g.input(payload)

@@ -288,7 +288,7 @@ func goldenEntries(p *netcode.Protocol) string {
 // any.
 func goldenLimits(p *netcode.Protocol, rest string) string {
 	limits := "entry limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;" +
-		"reliable:1024;credit:131072;fragments:32"
+		"reliable:1024;credit:131072;fragments:80"
 	ends := []string{"}\n"}
 	if tables, err := os.ReadFile(shippedTables); err == nil {
 		_, sum, _ := strings.Cut(string(tables), "\nsum ")

@@ -295,6 +295,8 @@ type ClientStats struct {
 	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
 	Line    LineState      // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
 
+	PacketSize int // Bytes of the largest packet that is known to reach the client: 512 at first, and up to Config.PacketSize once packets need it.
+
 	Known   int  // Entities that the client is proved to hold.
 	Unacked int  // Entities whose newest state was sent and is not acknowledged yet.
 	Synced  bool // The client is proved to hold everything it may see, as of the last tick.
@@ -323,7 +325,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
-		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.conn.Control().State(),
+		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.conn.Control().State(), PacketSize: c.conn.PathSize(),
 		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true

@@ -249,7 +249,11 @@ func (s *Server) serve(c *Session) (due bool) {
 
 // deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
+	c.fitPath(c.view)
 	s.fill(c, desk)
+	var payload [pulseSize]byte
+	putPulse(payload[:], s.frame.clock.Tick())
+	c.probe(payload[:])
 	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
 	c.endTick(c.stateWaits() || c.wants())
 	s.pulse(c)
@@ -339,7 +343,7 @@ func (s *Server) reportOversize(c *Session) {
 		return
 	}
 	c.oversizeID = stats.OversizeID
-	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.packetSize)})
+	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.fitted)})
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The

@@ -52,6 +52,7 @@ func (c *Client) planUpstream() {
 		return
 	}
 	call(c.hooks.captureOwn)
+	c.fitPath(u.view)
 	u.view.Observe()
 	if rtt, _ := c.conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
 		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))

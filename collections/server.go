@@ -115,7 +115,9 @@ func (r *receiver) Room() bool {
 }
 
 // Limit implements link.
-func (r *receiver) Limit() int { return peer.MaxPayload(r.session.PacketSize()) - besideBody }
+func (r *receiver) Limit() int {
+	return peer.MaxPayload(min(r.session.PacketSize(), peer.BasePacketSize)) - besideBody // A larger one would be cut into pieces, which cannot be taken back.
+}
 
 // Push implements link.
 func (r *receiver) Push(id netcode.NetworkID, body []byte) error {

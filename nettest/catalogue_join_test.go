@@ -102,7 +102,7 @@ func TestCase27TheWorkOfATickIsBoundedByTheBudget(t *testing.T) {
 				records := v.Spawns + v.Updates + v.Despawns
 				bytes, packets := stats.Packets.BytesSent-b.sent, stats.Packets.Sent-b.packets
 				require.LessOrEqual(t, float64(bytes), b.tokens+packet, "bytes to client %d in frame %d", id, n.Frame())
-				require.LessOrEqual(t, packets, bytes/(packet*2/3)+3, "packets are full")
+				require.LessOrEqual(t, packets, bytes/(uint64(stats.PacketSize)*2/3)+3, "packets are full")
 				spawns := records - b.records
 				require.LessOrEqual(t, spawns, bytes*8/despawnLeast, "records, of which none takes less than a despawn")
 				if most = max(most, spawns); id > 1 && spawns > 100 {

@@ -41,6 +41,9 @@ type ConnConfig struct {
 	CheckIncoming wire.Checksum
 	// PacketSize is the largest packet to send, in bytes. Default 1200.
 	PacketSize int
+	// BaseSize is the size of packets that surely arrive, in bytes; larger ones are tried by probes (RFC 8899). Default: PacketSize,
+	// without probes.
+	BaseSize int
 	// TickInterval is the time of one network tick, after which the remote end
 	// acknowledges at the latest. Default 1/30 s.
 	TickInterval time.Duration
@@ -108,6 +111,7 @@ type Conn struct {
 	heard    time.Duration
 	silence  silence
 	control  congestion.Controller
+	path     path
 	stats    Stats
 }
 
@@ -120,6 +124,7 @@ func NewConn(cfg ConnConfig) *Conn {
 		sent:     newSent(cfg.FirstSequence, cfg.SentPackets),
 		sampled:  cfg.FirstSequence,
 	}
+	c.path = c.newPath()
 	if cfg.Bound > 0 {
 		c.control = congestion.New(cfg.Bound, cfg.TickInterval)
 	}
@@ -128,6 +133,7 @@ func NewConn(cfg ConnConfig) *Conn {
 
 // SetBound changes the upper bound of congestion control, in bytes a second as in ConnConfig, and begins or ends it: 0 ends it.
 func (c *Conn) SetBound(bound int) {
+	c.config.Bound = bound
 	switch {
 	case bound <= 0:
 		c.control = congestion.Controller{}
@@ -194,9 +200,16 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		if why == notLost {
 			break
 		}
-		c.stats.Lost++
-		c.loss.add(true)
-		c.control.Lost(c.sent.at(seq).end)
+		if c.path.isProbe(seq) {
+			c.stats.ProbesLost++
+		} else {
+			c.stats.Lost++
+			c.loss.add(true)
+			if seq >= c.path.since {
+				c.control.Lost(c.sent.at(seq).end)
+			}
+		}
+		c.path.missed(seq, int(c.sent.at(seq).size), now)
 		if out != nil {
 			out.Lost(seq)
 		}
@@ -215,11 +228,15 @@ func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received
 // the first acknowledgement.
 func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
 
-// NewPath forgets the round trip and the loss of the path so far: the address of an end has changed. Packets that were sent
-// before give no samples.
+// NewPath forgets the round trip, the loss, the rate and the size of packets of the path so far: the address of an end has changed. Packets
+// that were sent before give no samples.
 func (c *Conn) NewPath() {
 	c.rtt, c.loss = roundTrip{}, lossRate{}
 	c.sampled = c.sent.next
+	c.path = c.newPath()
+	if c.config.Bound > 0 {
+		c.control = congestion.New(c.config.Bound, c.config.TickInterval)
+	}
 }
 
 // UsualGap returns the smoothed time from one moment at which packets were accepted to the next.
@@ -349,8 +366,8 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 // about an eliciting packet.
 func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
-	if before != sentAcked {
-		c.control.Acked(now, r.end, int(r.size), before != sentSilent)
+	if before != sentAcked && c.sent.next-1-age >= c.path.since {
+		c.control.Acked(now, r.end, int(r.size)+PacketOverhead, before != sentSilent)
 	}
 	switch before {
 	case sentPending:
@@ -362,6 +379,7 @@ func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 		return nil
 	}
 	c.stats.Acked++
+	c.path.acked(c.sent.next-1-age, int(r.size))
 	if out != nil {
 		out.Acked(c.sent.next-1-age, r.tick)
 	}
@@ -383,6 +401,8 @@ type Stats struct {
 	Malformed     uint64 // packets with a right checksum and an illegal form
 	AcksOfUnsent  uint64 // packets that acknowledged what was never sent
 
+	ProbesLost uint64 // packets presumed lost that tried a size; Lost does not count them
+
 	Acked    uint64 // eliciting packets acknowledged, LateAcks included
 	Lost     uint64 // eliciting packets presumed lost, LateAcks included
 	LateAcks uint64 // packets acknowledged after they were presumed lost
@@ -402,6 +422,7 @@ func (s *Stats) Add(one Stats) {
 	s.BadChecksum += one.BadChecksum
 	s.Malformed += one.Malformed
 	s.AcksOfUnsent += one.AcksOfUnsent
+	s.ProbesLost += one.ProbesLost
 	s.Acked += one.Acked
 	s.Lost += one.Lost
 	s.LateAcks += one.LateAcks

@@ -22,7 +22,7 @@ const (
 
 	// MaxFragments is the largest number of pieces of a message, and maxFragmentSets that of messages in pieces at once
 	// in one direction.
-	MaxFragments    = 32
+	MaxFragments    = 80
 	maxFragmentSets = 4
 	// fragmentHeader is the header of a piece, after its number: type and stage of the whole, index, count.
 	fragmentHeader = 4

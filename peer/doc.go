@@ -45,6 +45,7 @@
 //   - conn.go: one connection: reads a packet, takes in its acks, detects lost ones
 //   - packet.go, reader.go: builds a packet; iterates over the messages of one
 //   - received_packets.go: which sequences arrived, and the acks that are sent
+//   - path.go: how large packets may be, by probes
 //   - sent_packets.go: which sequences are on their way; loss, round trip, timeout
 //   - skipped_sequences.go: sequence numbers that are left out, so that a forged ack is noticed
 //   - send_queue.go: what waits to be sent to a peer, and its order

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"time"
@@ -46,10 +47,44 @@ type Builder struct {
 	due      int          // eliciting packets that this packet acknowledges
 	open     wire.Channel // of the open batch
 	next     wire.Channel // of the next message
+	probe    bool         // the packet tries a size
 }
 
 // SetPacketSize bounds the packets that are begun from now on, in bytes.
-func (c *Conn) SetPacketSize(n int) { c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize) }
+func (c *Conn) SetPacketSize(n int) {
+	c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize)
+	c.path = c.newPath()
+}
+
+// newPath returns the path to the other end as long as nothing is known of it.
+func (c *Conn) newPath() path {
+	return newPath(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
+}
+
+// PathSize returns the bytes of the largest packet that is known to reach the other end: BaseSize at first. Larger ones may be
+// sent, up to SettledSize.
+func (c *Conn) PathSize() int { return c.path.size }
+
+// SettledSize returns the bytes of the largest packet that may reach the other end, as far as is known: PathSize, if larger ones
+// were tried in vain, else the packet size.
+func (c *Conn) SettledSize() int {
+	if c.path.settled() {
+		return c.path.size
+	}
+	return c.config.PacketSize
+}
+
+// ProbeDue returns the bytes of the probe that is to be sent now, 0 for none: a packet of this size that BeginProbe has begun.
+func (c *Conn) ProbeDue(now time.Duration) int { return c.path.due(now) }
+
+// BeginProbe is Begin for a packet of exactly n bytes, once its one message fills its Room. Its loss says something about the size
+// and nothing about the link.
+func (c *Conn) BeginProbe(buf []byte, n int) Builder {
+	b := c.Begin(buf)
+	b.Limit(n)
+	b.probe = true
+	return b
+}
 
 // Begin starts the next packet in buf, of which it uses no more than the
 // connection's packet size. It reads the acknowledgement that the packet
@@ -76,6 +111,9 @@ func (c *Conn) Begin(buf []byte) Builder {
 
 // Limit makes n bytes the most that the packet takes, header and checksum included. It never raises what Begin allowed.
 func (b *Builder) Limit(n int) { b.limit = max(min(n-wire.ChecksumSize, b.most), len(b.buf)) }
+
+// Size returns the most bytes that the packet may have at present, header and checksum included.
+func (b *Builder) Size() int { return b.limit + wire.ChecksumSize }
 
 // Spare returns how many bytes Limit took away.
 func (b *Builder) Spare() int { return b.most - b.limit }
@@ -205,8 +243,8 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if state == sentSilent {
 		c.says(packet)
 	}
-	size := len(packet) + PacketOverhead
-	c.sent.push(t, now, state, size, c.control.Sent(now, size, state == sentPending))
+	c.path.sent(c.sent.next, len(packet), b.probe)
+	c.sent.push(t, now, state, len(packet), c.control.Sent(now, len(packet)+PacketOverhead, state == sentPending))
 	c.received.due -= b.due
 	c.stats.Sent++
 	c.stats.BytesSent += uint64(len(packet))

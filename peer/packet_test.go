@@ -24,9 +24,9 @@ func TestBuilderNeverExceedsThePacket(t *testing.T) {
 		if rapid.Bool().Draw(t, "acks") {
 			a.received.accept(1, true)
 			a.received.accept(5, true)
-			b.sent.push(1, 0, sentPending, 0, 0)
+			b.sent.push(1, 0, sentPending, 9, 0)
 			for range 4 {
-				b.sent.push(1, 0, sentSilent, 0, 0)
+				b.sent.push(1, 0, sentSilent, 9, 0)
 			}
 		}
 		buf := make([]byte, rapid.IntRange(size, 2000).Draw(t, "buffer"))

@@ -62,7 +62,7 @@ func newReliable(cfg OutgoingConfig) reliable {
 		carried: sentReliables{remember: uint64(cfg.SentPackets)},
 		granted: InitialCredit,
 		limit:   cfg.ReliableBytes,
-		most:    mostReliable(cfg.PacketSize),
+		most:    mostReliable(min(cfg.PacketSize, cfg.PieceSize)),
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 type OutgoingConfig struct {
 	// PacketSize is that of the connection, in bytes. Default 1200.
 	PacketSize int
+	// PieceSize is the size of packets that take any reliable message, or piece of one, in bytes: larger messages are cut. Default:
+	// PacketSize.
+	PieceSize int
 	// UnreliableBytes bounds the bytes of unreliable messages, headers included, that wait. It is rounded to whole packets,
 	// one at least. Default 64 KiB.
 	UnreliableBytes int
@@ -33,6 +36,9 @@ const (
 func (c OutgoingConfig) withDefaults() OutgoingConfig {
 	conn := ConnConfig{PacketSize: c.PacketSize, SentPackets: c.SentPackets}.withDefaults()
 	c.PacketSize, c.SentPackets = conn.PacketSize, len(newSent(1, conn.SentPackets).ring)
+	if c.PieceSize <= 0 {
+		c.PieceSize = c.PacketSize
+	}
 	if c.UnreliableBytes <= 0 {
 		c.UnreliableBytes = defaultUnreliableBytes
 	}
@@ -227,7 +233,7 @@ func (o *Outgoing) SetPacketSize(n int) bool {
 	n = min(max(n, MinPacketSize), o.most)
 	o.config.PacketSize = n
 	o.batches.resize(n-packetOverhead, o.config.UnreliableBytes)
-	o.reliable.most = mostReliable(n)
+	o.reliable.most = mostReliable(min(n, o.config.PieceSize))
 	return true
 }
 

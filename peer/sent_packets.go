@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -24,7 +25,7 @@ type record struct {
 	tick  tick.Tick
 	step  uint64 // how many different ticks sent packets before this one
 	end   uint32 // position of its end, see congestion.Controller.Sent
-	size  uint16 // bytes, PacketOverhead included
+	size  uint16 // bytes; of a larger one the most that there are
 	state sentState
 }
 
@@ -115,7 +116,7 @@ func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, e
 		s.step++
 	}
 	s.now = now
-	*s.at(s.next) = record{at: now, tick: t, step: s.step, end: end, size: uint16(size), state: state}
+	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state, end: end, size: uint16(min(size, math.MaxUint16))}
 	s.next++
 	if s.next-s.oldest > uint64(len(s.ring)) {
 		s.oldest = s.next - uint64(len(s.ring))

@@ -16,6 +16,9 @@ type Config struct {
 	MaxDatagram int // longest datagram sent or received in bytes, at most transport.MaxDatagram; default 2048
 	ReadBuffer  int // bytes that the kernel is asked to hold for reading; it may grant less; default 1 MiB
 	WriteBuffer int // bytes that the kernel is asked to hold for sending; it may grant less; default 1 MiB
+	// Fragments lets the network cut datagrams that a path does not take: for games with a Config.PacketSize above 1472. By default
+	// such a datagram is lost, and sessions find the size that a path takes. It is so on Linux only; elsewhere the system decides.
+	Fragments bool
 
 	single bool // one datagram a read, as where the kernel cannot do otherwise: for tests
 }
@@ -106,6 +109,9 @@ func Listen(addr string, config Config) (*Conn, error) {
 	if err := c.sender.open(socket); err != nil {
 		_ = socket.Close()
 		return nil, fmt.Errorf("udp: %w", err)
+	}
+	if !config.Fragments {
+		keepWhole(socket)
 	}
 	c.coalesced = !config.single && coalesce(socket)
 	go c.read()

@@ -103,26 +103,29 @@ func (c *Conn) rest(pause time.Duration) bool {
 }
 
 // queue is a ring of datagrams between the goroutine that reads the socket and the one that calls Receive: one may put,
-// one may take, neither waits for the other. It never grows.
+// one may take, neither waits for the other. A slot takes memory for the longest datagram that it has held: a client that
+// is sent little has little.
 type queue struct {
 	slots []slot // its length is a power of two
-	size  int    // bytes of one slot
-	bytes []byte // the slots' memory, in one piece
+	size  int    // bytes of one slot at most
 	head  atomic.Uint64
 	tail  atomic.Uint64
 }
 
 type slot struct {
 	from netip.AddrPort
-	n    int
+	data []byte
 }
+
+// slotStep is the unit of a slot's memory in bytes.
+const slotStep = 128
 
 func newQueue(slots, size int) queue {
 	n := 1
 	for n < slots {
 		n *= 2
 	}
-	return queue{slots: make([]slot, n), size: size, bytes: make([]byte, n*size)}
+	return queue{slots: make([]slot, n), size: size}
 }
 
 // put copies a datagram in and reports whether there was room. It is at most as long as a slot.
@@ -131,8 +134,11 @@ func (q *queue) put(from netip.AddrPort, datagram []byte) bool {
 	if head-q.tail.Load() == uint64(len(q.slots)) {
 		return false
 	}
-	i := int(head & uint64(len(q.slots)-1))
-	q.slots[i] = slot{from: from, n: copy(q.bytes[i*q.size:(i+1)*q.size], datagram)}
+	s := &q.slots[head&uint64(len(q.slots)-1)]
+	if cap(s.data) < len(datagram) {
+		s.data = make([]byte, 0, min((len(datagram)+slotStep-1)/slotStep*slotStep, max(q.size, len(datagram))))
+	}
+	s.from, s.data = from, append(s.data[:0], datagram...)
 	q.head.Store(head + 1)
 	return true
 }
@@ -143,9 +149,9 @@ func (q *queue) take(buf []byte) (int, netip.AddrPort) {
 	if tail == q.head.Load() {
 		return 0, netip.AddrPort{}
 	}
-	i := int(tail & uint64(len(q.slots)-1))
-	s := q.slots[i]
-	copy(buf, q.bytes[i*q.size:i*q.size+s.n])
+	s := &q.slots[tail&uint64(len(q.slots)-1)]
+	n, from := len(s.data), s.from
+	copy(buf, s.data)
 	q.tail.Store(tail + 1)
-	return s.n, s.from
+	return n, from
 }

@@ -99,3 +99,25 @@ func TestQueueBetweenTwoGoroutines(t *testing.T) {
 		want++
 	}
 }
+
+// A queue takes memory for what it has held, in steps, and none anew once warm.
+func TestQueueTakesMemoryAsItIsUsed(t *testing.T) {
+	q := newQueue(1024, 2048)
+	held := func() (bytes int) {
+		for i := range q.slots {
+			bytes += cap(q.slots[i].data)
+		}
+		return bytes
+	}
+	require.Zero(t, held())
+	from, buf := netip.AddrPortFrom(netip.IPv6Loopback(), 1), make([]byte, 2048)
+	for range 5000 {
+		require.True(t, q.put(from, buf[:100]))
+		q.take(buf)
+	}
+	require.Equal(t, 1024*slotStep, held())
+	require.True(t, q.put(from, buf))
+	n, _ := q.take(buf)
+	require.Equal(t, 2048, n)
+	require.Equal(t, 1023*slotStep+2048, held())
+}
