@@ -38,7 +38,7 @@ func (*calm) Step(*predict.Step) {}
 
 // newExplainedGame is a game of one player with hashes, and a system before and one behind that of the rules.
 func newExplainedGame(t *testing.T, loss float64) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
-	g = newEmptyGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: loss}, 31)
+	g = newEmptyGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: loss}, 32)
 	protocol := newProtocol()
 	predict.Explain(protocol)
 	socket := g.openServer(protocol)
