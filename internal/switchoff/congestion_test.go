@@ -7,8 +7,6 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "if fresh && c.path.full() && (c.limited || c.path.lags(now)) {", "if fresh && c.path.full() && c.rate < 0 {"),
 		change("congestion", "another sender is not given way to for ever", "TestLinesAreUsedAndNotFilled",
 			"congestion/controller.go", "if long && c.rounds >= 4 && now-c.since >= patience {", "if long && c.rounds < 0 {"),
-		change("congestion", "loss that stays is no congestion", "TestLinesAreUsedAndNotFilled",
-			"congestion/controller.go", "if ok && g.lost > c.shed*3/4 {", "if ok && g.lost > 1 {"),
 		change("congestion", "silence lowers the rate", "TestSilenceLowersTheRate",
 			"congestion/controller.go", "		c.setRate(c.rate / 2)", "		c.setRate(c.rate)"),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",
