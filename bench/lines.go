@@ -168,7 +168,7 @@ func (r *linesRun) stepLines() {
 		for _, s := range r.steps[i] {
 			s.Update(&r.bodies[i].world)
 		}
-		for _, l := range r.links { // What was sent is on the line from now on.
+		for _, l := range r.links { // Datagrams enter the line now.
 			if err := l.Poll(); err != nil {
 				r.fault = err
 			}

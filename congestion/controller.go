@@ -72,7 +72,7 @@ type State struct {
 	Line   int           // Newest estimate of what the line takes, in bytes a second; 0 before a queue was seen.
 }
 
-// phase is what the controller does.
+// phase tells the rule that the rate follows at present.
 type phase uint8
 
 const (

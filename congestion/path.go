@@ -10,7 +10,7 @@ const (
 	samples = 64  // likewise
 	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
 	enough = 2048
-	// coarsest is what one packet a tick may add to the threshold: its delay is known to a tick only.
+	// coarsest bounds the time that one packet a tick may add to the threshold: its delay is known to a tick only.
 	coarsest = 17 * time.Millisecond
 )
 
@@ -20,7 +20,7 @@ type train struct {
 	start uint32 // position of its first byte
 }
 
-// sample is what was known when an acknowledgement came.
+// sample holds the state at one acknowledgement.
 type sample struct {
 	at       time.Duration
 	position uint32        // of the newest packet that had arrived
@@ -64,7 +64,7 @@ type path struct {
 	sampled   bool
 }
 
-// delay is what one sample says of the delay: the time since the newest train of which something has arrived was sent, how many of
+// delay has the delay of one sample: the time since the newest train of which something has arrived was sent, how many of
 // its bytes have, and the time over which it is spread.
 type delay struct {
 	raw    time.Duration
@@ -182,7 +182,7 @@ func (p *path) locate() (d delay, whole uint32, ok bool) {
 	return delay{}, 0, false
 }
 
-// queue is how far the standing delay is above the base.
+// queue returns the standing delay above the base.
 func (p *path) queue() time.Duration { return p.queued }
 
 // threshold is the growth of the delay that counts as a queue.
@@ -224,7 +224,7 @@ func (p *path) learnLoss() {
 	p.lossShare += float64((min(g.lost, 0.5) - p.lossShare) * by)
 }
 
-// gain is what happened over some time.
+// gain counts packets and bytes of some time.
 type gain struct {
 	took          time.Duration
 	sent, arrived uint32  // bytes
