@@ -26,7 +26,7 @@ const (
 	faultsTime   = 20 * time.Second
 )
 
-// faultsSpot is what entities have.
+// faultsSpot is the component of all entities.
 type faultsSpot struct {
 	X, Y float32 `net:"min=-512,max=512,step=0.01"`
 }
