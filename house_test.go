@@ -106,7 +106,7 @@ func houseArrows() map[string][]string {
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"examples":          append(all, "internal"),
-		"bench":             append(all, "internal"),
+		"bench":             append(all, "internal", "nettest/adversary"),
 		"cmd":               append(all, "internal"),
 		"internal":          {},
 		houseWalk:           all,

@@ -52,6 +52,7 @@ func scenarios() []scenario {
 		{"dirty", "T5: a capture of 10k and 100k rows, 0 to 100 % changed, and of one-row archetypes, against comparing memory (-e -frac -t)", runDirty},
 		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
+		{"faults", "64 clients, 1000 entities, 60 Hz, 10 % loss, one client dead, one flooding, 10 joins a second: the server's tick (-e -c -t)", runFaults},
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
 		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},

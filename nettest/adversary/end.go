@@ -75,6 +75,9 @@ func newEnd(config Config, server bool) *End {
 // Connected reports whether the session is open.
 func (e *End) Connected() bool { return e.conn != nil && e.reason == nil }
 
+// Remote returns the address of the other end.
+func (e *End) Remote() transport.Addr { return e.remote }
+
 // Reason returns why the other end ended the session or refused it; nil while it did not.
 func (e *End) Reason() *peer.Error { return e.reason }
 

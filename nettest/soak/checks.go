@@ -76,6 +76,9 @@ func (c *checks) hear(ctx *netcode.Context, m *word) {
 	} else if c.isLiar(ctx.Sender) {
 		return
 	}
+	if c.o.breaks == "I7" && m.N == 5 {
+		panic("I7")
+	}
 	c.count["I3 Order"]++
 	if c.heard[key]++; m.N != c.heard[key] {
 		c.broken("I3 Order", "word %d after %d in session %d", m.N, c.heard[key]-1, key)
@@ -87,7 +90,7 @@ func (c *checks) sent(from, to transport.Addr, datagram []byte) {
 	if from == c.net.Address() && !to.IP.Addr().IsLoopback() {
 		c.out += len(datagram)
 		c.count["I8 NoAmp"]++
-		if c.out > c.stranger.Bytes() {
+		if c.out > c.stranger.Bytes() || c.o.breaks == "I8" {
 			c.broken("I8 NoAmp", "%d bytes to strangers, who have sent %d", c.out, c.stranger.Bytes())
 		}
 	}
@@ -100,6 +103,8 @@ func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 	switch {
 	case reason == nil || reason.Reason == peer.ReasonNone:
 		c.broken("I6 Reasoned", "session %d ended without a reason", id)
+	case reason.Reason == peer.ReasonHandlerPanic:
+		c.broken("I7 Alive", "session %d ended: %v", id, reason)
 	case c.isLiar(id):
 	case reason.Reason == peer.ReasonClosed, reason.Reason == peer.ReasonKicked, reason.Reason == peer.ReasonTimeout, reason.Reason == peer.ReasonReplaced:
 	case reason.Reason == peer.ReasonQueueOverflow: // A client that sleeps takes no reliable messages.
@@ -258,6 +263,9 @@ func (c *checks) compare() {
 			c.broken("I1 Converge", "client %d is not connected: %v", i, client.Err())
 			return
 		}
+	}
+	if c.o.breaks == "I1" {
+		c.loseAnEntity()
 	}
 	if err := c.net.CheckConverge(); err != nil {
 		c.broken("I1 Converge", "%v", err)

@@ -36,6 +36,7 @@ type options struct {
 	Churn       float64 // clients that join and leave a second
 	Adversaries int
 
+	breaks   string    // the number of an invariant that is to fail, such as "I9"; see broken.go
 	progress io.Writer // nil: none
 	only     []event   // these events and no others
 	all      bool      // draw the events; else only
@@ -72,6 +73,7 @@ func command(args []string, out io.Writer) error {
 	flags.Float64Var(&o.Blackout, "blackout", o.Blackout, "blackouts of one client a minute")
 	flags.Float64Var(&o.Churn, "churn", o.Churn, "clients that join and leave a second")
 	flags.IntVar(&o.Adversaries, "adversaries", o.Adversaries, "clients that lie")
+	flags.StringVar(&o.breaks, "break", "", "invariant that is to fail on purpose, I1 to I10: the run must notice")
 	asJSON := flags.Bool("json", false, "print each result as JSON")
 	if err := usage.Parse(flags, args, usage.Takes{}); err != nil {
 		return err

@@ -92,7 +92,7 @@ func newSoak(o options) *soak {
 	}
 	s.net = nettest.New(s.h, nettest.Config{
 		Protocol: s.protocol, Seed: o.Seed, Rate: ticksASecond, Link: s.link, Setup: s.setUp, SetupClient: s.setUpClient,
-		Server: netcode.Config{Clients: 256, SentPackets: 256}, Client: netcode.Config{SentPackets: 256},
+		Server: o.server(), Client: netcode.Config{SentPackets: 256},
 	})
 	for range o.Clients {
 		s.join(0)
@@ -114,11 +114,17 @@ func newSoak(o options) *soak {
 func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 	s.world = newWorld(s, w)
 	secrets := snapshot.Mask(1) << interest.RowOf[secret](s.protocol.Schema())
+	if s.o.breaks == "I9" {
+		secrets = 0
+	}
 	sight := interest.Any(s.rooms, interest.NewOwnerOnly(interest.OwnerConfig{}))
 	g.Server.SetInterest(interest.New(interest.NewRows(sight, interest.OwnerRows(secrets)), interest.Despawn))
 	g.Server.OnConnect(func(id netcode.ClientID) { s.came = append(s.came, id) })
 	g.Server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
 		s.left = append(s.left, id)
+		if s.o.breaks == "I6" {
+			reason = nil
+		}
 		s.checks.ended(id, reason)
 	})
 	g.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
@@ -186,6 +192,9 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 		for query := w.Query(ecs.All(mineID)); query.Next(); {
 			if id, ok := c.ID(query.Entity()); ok && r.IntN(6) == 0 && mayWrite(c.Client, id) {
 				*(*mine)(query.Get(mineID)) = mine{By: uint32(c.Client.ID()), V: r.Uint32()}
+				if s.o.breaks == "I10" {
+					(*mine)(query.Get(mineID)).By += 1000
+				}
 			}
 		}
 		if s.tick%10 == 3 {
@@ -255,6 +264,7 @@ func run(o options) (r result) {
 			}
 		}
 		s.phase()
+		s.sabotage()
 		began := nanotime()
 		s.net.Step()
 		s.longest = max(s.longest, nanotime()-began)

@@ -49,6 +49,27 @@ func TestTwoShortRuns(t *testing.T) {
 	}
 }
 
+// One phase with all faults holds all invariants: internal/switchoff switches defences of the source off, and then it must not.
+func TestInvariantsHoldForAPhase(t *testing.T) {
+	require.Empty(t, run(short(100)).Failure)
+}
+
+// Each invariant fails, and by its name, within the 2000 ticks of a phase when it is broken on purpose.
+func TestEachInvariantCanFail(t *testing.T) {
+	for name, want := range map[string]string{
+		"I1": "Converge", "I2": "NoGhostRef", "I3": "Order", "I4": "I4 Bounded", "I5": "I5 Isolated",
+		"I6": "I6 Reasoned", "I7": "I7 Alive", "I8": "I8 NoAmp", "I9": "I9 Secret", "I10": "I10 Gate",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := short(200)
+			o.Clients, o.Entities, o.breaks = 3, 30, name
+			r := run(o)
+			require.Contains(t, r.Failure, want)
+			t.Logf("tick %d: %s", r.Ticks, r.Failure)
+		})
+	}
+}
+
 // Equal flags give equal hashes; another seed gives another one.
 func TestEqualFlagsGiveEqualHashes(t *testing.T) {
 	of := func(seed uint64) string {

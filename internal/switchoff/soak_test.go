@@ -1,0 +1,16 @@
+package switchoff
+
+// soaks switches defences off that the soak must miss in one phase, by the invariant that fails then.
+func soaks() []mutation {
+	missed := func(invariant, off, file, old, with string) mutation {
+		return testedIn("nettest/soak", change("soak", invariant+", "+off, "TestInvariantsHoldForAPhase", file, old, with))
+	}
+	return []mutation{
+		missed("I3", "a late record changes the world",
+			"replica/replica.go", "if s <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
+		missed("I5", "damaged packets are read",
+			"peer/packet.go", "== check.Sum(body)\n", "== check.Sum(body) || len(body) > 9\n"),
+		missed("I9", "hidden components are sent",
+			"snapshot/component_visibility.go", "return v.store.rows.masks[index] & v.rowsOf(index)\n", "return v.store.rows.masks[index]\n"),
+	}
+}

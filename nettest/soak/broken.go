@@ -1,0 +1,55 @@
+package main
+
+import (
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/nettest"
+)
+
+// The flag -break makes one invariant fail, so that it is seen that the run notices. I4 and I9 switch the defence itself off: the bounds of
+// what waits for a client, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break does;
+// internal/switchoff has the defences in the source, each with its test.
+
+// breaksAt is the tick in which a fault of -break happens that happens once.
+const breaksAt = 200
+
+// server returns the configuration of the server.
+func (o *options) server() netcode.Config {
+	c := netcode.Config{Clients: 256, SentPackets: 256}
+	if o.breaks == "I4" {
+		c.ReliableBytes, c.ReliableStall, c.SilenceTimeout = 1<<28, 1<<40, 1<<40
+	}
+	return c
+}
+
+// sabotage breaks what -break names, before each frame.
+func (s *soak) sabotage() {
+	switch s.o.breaks {
+	case "I2":
+		s.net.Break(nettest.NoGhostRef)
+	case "I3":
+		s.net.Break(nettest.Order)
+	case "I4":
+		if s.tick == breaksAt {
+			s.befall(s.net.Clients[0], event{Tick: s.tick, Kind: darkOne, Span: s.o.Ticks})
+		}
+		for id := range s.net.Server.Clients {
+			for range 200 {
+				s.checks.say(id, func(m *word) error { return netcode.Send(s.net.Server.Server, netcode.To(id), m) })
+			}
+		}
+	case "I5":
+		if s.tick == breaksAt {
+			s.net.SuspendServer() // and no check is told
+		}
+	}
+}
+
+// loseAnEntity takes an entity out of the world of the first client, for I1.
+func (s *soak) loseAnEntity() {
+	w := &s.net.Clients[0].World
+	for e := range netecs.Entities(w) {
+		w.RemoveEntity(e)
+		return
+	}
+}
