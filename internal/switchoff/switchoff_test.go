@@ -24,9 +24,7 @@ const tree = "../.."
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(),
 		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(),
-		transfers(), congestionRules())
-	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(),
-		messages(), memory(), handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), predictions(), secures(), soaks())
+		transfers(), congestionRules(), soaks())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
