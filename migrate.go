@@ -103,7 +103,7 @@ func (s *Server) reset(to transport.Addr, r *peer.Resume) {
 	}
 	s.stats.Resets++
 	s.reply(to, challengeRoom, func(b []byte) []byte {
-		return peer.AppendReset(b, peer.Reset{Path: r.Path, Reason: reason, Token: s.tokens.Make(r.Client, r.Nonce)})
+		return peer.AppendReset(b, peer.Reset{Client: r.Client, Nonce: r.Nonce, Path: r.Path, Reason: reason, Token: s.tokens.Make(r.Client, r.Nonce)})
 	})
 }
 
@@ -202,8 +202,8 @@ func (c *Client) takeResumed(kind peer.Kind, packet []byte) bool {
 		r.refused = &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
 	case peer.KindReset:
 		reset, err := peer.ParseReset(packet)
-		if err != nil || !r.asks || reset.Path != r.path {
-			return false
+		if err != nil || !r.asks || reset.Path != r.path || reset.Client != c.id || reset.Nonce != c.attempt.nonce {
+			return false // Not an answer, or one to a Resume that was damaged on its way.
 		}
 		c.takeReset(&reset)
 	default:

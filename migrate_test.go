@@ -371,10 +371,10 @@ func TestAForgedResetEndsNothing(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State(), "it did not ask")
 	require.EqualValues(t, 2, c.Stats().BadHandshakes)
 
-	path, mute := uint64(0), true
+	path, nonce, mute := uint64(0), uint64(0), true
 	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
 		if v, err := peer.ParseResume(packet); err == nil {
-			path = v.Path
+			path, nonce = v.Path, v.Nonce
 		}
 		if from == server && mute {
 			return nil
@@ -382,17 +382,53 @@ func TestAForgedResetEndsNothing(t *testing.T) {
 		return packet
 	}
 	r.until(func() bool { return path != 0 })
-	give(peer.Reset{Path: path + 1, Reason: peer.ReasonReset})
-	require.EqualValues(t, 3, c.Stats().BadHandshakes)
-	give(peer.Reset{Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path + 1, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID() + 1, Nonce: nonce, Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce + 1, Path: path, Reason: peer.ReasonReset})
+	require.EqualValues(t, 5, c.Stats().BadHandshakes, "answers to other questions")
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: peer.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "the server was silent for too short a time to believe one without the token")
 	require.EqualValues(t, 1, c.Stats().ResetsWaited)
 	mute = false
 	before := shows()
 	r.until(func() bool { return shows() > before })
-	give(peer.Reset{Path: path, Reason: peer.ReasonReset})
+	give(peer.Reset{Client: c.ID(), Nonce: nonce, Path: path, Reason: peer.ReasonReset})
 	require.Equal(t, netcode.Connected, c.State(), "the question is over: the server is heard")
-	require.EqualValues(t, 4, c.Stats().BadHandshakes)
+	require.EqualValues(t, 6, c.Stats().BadHandshakes)
+}
+
+// A Resume that was damaged on its way names a session that there is not. The Reset that answers it ends nothing, however long the silence is.
+func TestADamagedResumeEndsNothing(t *testing.T) {
+	for name, damage := range map[string]func(v *peer.Resume){
+		"client id": func(v *peer.Resume) { v.Client ^= 0x40 },
+		"nonce":     func(v *peer.Resume) { v.Nonce ^= 0x40 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, c, _ := mover(t, netcode.Config{})
+			server, resets := r.server.conn.LocalAddr(), 0
+			r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+				if from == server {
+					if peer.KindOf(packet) == peer.KindReset {
+						resets++
+						return packet
+					}
+					return nil
+				}
+				if v, err := peer.ParseResume(packet); err == nil {
+					damage(&v)
+					return peer.AppendResume(nil, v, wire.NewChecksum(1, 2))
+				}
+				return packet
+			}
+			r.run(2 * time.Second)
+			require.Greater(t, resets, 3)
+			require.Equal(t, netcode.Connected, c.State())
+			r.tamper = nil
+			r.run(time.Second)
+			require.Equal(t, netcode.Connected, c.State())
+			require.Zero(t, c.Stats().Resets)
+		})
+	}
 }
 
 // Resets are limited as every other answer, and none answers a Reset: there is no loop.

@@ -136,9 +136,9 @@ func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err err
 // handshake reads section 3.
 func (r *reader) handshake(b []byte, fromServer bool) string {
 	kind, nonce := b[0], uint64(0)
-	if kind != 0x81 && len(b) >= 9 {
+	if kind != 0x81 && kind != 0x88 && len(b) >= 9 {
 		nonce = binary.LittleEndian.Uint64(b[1:])
-		must(nonce == r.nonce && kind != 0x88 || nonce == r.path && kind != 0x83, "nonce of another attempt")
+		must(nonce == r.nonce || nonce == r.path && kind != 0x83, "nonce of another attempt")
 	}
 	must(fromServer == (kind != 0x81), "from the wrong end")
 	switch {
@@ -152,9 +152,11 @@ func (r *reader) handshake(b []byte, fromServer bool) string {
 	case kind == 0x84 && len(b) >= 10 && len(b) <= 490:
 		must(b[9] != 0, "no reason")
 		return fmt.Sprintf("refuse nonce=%016x reason=%d detail=%q", nonce, b[9], detail(b[10:]))
-	case kind == 0x88 && len(b) == 26:
-		must(b[9] != 0, "no reason")
-		return fmt.Sprintf("reset path=%016x reason=%d token=%x", nonce, b[9], b[10:26])
+	case kind == 0x88 && len(b) == 38:
+		must(b[21] != 0, "no reason")
+		le := binary.LittleEndian
+		must(le.Uint64(b[5:]) == r.nonce && le.Uint64(b[13:]) == r.path, "not the Resume that it answers")
+		return fmt.Sprintf("reset client=%d nonce=%016x path=%016x reason=%d token=%x", le.Uint32(b[1:]), le.Uint64(b[5:]), le.Uint64(b[13:]), b[21], b[22:38])
 	}
 	panic(illegal("neither kind nor length of a handshake datagram"))
 }

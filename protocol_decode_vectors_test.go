@@ -145,7 +145,7 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 		"join nonce=1122334455667788 " + cookie + " payload=616e6e61",
 		"welcome client=3 tick=1000 token=0102030405060708090a0b0c0d0e0f10",
 		"resume client=3 nonce=1122334455667788 path=2233445566778899 number=1 " + cookie,
-		"reset path=2233445566778899 reason=14 token=0102030405060708090a0b0c0d0e0f10",
+		"reset client=3 nonce=1122334455667788 path=2233445566778899 reason=14 token=0102030405060708090a0b0c0d0e0f10",
 		`refuse nonce=1122334455667788 reason=32 detail="64 of 64"`,
 		"packet sequence=1 acks=- []",
 		`packet sequence=2 acks=4,2,1 [Close reason=2 detail="hi"]`,

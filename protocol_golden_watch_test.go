@@ -159,7 +159,7 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 	case peer.KindReset:
 		v, err := peer.ParseReset(b)
 		require.NoError(g.t, err)
-		return fmt.Sprintf("reset path=%016x reason=%d token=%x", v.Path, v.Reason, v.Token)
+		return fmt.Sprintf("reset client=%d nonce=%016x path=%016x reason=%d token=%x", v.Client, v.Nonce, v.Path, v.Reason, v.Token)
 	case peer.KindRefuse:
 		r, err := peer.ParseRefuse(b)
 		require.NoError(g.t, err)

@@ -385,7 +385,7 @@ func TestLateDecisionsOverABadLink(t *testing.T) {
 			require.Equal(t, "no "+name, c.Err().Detail)
 			continue
 		}
-		require.Equal(t, netcode.Connected, c.State(), name)
+		require.Equal(t, netcode.Connected, c.State(), "%s: %v", name, c.Err())
 		require.Equal(t, name, n.Server.Identity(c.ID()))
 	}
 	require.EqualValues(t, 40, n.Server.Stats().Connected)

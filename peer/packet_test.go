@@ -130,7 +130,7 @@ func TestGoldenBytes(t *testing.T) {
 	golden(t, "join with a payload", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie, Payload: []byte("anna")}, check), goldenPayload)
 	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000, Token: Token(cookie)}, ^check), goldenWelcome)
 	golden(t, "resume", AppendResume(nil, Resume{Client: 3, Nonce: 0x1122334455667788, Path: 0x2233445566778899, Number: 1, Cookie: cookie}, check), goldenResume)
-	golden(t, "reset", AppendReset(nil, Reset{Path: 0x2233445566778899, Reason: ReasonReset, Token: Token(cookie)}), goldenReset)
+	golden(t, "reset", AppendReset(nil, Reset{Client: 3, Nonce: 0x1122334455667788, Path: 0x2233445566778899, Reason: ReasonReset, Token: Token(cookie)}), goldenReset)
 	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
 
 	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)})
@@ -154,7 +154,7 @@ const (
 	goldenPayload   = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 616e6e61 9a0475f5"
 	goldenWelcome   = "86 03000000 e803000000000000 0102030405060708090a0b0c0d0e0f10 289dec62"
 	goldenResume    = "87 03000000 8877665544332211 9988776655443322 01000000 0102030405060708090a0b0c0d0e0f10 c0a3b44a"
-	goldenReset     = "88 9988776655443322 0e 0102030405060708090a0b0c0d0e0f10 37fa3a1f"
+	goldenReset     = "88 03000000 8877665544332211 9988776655443322 0e 0102030405060708090a0b0c0d0e0f10 ce6b2e88"
 	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
 	goldenEmpty     = "00 0100 0200 197da71e"
 	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"

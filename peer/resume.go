@@ -70,23 +70,30 @@ func ResumeSealed(datagram []byte, check wire.Checksum) bool {
 // Reset is the answer to a Resume of a session that the server does not have: it is over, or the server was restarted. It is
 // shorter than a Resume, and no end answers it.
 //
-//	byte 0     1      9        10      26
-//	+------+------+--------+-------+----------+
-//	| 0x88 | path | reason | token | checksum |
-//	+------+------+--------+-------+----------+
-//	 1      8      1        16      4
+//	byte 0     1        5       13     21       22      38
+//	+------+--------+-------+------+--------+-------+----------+
+//	| 0x88 | client | nonce | path | reason | token | checksum |
+//	+------+--------+-------+------+--------+-------+----------+
+//	 1      4        8       8      1        16      4
+//
+// It repeats the name of the session: the server cannot check a Resume of a session that it does not have, and a damaged one
+// may name another session.
 type Reset struct {
-	Path   uint64 // of the Resume
-	Reason Reason // never ReasonNone
-	Token  Token  // the one of the session's Welcome, if the server has the reset key of then
+	Client wire.ClientID // of the Resume
+	Nonce  uint64        // of the Resume
+	Path   uint64        // of the Resume
+	Reason Reason        // never ReasonNone
+	Token  Token         // the one of the session's Welcome, if the server has the reset key of then
 }
 
-const resetSize = 26 + wire.ChecksumSize
+const resetSize = 38 + wire.ChecksumSize
 
 // AppendReset appends the datagram.
 func AppendReset(b []byte, r Reset) []byte {
 	start := len(b)
 	b = append(b, wire.HandshakeFlag|byte(KindReset))
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Client))
+	b = binary.LittleEndian.AppendUint64(b, r.Nonce)
 	b = binary.LittleEndian.AppendUint64(b, r.Path)
 	b = append(b, byte(r.Reason))
 	b = append(b, r.Token[:]...)
@@ -102,7 +109,13 @@ func ParseReset(datagram []byte) (Reset, error) {
 	if err != nil {
 		return Reset{}, err
 	}
-	r := Reset{Path: binary.LittleEndian.Uint64(b), Reason: Reason(b[8]), Token: Token(b[9:25])}
+	r := Reset{
+		Client: wire.ClientID(binary.LittleEndian.Uint32(b)),
+		Nonce:  binary.LittleEndian.Uint64(b[4:]),
+		Path:   binary.LittleEndian.Uint64(b[12:]),
+		Reason: Reason(b[20]),
+		Token:  Token(b[21:37]),
+	}
 	if r.Reason == ReasonNone {
 		return Reset{}, ErrMalformed
 	}

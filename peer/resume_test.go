@@ -43,7 +43,7 @@ func TestResume(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	want := Reset{Path: 5, Reason: 200, Token: Token{7}}
+	want := Reset{Client: 3, Nonce: 4, Path: 5, Reason: 200, Token: Token{7}}
 	got, err := ParseReset(AppendReset(nil, want))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
