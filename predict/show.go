@@ -3,6 +3,7 @@ package predict
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -18,14 +19,15 @@ type shown struct {
 	blend    *quantize.Blend
 	from, to []uint32            // Scratch.
 	way      quantize.BlendInput // Scratch: a variable would be on the heap.
-	errors   [][2][]uint32       // By slot: what was shown before a correction, and what is shown without it.
+	errors   [][3][]uint32       // By slot: what was shown before a correction, what is shown without it, and the row of the last tick before it.
 }
 
 // correction is a correction that is being shown.
 type correction struct {
-	components uint64    // Bit k: component k is shown between the two.
-	began      tick.Time // When.
-	remembered uint64    // Bit k: what was shown is in shown.errors, and what is shown is to be added.
+	components uint64       // Bit k: component k is shown between the two.
+	began      tick.Time    // When.
+	remembered uint64       // Bit k: what was shown is in shown.errors, and what is shown is to be added.
+	last       netcode.Tick // The last tick before it.
 }
 
 // newShown is nil for a component without an interpolation.
@@ -38,10 +40,10 @@ func newShown(w *ecs.World, p *netcode.Protocol, r *predictedRow) *shown {
 	return &shown{id: ecs.TypeID(w, in.Twin), blend: in.Blend(), from: make([]uint32, lanes), to: make([]uint32, lanes)}
 }
 
-// error is the two rows of a correction.
-func (s *shown) error(slot int) *[2][]uint32 {
+// error is the rows of a correction.
+func (s *shown) error(slot int) *[3][]uint32 {
 	for len(s.errors) <= slot {
-		s.errors = append(s.errors, [2][]uint32{make([]uint32, len(s.from)), make([]uint32, len(s.from))})
+		s.errors = append(s.errors, [3][]uint32{make([]uint32, len(s.from)), make([]uint32, len(s.from)), make([]uint32, len(s.from))})
 	}
 	return &s.errors[slot]
 }
@@ -61,8 +63,12 @@ func (c *client) rememberShown() {
 			if p.shown == nil || !c.step.World.Has(s.entity, p.shown.id) {
 				continue
 			}
-			p.plan.Quantise(c.step.World.Get(s.entity, p.shown.id), p.shown.error(i)[0])
+			rows := p.shown.error(i)
+			p.plan.Quantise(c.step.World.Get(s.entity, p.shown.id), rows[0])
 			s.show.remembered |= 1 << k
+			if s.show.last = c.now; *c.history.mask(c.now, i)>>k&1 != 0 {
+				p.plan.Quantise(pointerTo(c.history.bytes(c.now, i, k)), rows[2])
+			}
 		}
 	}
 }
@@ -109,7 +115,7 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	}
 	to := w.Get(s.entity, v.id)
 	v.blend.Mix(way, to)
-	if s.show.remembered>>k&1 != 0 && settled {
+	if s.show.remembered>>k&1 != 0 && settled && c.corrected(i, k) {
 		rows := v.error(i)
 		p.plan.Quantise(to, rows[1])
 		s.show.components &^= 1 << k
@@ -128,6 +134,16 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	}
 	rows := v.error(i)
 	v.blend.Shift(to, rows[0], rows[1], 1-age)
+}
+
+// corrected reports whether a replay gave a component another value in the last tick before it.
+func (c *client) corrected(i, k int) bool {
+	s, p := &c.slots[i], &c.history.components[k]
+	if !c.history.holds(s.show.last) || *c.history.mask(s.show.last, i)>>k&1 == 0 {
+		return true
+	}
+	p.plan.Quantise(pointerTo(c.history.bytes(s.show.last, i, k)), p.shown.from)
+	return !slices.Equal(p.shown.from, p.shown.error(i)[2])
 }
 
 // leaving is a component of an entity that is not predicted any more. interpolate shows it again, in the past: the difference
