@@ -35,7 +35,8 @@ type link struct {
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
-	lent     bool // Messages had the last loan of the budget: state gets the next one.
+	lent     bool          // Messages had the last loan of the budget: state gets the next one.
+	saves    time.Duration // So much of the rate may be saved up, two ticks at least.
 	skipper  peer.Skipper
 
 	frame  *frame
@@ -82,8 +83,10 @@ func (l *link) start(address transport.Addr, conn *peer.Conn, remote wire.Client
 	l.reason, l.flushing, l.closesLeft, l.closeAcked = nil, false, 0, false
 }
 
-// refill fills the budget at the rate of congestion control.
-func (l *link) refill() { l.budget.Refill(l.frame.now, l.conn.Control().Rate(), l.config.interval()) }
+// refill fills the budget at the rate of congestion control, of which two ticks, or saves if that is more, may be saved up.
+func (l *link) refill() {
+	l.budget.Refill(l.frame.now, l.conn.Control().Rate(), max(2*l.config.interval(), l.saves))
+}
 
 // endTick tells congestion control whether the rate kept something from being sent in this tick.
 func (l *link) endTick(waits bool) {

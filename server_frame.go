@@ -255,7 +255,7 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	putPulse(payload[:], s.frame.clock.Tick())
 	c.probe(payload[:])
 	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
-	c.endTick(c.stateWaits() || c.wants())
+	c.endTick(c.view.Pending() || c.wants())
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()

@@ -128,7 +128,12 @@ const wholeEvery = 250 * time.Millisecond
 
 // SendWhole makes the state of a tick leave as a whole if that is possible. Where the budget is too short for all state that waits, the
 // server saves: the next state leaves 250 ms later, for which the budget is then at hand at once.
-func (c *Session) SendWhole(on bool) { c.whole = on }
+func (c *Session) SendWhole(on bool) {
+	c.whole, c.saves = on, 0
+	if on {
+		c.saves = wholeEvery
+	}
+}
 
 // stateWaits reports whether state is to be sent now.
 func (c *Session) stateWaits() bool {

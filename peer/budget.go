@@ -77,14 +77,14 @@ func (b *Budget) Pace(rate int) {
 	b.pace = tokenBucket{rate: min(int64(rate), maxBudgetRate), level: minPace * byteNanoseconds}
 }
 
-// Refill adds what the time since the last call is worth, at a rate if Pace set one. Two ticks of the rate may be saved up.
-func (b *Budget) Refill(now time.Duration, rate int, interval time.Duration) {
+// Refill adds what the time since the last call is worth, at a rate if Pace set one. Of the rate, what a time is worth may be saved up.
+func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
 	b.bound.refill(passed, b.bound.full)
 	if b.pace.rate >= 0 {
 		b.pace.rate = min(int64(max(rate, 0)), maxBudgetRate)
-		saved := max(2*interval, min(passed, burst))
+		saved = max(saved, min(passed, burst))
 		b.pace.refill(passed, max(b.pace.rate*int64(saved), minPace*byteNanoseconds))
 	}
 }
