@@ -274,6 +274,15 @@ var withHost = map[string]func(t *testing.T){
 			return ground.Height[3] == 255
 		})
 	},
+	"sketch": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Soldier](p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		grave, ghost := sketch(h.world)
+		h.until(t, func() bool { id, _ := h.group.ID(grave); return h.server.Store().Alive(id) })
+		_, ok := h.group.ID(ghost)
+		require.False(t, ok)
+	},
 	"launch": func(t *testing.T) {
 		p, heard := netcode.NewProtocol(), []netcode.NetworkID{}
 		netcode.Replicate[Soldier](p)
