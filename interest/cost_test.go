@@ -144,12 +144,14 @@ func BenchmarkInterest(b *testing.B) {
 func TestInterestAllocatesNothing(t *testing.T) {
 	grid := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120, Near: 512, Far: 64, Unplaced: true})
 	rooms, explicit := NewRooms(), NewExplicit()
-	policy := NewRows(Any(Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(2))
+	teams := NewTeams(NewChildren(explicit, ParentField[tie](testSchema(), "Other")))
+	policy := NewRows(Any(teams, Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(2))
 	c := newCrowd(t, policy, grid, 1000, 16, 1)
 	for i, client := range c.clients {
 		rooms.Enter(client, Room(i%4))
 		rooms.Add(c.living[i], Room(i%4))
 		explicit.Show(client, c.living[500+i])
+		teams.Join(client, Team(i%4))
 	}
 	tick := func() {
 		c.step(func() {
@@ -157,6 +159,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 			c.store.Despawn(c.living[i])
 			c.living[i] = c.store.Spawn()
 			c.move(c.living[i], c.at[i][0], c.at[i][1], 0)
+			c.tie(c.living[i], c.living[i*7%len(c.living)])
 			c.store.SetOwner(c.living[(i+7)%len(c.living)], c.clients[i%len(c.clients)])
 		})
 		c.applied.Prepare(c.store)
