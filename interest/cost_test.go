@@ -173,3 +173,43 @@ func TestInterestAllocatesNothing(t *testing.T) {
 	}
 	alloctest.Zero(t, 300, tick)
 }
+
+// A tick of a grid in which half of the entities are children of others, and of teams of eight clients above it; the views are told.
+func BenchmarkChildren(b *testing.B) {
+	for name, run := range map[string]struct {
+		ties, teams bool
+		every       int
+	}{
+		"grid, moving": {every: 1}, "grid, resting": {every: 1 << 30}, "half are children, moving": {ties: true, every: 1},
+		"half are children, resting": {ties: true, every: 1 << 30}, "teams of children, moving": {ties: true, teams: true, every: 1},
+	} {
+		b.Run(name, func(b *testing.B) {
+			g := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120})
+			teams := NewTeams(NewChildren(g, ParentField[tie](testSchema(), "Other")))
+			c := newCrowd(b, teams, g, 10_000, 64, run.every)
+			for _, client := range c.clients {
+				if run.teams {
+					teams.Join(client, Team(1+client/8))
+				}
+			}
+			c.step(func() {
+				for i := 1; run.ties && i < len(c.living); i += 2 {
+					c.tie(c.living[i], c.living[(i*7919)%i])
+				}
+			})
+			c.judge()
+			for b.Loop() {
+				b.StopTimer()
+				c.step(nil)
+				for _, client := range c.clients {
+					c.views[client].Observe()
+				}
+				b.StartTimer()
+				c.applied.Prepare(c.store)
+				for _, client := range c.clients {
+					c.applied.update(client, c.views[client].View)
+				}
+			}
+		})
+	}
+}
