@@ -31,7 +31,7 @@ import (
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
 //   - The past: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.ReportUnreplicated], [Server.Close], [Server.Closed], [Server.SetOpen], [Server.Alone], [Server.MayListen]
 //
 // # Methods for the systems
 //
@@ -168,6 +168,13 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
 func (s *Server) TickDue() bool { return s.frame.due }
+
+// ReportUnreplicated passes an error about a component set to OnError, as Report does, and counts it in Stats.Unreplicated. Capture of
+// package systems calls it.
+func (s *Server) ReportUnreplicated(err error) {
+	s.stats.Unreplicated++
+	s.Report(err)
+}
 
 // MayListen judges the socket of a server: one that is neither secure nor bound to a loopback, private or link-local address needs
 // Config.Plain, else the error is a *PlainError. Of a transport.Joined each connection is judged. A socket without a LocalAddr is not judged. NewServer of package systems panics

@@ -69,6 +69,7 @@ type Stats struct {
 	LostBaselines     uint64 // Window: packets dropped because they are coded against an evicted version.
 	EntitiesGrown     uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
 	EntitiesRefused   uint64 // MaxEntities: spawns refused because so many were alive. An entity that is refused is tried again, and counted again, in each tick.
+	Unreplicated      uint64 // Component sets of a server's world that have replicated components and no components.Replicated.
 	TooManyEntities   uint64 // MaxEntities: connections that a client ended because the server showed it more entities, or named it the writer of more.
 	CallsCancelled    uint64 // Calls whose context was done first.
 	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // A client for which nobody says where it looks from sees nothing: the server is told once, and not of one that looks, or that another
@@ -17,6 +18,7 @@ func TestAClientWithoutAViewpointIsToldOf(t *testing.T) {
 	p := protocol()
 	type grid = *interest.Grid
 	rooms := interest.NewRooms()
+	nobody := func(*snapshot.Store, netcode.NetworkID) (id netcode.NetworkID, ok bool) { return id, false }
 	for name, test := range map[string]struct {
 		policy func(g grid) interest.Policy
 		looks  bool
@@ -29,6 +31,9 @@ func TestAClientWithoutAViewpointIsToldOf(t *testing.T) {
 		"any":                {func(g grid) interest.Policy { return interest.Any(g, rooms) }, false, 0},
 		"any of grids":       {func(g grid) interest.Policy { return interest.Any(g, g) }, false, 1},
 		"rows":               {func(g grid) interest.Policy { return interest.NewRows(g, nil) }, false, 1},
+		"children":           {func(g grid) interest.Policy { return interest.NewChildren(g, nobody) }, false, 1},
+		"a team":             {func(g grid) interest.Policy { return interest.NewTeams(g) }, false, 1},
+		"a team, looking":    {func(g grid) interest.Policy { return interest.NewTeams(g) }, true, 0},
 		"what has no places": {func(g grid) interest.Policy { return rooms }, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

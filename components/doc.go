@@ -12,5 +12,6 @@
 //   - interpolated.go: Smooth, Teleport
 //   - predicted.go: Simulate, Predicted, SpawnOf
 //   - scene.go: SceneID
+//   - local.go: LocalOnly
 //   - math.go: colours, vectors, rotations, rays
 package components

@@ -66,7 +66,8 @@ type Capture struct {
 
 	controlled []uint8 // by network index: bit k: the control of kind k took effect
 
-	scene sceneCheck
+	scene        sceneCheck
+	unreplicated unreplicated
 
 	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
 	unseen   []wire.NetworkID              // scratch of endUnborn
@@ -89,6 +90,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	}
 	c.tracker.controls = bindControls(w)
 	c.tracker.logs = len(c.refs.tables) > 0
+	c.unreplicated = newUnreplicated(&c.tracker.binding)
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
 	c.marks.Capture, c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c, c
 	c.tracker.unscanned = c.marks.rows
@@ -145,6 +147,7 @@ func (c *Capture) Run(t tick.Tick) {
 	if c.scene.row >= 0 {
 		c.scene.checkBirths(c)
 	}
+	c.unreplicated.look(c.tracker)
 	c.tracker.flush()
 }
 
@@ -163,6 +166,7 @@ func (c *Capture) rejoin() {
 	c.refs.forgetRefs()
 	c.rates.forgetRates()
 	c.marks.forgetMarks()
+	c.unreplicated.forgetSeen()
 	c.tracker.life.join(c.tracker.world)
 	c.tracker.note(Problem{Kind: WorldReset})
 }

@@ -33,6 +33,7 @@
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations
 //   - apply.go, apply_entities.go, apply_write.go, apply_ranges.go: the received state to the world: spawns, writes, removals
 //   - restore.go: entities of a saved game
+//   - unreplicated.go: entities that lack a Replicated
 //   - scene.go: entities that both worlds have loaded
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles

@@ -69,6 +69,9 @@ const (
 	// DuplicateSceneID: an entity has the components.SceneID of another one of its world. On a client the older one becomes the
 	// server's, and this one stays local. At a server both are sent, and a client's own becomes the one that comes first.
 	DuplicateSceneID
+	// Unreplicated: an entity of a server's world has had replicated components and no Replicated for 32 captures or more, so that no
+	// client gets it. It is told once for each set of components, of 16 sets at most. A components.LocalOnly tells that it is meant.
+	Unreplicated
 	// LocalReplicated: client code gave an entity a Replicated. Only a server
 	// spawns: the entity stays on this client.
 	LocalReplicated
@@ -125,6 +128,9 @@ func (k ProblemKind) words() string {
 		return "is a rotation of length 0: the last good value is kept"
 	case DuplicateSceneID:
 		return "has the components.SceneID of another entity: give each its own number"
+	case Unreplicated:
+		return "has replicated components%s and no components.Replicated, so no client gets it: " +
+			"add components.Replicated{} to it, or components.LocalOnly{} if it is meant to stay in this world"
 	case LocalReplicated:
 		return "was given a components.Replicated on this client: nobody else learns of it, only the server spawns entities"
 	}
@@ -144,7 +150,7 @@ type Problem struct {
 	Component string
 	// Field is the path of the field inside the component, where it is known.
 	Field string
-	// Detail has numbers: of OutOfRange the value and the bounds, of StoreFull the limit. It may be empty.
+	// Detail has numbers: of OutOfRange the value and the bounds, of StoreFull the limit. Of Unreplicated it has the names of the components. It may be empty.
 	Detail string
 }
 

@@ -144,12 +144,14 @@ func BenchmarkInterest(b *testing.B) {
 func TestInterestAllocatesNothing(t *testing.T) {
 	grid := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120, Near: 512, Far: 64, Unplaced: true})
 	rooms, explicit := NewRooms(), NewExplicit()
-	policy := NewRows(Any(Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(2))
+	teams := NewTeams(NewChildren(explicit, ParentField[tie](testSchema(), "Other")))
+	policy := NewRows(Any(teams, Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(2))
 	c := newCrowd(t, policy, grid, 1000, 16, 1)
 	for i, client := range c.clients {
 		rooms.Enter(client, Room(i%4))
 		rooms.Add(c.living[i], Room(i%4))
 		explicit.Show(client, c.living[500+i])
+		teams.Join(client, Team(i%4))
 	}
 	tick := func() {
 		c.step(func() {
@@ -157,6 +159,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 			c.store.Despawn(c.living[i])
 			c.living[i] = c.store.Spawn()
 			c.move(c.living[i], c.at[i][0], c.at[i][1], 0)
+			c.tie(c.living[i], c.living[i*7%len(c.living)])
 			c.store.SetOwner(c.living[(i+7)%len(c.living)], c.clients[i%len(c.clients)])
 		})
 		c.applied.Prepare(c.store)
@@ -169,4 +172,44 @@ func TestInterestAllocatesNothing(t *testing.T) {
 		tick()
 	}
 	alloctest.Zero(t, 300, tick)
+}
+
+// A tick of a grid in which half of the entities are children of others, and of teams of eight clients above it; the views are told.
+func BenchmarkChildren(b *testing.B) {
+	for name, run := range map[string]struct {
+		ties, teams bool
+		every       int
+	}{
+		"grid, moving": {every: 1}, "grid, resting": {every: 1 << 30}, "half are children, moving": {ties: true, every: 1},
+		"half are children, resting": {ties: true, every: 1 << 30}, "teams of children, moving": {ties: true, teams: true, every: 1},
+	} {
+		b.Run(name, func(b *testing.B) {
+			g := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120})
+			teams := NewTeams(NewChildren(g, ParentField[tie](testSchema(), "Other")))
+			c := newCrowd(b, teams, g, 10_000, 64, run.every)
+			for _, client := range c.clients {
+				if run.teams {
+					teams.Join(client, Team(1+client/8))
+				}
+			}
+			c.step(func() {
+				for i := 1; run.ties && i < len(c.living); i += 2 {
+					c.tie(c.living[i], c.living[(i*7919)%i])
+				}
+			})
+			c.judge()
+			for b.Loop() {
+				b.StopTimer()
+				c.step(nil)
+				for _, client := range c.clients {
+					c.views[client].Observe()
+				}
+				b.StartTimer()
+				c.applied.Prepare(c.store)
+				for _, client := range c.clients {
+					c.applied.update(client, c.views[client].View)
+				}
+			}
+		})
+	}
 }

@@ -65,6 +65,7 @@ type Grid struct {
 	unplaced     Set
 	regrouped    uint64 // the newest change of unplaced
 	sights       perClient[sight]
+	store        *snapshot.Store // of the last Prepare
 }
 
 // sight is one client's.
@@ -122,6 +123,7 @@ func (g *Grid) Prepare(s *snapshot.Store) {
 	if !g.follow(s) {
 		return
 	}
+	g.store = s
 	g.cells.change++
 	g.forgetRenewed()
 	if s.Tick() == before+1 {
@@ -134,6 +136,20 @@ func (g *Grid) Prepare(s *snapshot.Store) {
 		g.measure(s, g.id(index))
 	}
 }
+
+// RefreshAll asks where everything is, again: what [GridConfig].Position goes by has changed.
+func (g *Grid) RefreshAll() {
+	if g.store == nil {
+		return
+	}
+	g.cells.change++
+	for index := range g.alive.All {
+		g.measure(g.store, g.id(index))
+	}
+}
+
+// RefreshClient does nothing: an entity is at the same place for all clients.
+func (g *Grid) RefreshClient(wire.ClientID) {}
 
 // forgetRenewed takes who died out of the grid and out of what clients saw.
 func (g *Grid) forgetRenewed() {
@@ -480,8 +496,8 @@ func (g *Grid) Refine(client wire.ClientID, view View, sees, shown Set) {
 	v.crossed = v.crossed[:0]
 }
 
-// blind reports whether a client has no viewpoint.
-func (g *Grid) blind(client wire.ClientID) bool {
+// Blind reports whether a client has no viewpoint.
+func (g *Grid) Blind(client wire.ClientID) bool {
 	v := g.sights.get(client)
 	return v == nil || !v.looks
 }

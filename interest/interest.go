@@ -15,8 +15,8 @@ const (
 	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
 )
 
-// policyCache brings the views of a server's clients to what a policy says.
-type policyCache struct {
+// Interest brings the views of a server's clients to what a policy says. [New] makes one; SetInterest of a server takes it.
+type Interest struct {
 	policy  Policy
 	leaving Leaving
 	lifetimes
@@ -26,33 +26,34 @@ type policyCache struct {
 // outcome is the last sight that one client's view was given.
 type outcome struct {
 	view  View
-	sees  Set // alive and visible, as the view was told last
-	shown Set // the part of sees that came into sight in the last update
+	sees  Set       // alive and visible, as the view was told last
+	shown Set       // the part of sees that came into sight in the last update
+	tick  tick.Tick // of the last update
 }
 
 // New returns what SetInterest of a server takes. Each network tick it compares what each client may see with what it
 // could see before, and shows, hides or keeps the difference; what is new in the world is visible only if the policy says
 // so. Coming back into sight sends full state.
-func New(policy Policy, leaving Leaving) snapshot.Interest {
-	return &policyCache{policy: policy, leaving: leaving}
+func New(policy Policy, leaving Leaving) *Interest {
+	return &Interest{policy: policy, leaving: leaving}
 }
 
 // Prepare implements snapshot.Interest.
-func (a *policyCache) Prepare(s *snapshot.Store) {
+func (a *Interest) Prepare(s *snapshot.Store) {
 	a.follow(s)
 	a.policy.Prepare(s)
 }
 
 // Leave implements snapshot.Interest.
-func (a *policyCache) Leave(client wire.ClientID) {
+func (a *Interest) Leave(client wire.ClientID) {
 	a.clients.drop(client)
 	a.policy.Leave(client)
 }
 
 // Update implements snapshot.Interest.
-func (a *policyCache) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v) }
+func (a *Interest) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v) }
 
-func (a *policyCache) update(client wire.ClientID, v View) {
+func (a *Interest) update(client wire.ClientID, v View) {
 	o := a.clients.open(client)
 	sees := a.policy.Sees(client)
 	o.shown.reset(len(a.alive))
@@ -61,11 +62,12 @@ func (a *policyCache) update(client wire.ClientID, v View) {
 	} else {
 		a.change(o, sees)
 	}
+	o.tick = a.tick
 	a.policy.Refine(client, v, o.sees, o.shown)
 }
 
 // begin tells a view for the first time. It may show everything that lived when it was made, of which nothing was sent.
-func (a *policyCache) begin(o *outcome, v View, sees Set) {
+func (a *Interest) begin(o *outcome, v View, sees Set) {
 	o.view = v
 	v.ShowNew(false)
 	o.sees.reset(len(a.alive))
@@ -84,10 +86,13 @@ func (a *policyCache) begin(o *outcome, v View, sees Set) {
 }
 
 // change tells a view what is other than before. An entity that has died is the view's own business.
-func (a *policyCache) change(o *outcome, sees Set) {
+func (a *Interest) change(o *outcome, sees Set) {
 	o.sees.grow(len(a.alive))
 	for w, alive := range a.alive {
-		had := o.sees[w] &^ a.renewed.word(w) // nobody has seen who is new at an index
+		had := o.sees[w]
+		if o.tick != a.tick {
+			had &^= a.renewed.word(w) // nobody has seen who is new at an index
+		}
 		want := sees.word(w) & alive
 		o.sees[w], o.shown[w] = want, want&^had
 		for lost := had & alive &^ want; lost != 0; lost &= lost - 1 {

@@ -186,7 +186,7 @@ func TestSets(t *testing.T) {
 	})
 }
 
-var _ snapshot.Interest = (*policyCache)(nil)
+var _ snapshot.Interest = (*Interest)(nil)
 
 var _ View = (*snapshot.View)(nil)
 
@@ -209,9 +209,16 @@ type position struct{ X, Y, Z float32 }
 
 type secret struct{ Number uint32 }
 
+// tie names other entities.
+type tie struct {
+	To    wire.NetworkID `net:"entity"`
+	Other wire.NetworkID `net:"entity"`
+}
+
 const (
 	rowPosition = iota
 	rowSecret
+	rowTie
 )
 
 // world is a store with clients' views, to which an interest is applied each tick.
@@ -220,7 +227,7 @@ type world struct {
 	store   *snapshot.Store
 	config  snapshot.Config
 	tick    tick.Tick
-	applied *policyCache
+	applied *Interest
 	views   map[wire.ClientID]*spy
 	clients []wire.ClientID
 	living  []wire.NetworkID
@@ -267,7 +274,7 @@ func (s *spy) SetWeight(id wire.NetworkID, weight uint16) {
 
 func testSchema() *snapshot.Schema {
 	var plans []*quantize.Plan
-	for name, typ := range map[string]reflect.Type{"Position": reflect.TypeFor[position](), "Secret": reflect.TypeFor[secret]()} {
+	for name, typ := range map[string]reflect.Type{"Position": reflect.TypeFor[position](), "Secret": reflect.TypeFor[secret](), "Tie": reflect.TypeFor[tie]()} {
 		plan, err := quantize.Compile(typ, name)
 		if err != nil {
 			panic(err)
@@ -281,7 +288,7 @@ func testSchema() *snapshot.Schema {
 func newWorld(t testing.TB, policy Policy, leaving Leaving) *world {
 	w := &world{t: t, views: map[wire.ClientID]*spy{}}
 	w.store = snapshot.NewStore(testSchema(), w.config)
-	w.applied = New(policy, leaving).(*policyCache)
+	w.applied = New(policy, leaving)
 	return w
 }
 
@@ -346,6 +353,11 @@ func (w *world) move(id wire.NetworkID, x, y, z float32) {
 	at := position{x, y, z}
 	w.store.Schema().Plan(rowPosition).Quantise(unsafe.Pointer(&at), w.lanes[:])
 	w.store.Set(id, rowPosition, w.lanes[:3])
+}
+
+// tie makes an entity a child of another one, by the second field of tie.
+func (w *world) tie(id, to wire.NetworkID) {
+	w.store.Set(id, rowTie, []uint32{0, 0, to.Index, to.Generation})
 }
 
 func (w *world) kill(id wire.NetworkID) {

@@ -118,20 +118,34 @@ func (c *combined) Leave(client wire.ClientID) {
 
 // viewpointPolicy is a policy that can tell when a client sees nothing for want of something that game code is to say.
 type viewpointPolicy interface {
-	blind(client wire.ClientID) bool
+	Blind(client wire.ClientID) bool
 }
 
 // Blind reports whether a client lacks a viewpoint, for want of which it sees nothing that is anywhere. A server asks once for each
 // client, to tell of it.
-func (a *policyCache) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
+func (a *Interest) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
 
 func isBlind(p Policy, client wire.ClientID) bool {
 	b, ok := p.(viewpointPolicy)
-	return ok && b.blind(client)
+	return ok && b.Blind(client)
 }
 
-// blind of several is that none shows anything: of both one is enough for that.
-func (c *combined) blind(client wire.ClientID) bool {
+// RefreshAll passes the call to all parts.
+func (c *combined) RefreshAll() {
+	for _, part := range c.parts {
+		refreshAll(part)
+	}
+}
+
+// RefreshClient passes the call to all parts.
+func (c *combined) RefreshClient(client wire.ClientID) {
+	for _, part := range c.parts {
+		refreshClient(part, client)
+	}
+}
+
+// Blind of several is that none shows anything: of both one is enough for that.
+func (c *combined) Blind(client wire.ClientID) bool {
 	for _, part := range c.parts {
 		if isBlind(part, client) == c.both {
 			return c.both

@@ -20,12 +20,15 @@ type Rows struct {
 	rows   RowsFunc
 	store  *snapshot.Store
 	owners owners
-	asked  Set // entities whose rows game code wants to have asked again
-	again  Set // entities whose rows all clients are asked for in this tick
+	asked  Set               // entities whose rows game code wants to have asked again
+	again  Set               // entities whose rows all clients are asked for in this tick
+	round  uint64            // counts the calls of RefreshAll
+	rounds perClient[uint64] // the round in which a client was asked about everything
 }
 
 // NewRows returns a policy that shows the entities that another one shows, and of each the components that rows allows.
-// rows is asked when an entity comes into a client's sight, when its owner has changed, and after [Rows.Refresh].
+// rows is asked when an entity comes into a client's sight, when its owner has changed, and after [Rows.Refresh],
+// [Rows.RefreshAll] and [Rows.RefreshClient].
 func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{of: of, rows: rows} }
 
 // OwnerRows keeps some components for the client that an entity belongs to: everybody else sees all but those.
@@ -43,6 +46,18 @@ func (r *Rows) Refresh(id wire.NetworkID) {
 	if r.is(id) {
 		r.asked.add(id.Index)
 	}
+}
+
+// RefreshAll makes rows be asked again about every entity, for every client that sees it.
+func (r *Rows) RefreshAll() {
+	refreshAll(r.of)
+	r.round++
+}
+
+// RefreshClient makes rows be asked again about every entity that a client sees.
+func (r *Rows) RefreshClient(client wire.ClientID) {
+	refreshClient(r.of, client)
+	*r.rounds.open(client) = r.round - 1
 }
 
 // Prepare implements [Policy].
@@ -63,13 +78,21 @@ func (r *Rows) Prepare(s *snapshot.Store) {
 func (r *Rows) Sees(client wire.ClientID) Set { return r.of.Sees(client) }
 
 // Leave implements [Policy].
-func (r *Rows) Leave(client wire.ClientID) { r.of.Leave(client) }
+func (r *Rows) Leave(client wire.ClientID) {
+	r.rounds.drop(client)
+	r.of.Leave(client)
+}
 
 // Refine implements [Policy].
 func (r *Rows) Refine(client wire.ClientID, v View, sees, shown Set) {
 	r.of.Refine(client, v, sees, shown)
+	whole := uint64(0)
+	if round := r.rounds.open(client); *round != r.round {
+		*round = r.round
+		whole = ^whole
+	}
 	for w, word := range sees {
-		for word &= shown.word(w) | r.again.word(w); word != 0; word &= word - 1 {
+		for word &= shown.word(w) | r.again.word(w) | whole; word != 0; word &= word - 1 {
 			id := r.id(indexOf(w, word))
 			v.SetRows(id, r.rows(r.store, client, id))
 		}
@@ -91,5 +114,5 @@ func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
 	return snapshot.Mask(0).With(RowOf[T](schema))
 }
 
-// blind reports whether the policy of entities shows a client nothing.
-func (r *Rows) blind(client wire.ClientID) bool { return isBlind(r.of, client) }
+// Blind reports whether the policy of entities shows a client nothing for want of a viewpoint.
+func (r *Rows) Blind(client wire.ClientID) bool { return isBlind(r.of, client) }

@@ -39,6 +39,16 @@ func (s Set) word(w int) uint64 {
 	return 0
 }
 
+// equal reports whether two sets have the same entities.
+func (s Set) equal(other Set) bool {
+	for w := range max(len(s), len(other)) {
+		if s.word(w) != other.word(w) {
+			return false
+		}
+	}
+	return true
+}
+
 // add takes index in; the set grows to hold it.
 func (s *Set) add(index uint32) {
 	s.grow(int(index>>6) + 1)

@@ -259,3 +259,70 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 	}
 	require.ErrorContains(t, n.CheckConverge(), "server absent")
 }
+
+// mountedOn makes an entity a part of another one.
+type mountedOn struct{ ecs.Relation }
+
+// Clients in teams have what belongs to their team, with all that is mounted on it, however deep, while parts are mounted elsewhere,
+// parents die, owners change and clients change teams, over bad networks.
+func TestPartsOfTeams(t *testing.T) {
+	t.Parallel()
+	for seed, loss := range []float64{0, .2, .4} {
+		p := protocol()
+		netcode.Replicate[mountedOn](p)
+		teams := interest.NewTeams(interest.NewChildren(interest.NewOwnerOnly(interest.OwnerConfig{}), interest.ParentOf[mountedOn](p.Schema())))
+		n := watched(t, p, uint64(20+seed), loss, interest.New(teams, interest.Despawn), nil, func(n *nettest.Net, second int) {
+			w := &n.Server.World
+			mounted, owner := ecs.ComponentID[mountedOn](w), ecs.ComponentID[components.Owner](w)
+			var before []ecs.Entity
+			for e := range netecs.Entities(w) {
+				if !w.Has(e, owner) {
+					w.Add(e, owner, mounted)
+				}
+				(*components.Owner)(w.Get(e, owner)).Client = netcode.ClientID((int(e.ID())*7 + second) % 9)
+				var target ecs.Entity // of an entity with a lower number: no cycle
+				for _, other := range before {
+					if other.ID() < e.ID() && (int(other.ID())+second)%3 != 0 {
+						target = other
+					}
+				}
+				w.Relations().Set(e, mounted, target)
+				before = append(before, e)
+			}
+			for i, c := range n.Clients {
+				teams.Join(c.ID(), interest.Team((i+second)%3))
+			}
+		})
+		n.AssertConverge()
+		w, some := &n.Server.World, 0
+		mounted := ecs.ComponentID[mountedOn](w)
+		for _, c := range n.Clients {
+			sees := 0
+			for e := range netecs.Entities(w) {
+				id, ok := n.Server.Systems.ID(e)
+				require.True(t, ok)
+				visible := false
+				for at := e; w.Alive(at) && !visible; {
+					of := netcode.ClientID(0)
+					if id, ok := n.Server.Systems.ID(at); ok {
+						of = n.Server.Owner(id)
+					}
+					visible = of == c.ID() || of != 0 && teams.TeamOf(of) != 0 && teams.TeamOf(of) == teams.TeamOf(c.ID())
+					target := ecs.Entity{}
+					if w.Has(at, mounted) {
+						target = w.Relations().Get(at, mounted)
+					}
+					at = target
+				}
+				require.Equal(t, visible, n.Server.Visible(c.ID(), id), "client %d, %v", c.ID(), id)
+				if visible {
+					sees++
+				}
+			}
+			require.Equal(t, sees, held(c))
+			some += sees
+		}
+		require.Positive(t, some)
+		require.Less(t, some, 3*n.Server.Store().Len())
+	}
+}

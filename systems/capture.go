@@ -103,7 +103,13 @@ func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	return c.capture.Reserve(e)
 }
 
-func (c *Capture) report(p netecs.Problem) { c.Server.Report(p) }
+func (c *Capture) report(p netecs.Problem) {
+	if p.Kind == netecs.Unreplicated {
+		c.Server.ReportUnreplicated(p)
+		return
+	}
+	c.Server.Report(p)
+}
 
 // Mark notes that game code wrote component T of an entity. It is needed for components that were registered with
 // netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value at that time. Mark does nothing

@@ -71,6 +71,15 @@ func march(world *ecs.World) (soldier ecs.Entity) {
 // end guide
 
 // begin guide
+func sketch(world *ecs.World) (grave, ghost ecs.Entity) {
+	everywhere, here := generic.NewMap2[components.Replicated, Soldier](world), generic.NewMap2[components.LocalOnly, Soldier](world)
+	grave = everywhere.NewWith(&components.Replicated{}, &Soldier{Turn: [4]float32{0, 0, 0, 1}})
+	return grave, here.NewWith(&components.LocalOnly{}, &Soldier{}) // the server's own, and meant so
+}
+
+// end guide
+
+// begin guide
 func launch(group *systems.ServerSystems, world *ecs.World, shooter netcode.ClientID) netcode.NetworkID {
 	build := generic.NewMap2[components.Replicated, Soldier](world)
 	id, _ := group.ID(build.NewWith(&components.Replicated{}, &Soldier{Turn: [4]float32{0, 0, 0, 1}})) // it has its id here and now
@@ -168,6 +177,33 @@ func TestGuideComponents(t *testing.T) {
 	require.Zero(t, height())
 	dig(n.Server.Systems, server, tile)
 	require.True(t, n.RunUntil(time.Second, func() bool { return height() == 255 }), "it was marked")
+}
+
+// TestGraveIsTheOnlyOneReplicated: the ghost is local, and nobody is told of it, as of the third.
+func TestGraveIsTheOnlyOneReplicated(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Soldier](p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1})
+	var told []netecs.Problem
+	n.Server.OnError(func(err error) {
+		if problem, ok := err.(netecs.Problem); ok {
+			told = append(told, problem)
+		}
+	})
+	grave, ghost := sketch(&n.Server.World)
+	n.Run(10 * time.Second)
+	n.AssertConverge()
+	_, ok := n.Server.Systems.ID(grave)
+	require.True(t, ok)
+	_, ok = n.Server.Systems.ID(ghost)
+	require.False(t, ok)
+	require.Empty(t, told)
+	forgotten := generic.NewMap1[Soldier](&n.Server.World)
+	third := forgotten.NewWith(&Soldier{})
+	n.Run(10 * time.Second)
+	require.Len(t, told, 1)
+	require.Equal(t, netecs.Unreplicated, told[0].Kind)
+	require.Equal(t, third, told[0].Local)
 }
 
 // TestHeroTravels takes the guide's texts and lists to a client, changes them there and back, and refuses too much.

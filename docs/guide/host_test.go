@@ -183,6 +183,25 @@ var withHost = map[string]func(t *testing.T){
 		allowed.Show(1, id)
 		h.until(t, func() bool { return h.server.Visible(1, id) })
 	},
+	"convoy": func(t *testing.T) {
+		p := protocol()
+		netcode.Replicate[CarriedBy](p)
+		var teams *interest.Teams
+		var sight *interest.Interest
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { _, teams, sight = convoy(p, h.server) })
+		e, tank := h.body(t)
+		turrets := generic.NewMap2[components.Replicated, CarriedBy](h.world, generic.T[CarriedBy]())
+		turret, _ := h.group.ID(turrets.New(e))
+		h.step()
+		require.False(t, h.server.Visible(1, turret))
+		h.server.SetOwner(tank, 2)
+		teams.Join(1, 1)
+		teams.Join(2, 1)
+		h.until(t, func() bool { return h.server.Visible(1, tank) && h.server.Visible(1, turret) })
+		teams.Join(1, 0)
+		require.True(t, sight.RefreshClient(1))
+		require.False(t, h.server.Visible(1, turret))
+	},
 	"divide": func(t *testing.T) {
 		var rooms *interest.Rooms
 		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { rooms = divide(h.group.ServerSystems) })
@@ -273,6 +292,15 @@ var withHost = map[string]func(t *testing.T){
 			ground, _, _ := netcode.ValueAt[Ground](h.server, id, h.server.Store().Tick())
 			return ground.Height[3] == 255
 		})
+	},
+	"sketch": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Soldier](p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		grave, ghost := sketch(h.world)
+		h.until(t, func() bool { id, _ := h.group.ID(grave); return h.server.Store().Alive(id) })
+		_, ok := h.group.ID(ghost)
+		require.False(t, ok)
 	},
 	"launch": func(t *testing.T) {
 		p, heard := netcode.NewProtocol(), []netcode.NetworkID{}

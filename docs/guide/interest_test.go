@@ -56,6 +56,81 @@ func (n *Night) Sees(client netcode.ClientID) interest.Set {
 
 // end guide
 
+// begin guide
+func convoy(protocol *netcode.Protocol, server *netcode.Server) (near *interest.Grid, teams *interest.Teams, sight *interest.Interest) {
+	schema := protocol.Schema()
+	near = interest.NewGrid(interest.GridConfig{
+		Position: interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, 0 }),
+		Enter:    100,
+	})
+	own := interest.NewOwnerOnly(interest.OwnerConfig{})
+	parts := interest.NewChildren(interest.Any(near, own), interest.ParentOf[CarriedBy](schema)) // a turret is visible with its tank
+	teams = interest.NewTeams(parts)
+	sight = interest.New(teams, interest.Despawn)
+	server.SetInterest(sight)
+	return near, teams, sight // teams.Join(client, 1) in OnConnect
+}
+
+// end guide
+
+// convoyGame is a server with two tanks far from each other, each with a turret that has no position.
+func convoyGame(t *testing.T, setup func(p *netcode.Protocol, s *systems.ServerSystems)) (n *nettest.Net, tanks [2]ecs.Entity) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	netcode.Replicate[CarriedBy](p)
+	n = nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Setup: func(s *systems.ServerSystems, _ *ecs.World) { setup(p, s) }})
+	w := &n.Server.World
+	build, turrets := generic.NewMap2[components.Replicated, Position](w), generic.NewMap2[components.Replicated, CarriedBy](w, generic.T[CarriedBy]())
+	for i := range tanks {
+		tanks[i] = build.NewWith(&components.Replicated{}, &Position{X: float32(400 * i)})
+		turrets.New(tanks[i])
+	}
+	return n, tanks
+}
+
+// A client sees a tank with its turret, and those of its team mates as soon as it has any, at once if the game wants it.
+func TestGuidePartsAndTeams(t *testing.T) {
+	var near *interest.Grid
+	var teams *interest.Teams
+	var sight *interest.Interest
+	n, tanks := convoyGame(t, func(p *netcode.Protocol, s *systems.ServerSystems) {
+		near, teams, sight = convoy(p, s.Server)
+		s.Server.OnConnect(func(c netcode.ClientID) { near.Look(c, float32(400*(c-1)), 0, 0) })
+	})
+	sees := func(client int) (tanks, turrets int) {
+		w := &n.Clients[client-1].World
+		for query := generic.NewFilter1[Position]().Query(w); query.Next(); {
+			tanks++
+		}
+		for query := generic.NewFilter1[CarriedBy]().Query(w); query.Next(); {
+			turrets++
+		}
+		return tanks, turrets
+	}
+	until := func(count int) {
+		t.Helper()
+		require.True(t, n.RunUntil(3*time.Second, func() bool {
+			a, b := sees(1)
+			c, d := sees(2)
+			return a == count && b == count && c == count && d == count
+		}))
+	}
+	until(1)
+	teams.Join(1, 7)
+	teams.Join(2, 7)
+	far, ok := n.Server.Systems.ID(tanks[1])
+	require.True(t, ok)
+	require.False(t, n.Server.Server.Visible(1, far))
+	require.True(t, sight.RefreshClient(1))
+	require.True(t, n.Server.Server.Visible(1, far))
+	until(2)
+	n.AssertConverge()
+	teams.Join(1, 0)
+	sight.RefreshAll()
+	require.False(t, n.Server.Server.Visible(1, far))
+	until(1)
+}
+
 // sightGame is a server with some bodies, and a client that counts what it sees.
 type sightGame struct {
 	*nettest.Net
