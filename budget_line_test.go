@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // A server bounds one client alone, and both ends tell the state of their direction.
@@ -34,4 +35,31 @@ func TestSetBudgetBoundsOneClient(t *testing.T) {
 	require.NoError(t, r.server.SetBudget(first.ID(), 6000))
 	r.run(time.Second)
 	require.Positive(t, line(first.ID()).Rate)
+}
+
+// A client whose budget is too short for what changes is told so as the reason of its rate. A budget of 0 is that of Config.SendBudget.
+func TestALineTellsThatItsBudgetIsSpent(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	var ids []netcode.NetworkID
+	for i := range 400 {
+		r.change(func(store *snapshot.Store) { ids = append(ids, store.Spawn()); r.set(store, ids[i], float32(i)) })
+	}
+	c := r.joined(p, netcode.Config{})
+	r.server.game = func(store *snapshot.Store) {
+		for i, id := range ids {
+			r.set(store, id, float32(int(r.now/time.Millisecond)+i))
+		}
+	}
+	sent := func() uint64 {
+		before := r.server.Stats().Packets.BytesSent
+		r.run(2 * time.Second)
+		return r.server.Stats().Packets.BytesSent - before
+	}
+	require.NoError(t, r.server.SetBudget(c.ID(), 6000))
+	require.Less(t, sent(), uint64(2*6000+2*2400))
+	stats, _ := r.server.ClientStats(c.ID())
+	require.Equal(t, congestion.Bound, stats.Line.Reason)
+	require.NoError(t, r.server.SetBudget(c.ID(), 0))
+	require.Greater(t, sent(), uint64(40_000))
 }

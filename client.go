@@ -213,7 +213,7 @@ func (c *Client) Line() LineState {
 	if c.conn == nil {
 		return LineState{}
 	}
-	return c.conn.Control().State()
+	return c.line()
 }
 
 // Loss returns the share of packets to the server that were lost lately, 0 to 1.

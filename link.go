@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -36,6 +37,7 @@ type link struct {
 	source   *message.Source
 	budget   peer.Budget
 	lent     bool          // Messages had the last loan of the budget: state gets the next one.
+	bounded  bool          // In the last tick the budget kept something from being sent, and the rate did not.
 	saves    time.Duration // So much of the rate may be saved up, two ticks at least.
 	skipper  peer.Skipper
 
@@ -90,7 +92,19 @@ func (l *link) refill() {
 
 // endTick tells congestion control whether the rate kept something from being sent in this tick.
 func (l *link) endTick(waits bool) {
-	l.conn.Control().Tick(l.frame.now, waits && l.conn.CanSend() && l.budget.Paced())
+	waits = waits && l.conn.CanSend()
+	paced := l.budget.Paced()
+	l.bounded = waits && !paced
+	l.conn.Control().Tick(l.frame.now, waits && paced)
+}
+
+// line returns the state of congestion control of what this end sends.
+func (l *link) line() LineState {
+	state := l.conn.Control().State()
+	if state.Reason == congestion.Application && l.bounded {
+		state.Reason = congestion.Bound // There is more to send than the budget allows.
+	}
+	return state
 }
 
 // short reports whether the budget is too small for a packet, and counts it.
@@ -511,12 +525,16 @@ func (c *Client) SetPacketSize(n int) error {
 }
 
 // SetBudget bounds the bytes that the server sends to one client in a second, as Config.SendBudget does for all: congestion
-// control stays below it, and below 0 there is neither. It holds for this connection. The error is ErrNotConnected. The player
-// of a host has no packets.
+// control stays below it, and below 0 there is neither. 0 is that of Config.SendBudget again. It holds for this connection. The
+// budget counts packets without the 28 bytes of IP and UDP, LineState.Rate with them. The error is ErrNotConnected. The player of a
+// host has no packets.
 func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 	c := s.client(client)
 	if c == nil {
 		return ErrNotConnected
+	}
+	if bytesPerSecond == 0 {
+		bytesPerSecond = s.config.SendBudget
 	}
 	c.conn.SetBound(lineBound(bytesPerSecond))
 	c.budget.SetBound(bytesPerSecond)

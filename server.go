@@ -332,7 +332,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
-		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.conn.Control().State(), PacketSize: c.conn.PathSize(),
+		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.line(), PacketSize: c.conn.PathSize(),
 		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
