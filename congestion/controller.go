@@ -116,6 +116,7 @@ type Controller struct {
 	heard    time.Duration // Time of the last acknowledgement, or halving without one.
 	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
 	stalled  bool          // Acknowledgements are missing.
+	held     int64         // Rate before they were.
 }
 
 // New returns a controller with a bound in bytes a second, for an end that sends once each interval.
@@ -252,7 +253,7 @@ func (c *Controller) stall(now time.Duration) {
 	if c.pending == c.path.newest || c.heard == now {
 		if c.stalled {
 			c.stalled = false
-			c.begin(now, starting)
+			c.resume(now)
 		}
 		return
 	}
@@ -262,9 +263,23 @@ func (c *Controller) stall(now time.Duration) {
 		wait = 3 * wait
 	}
 	if now-c.heard > wait {
+		if !c.stalled {
+			c.held = c.rate
+		}
 		c.heard, c.stalled = now, true
 		c.setRate(c.rate / 2)
+		c.window = max(c.window/2, segment/4)
 	}
+}
+
+// resume ends a stall. If the packet that arrived now was not late, no queue held it up: the halvings are undone, as RFC 4015
+// undoes a spurious timeout.
+func (c *Controller) resume(now time.Duration) {
+	if c.path.late(c.rate) {
+		c.begin(now, starting)
+		return
+	}
+	c.setRate(c.held)
 }
 
 // begin begins a phase.
@@ -436,7 +451,7 @@ func (c *Controller) startCompeting(now time.Duration) {
 // compete grows by a segment each round trip (RFC 5681); Lost cuts.
 func (c *Controller) compete(now, passed time.Duration, limited, fresh bool) {
 	c.deepest = max(c.deepest, c.path.queue())
-	if limited && c.rate < c.bound {
+	if limited && c.rate < c.bound && !c.stalled {
 		c.window += scale(max(min(segment, c.window/5), c.window/50), passed, c.path.rtt)
 	}
 	c.setRate(scale(c.window, time.Second, c.path.rtt))

@@ -200,6 +200,15 @@ func (p *path) full() bool {
 	return p.queued > t
 }
 
+// late reports whether the newest packet that arrived waited in a queue.
+func (p *path) late(rate int64) bool {
+	if p.taken == 0 {
+		return true
+	}
+	s := &p.samples[(p.taken-1)%samples]
+	return min(s.low, s.delay.age(rate))-p.base.least(rate) > p.threshold()
+}
+
 // empty reports whether a queue is gone.
 func (p *path) empty() bool { return p.queue() < p.threshold()/3 }
 

@@ -669,3 +669,46 @@ func TestNothingIsAllocated(t *testing.T) {
 		c.Tick(now, true)
 	})
 }
+
+// A stall whose end shows no queue is undone: the rate is what it was. One after which packets come late is not.
+func TestAStallWithoutAQueueIsUndone(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		c := New(1<<20, 33*ms)
+		full, delay, acked := 0, 3, 0
+		var sent []uint32
+		for i := range 60 {
+			now := time.Duration(i) * 33 * ms
+			sent = append(sent, c.Sent(now, 1000, true))
+			if i == 55 && late {
+				delay = 20
+			}
+			for ; acked <= i-delay && (i < 30 || i >= 55); acked++ {
+				c.Acked(now, sent[acked], 1000, true)
+			}
+			c.Tick(now, i < 30)
+			switch i {
+			case 29:
+				full = c.State().Rate
+			case 54:
+				require.Equal(t, Loss, c.State().Reason)
+				require.Less(t, c.State().Rate, full/4)
+			}
+		}
+		if late {
+			require.Less(t, c.State().Rate, full/4)
+		} else {
+			require.Equal(t, full, c.State().Rate)
+		}
+	}
+}
+
+// Without acknowledgements the rate falls in competing mode too: its window does not grow.
+func TestSilenceLowersTheRateBesideOthers(t *testing.T) {
+	c := New(1<<20, 33*ms)
+	c.startCompeting(0)
+	for now := time.Duration(0); now < 5*time.Second; now += 33 * ms {
+		c.Sent(now, 1000, true)
+		c.Tick(now, true)
+	}
+	require.LessOrEqual(t, c.State().Rate, 2*leastRate)
+}

@@ -9,6 +9,12 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "if long && c.rounds >= 4 && now-c.since >= patience {", "if long && c.rounds < 0 {"),
 		change("congestion", "silence lowers the rate", "TestSilenceLowersTheRate",
 			"congestion/controller.go", "		c.setRate(c.rate / 2)", "		c.setRate(c.rate)"),
+		change("congestion", "a stall without a queue is undone", "TestAStallWithoutAQueueIsUndone",
+			"congestion/controller.go", "	c.setRate(c.held)", "	c.setRate(c.rate)"),
+		change("congestion", "a stall with a queue is not undone", "TestAStallWithoutAQueueIsUndone",
+			"congestion/controller.go", "	if c.path.late(c.rate) {", "	if c.rate < 0 {"),
+		change("congestion", "silence stops the growth of the window", "TestSilenceLowersTheRateBesideOthers",
+			"congestion/controller.go", "c.rate < c.bound && !c.stalled {", "c.rate < c.bound {"),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",
 			"congestion/controller.go", "c.rate = min(max(rate, leastRate), c.bound)", "c.rate = max(rate, leastRate)"),
 	}
