@@ -20,12 +20,12 @@ const (
 
 // Approval is a client that asks for a place, for the function of Server.OnApprove. Its address is proved. Nothing else that
 // the client sends is: check the payload. Accept or Refuse decides, in the function or in a later frame. Until then the decision is
-// pending: the client takes no place and goes on asking. A decision is pending for Config.HandshakeTimeout of the server at most; then the client
-// is refused. It belongs to the goroutine of its server.
+// pending: the client takes no place and goes on asking. A decision is pending for Config.HandshakeTimeout of the server at most.
+// Then the client is refused. An Approval belongs to the goroutine of its server.
 type Approval struct {
 	Address transport.Addr // Where the client is.
 	Payload []byte         // From Client.ConnectWith, at most MaxPayload bytes; hostile. It is a copy.
-	// User and Data are proved by the transport, as by a connect token of package transport/secure. User is empty where it proves none.
+	// User and Data are proved by the transport, as by a connect token of package transport/secure. Both are empty where it proves nothing.
 	User string
 	Data []byte // Not to be changed.
 
@@ -56,21 +56,21 @@ type approvals struct {
 }
 
 // OnApprove sets the function that decides who gets a place: Unity calls this connection approval. It is called once for each
-// attempt of a client, in the server's frame, when the client has proved its address and before it takes a place. Call
-// Approval.Accept or Approval.Refuse in it, or later for a decision that needs a backend. Without a function, and with nil, every client is
-// accepted that finds a place, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. The player of a host is
-// not asked about.
+// attempt of a client, in the server's frame. The client has proved its address then, and has no place yet. Call Approval.Accept or
+// Approval.Refuse in it, or later for a decision that needs a backend. Without a function, and with nil, every client that finds a
+// place is accepted, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. It is not
+// called for the player of a host, whose Identity is empty.
 func (s *Server) OnApprove(f func(a *Approval)) { s.approvals.ask = f }
 
 // SetProver lets Approval.User and Approval.Data be what the socket of the server proves of its peers. NewServer of package systems
 // calls it with its socket. A socket that is no transport.Prover proves nothing.
 func (s *Server) SetProver(socket any) { s.approvals.prover, _ = socket.(transport.Prover) }
 
-// Accept gives the client a place, if there is one when its next Join comes, at once or within 100 ms. identity names the player, so that it is known
-// when it comes back: an account, at most MaxIdentity bytes. Whoever is accepted with it is that player: take it from User, or from a
-// payload that proves it. An empty one makes the client nobody's. Of two clients with one identity the second replaces the first, see
-// Config.RefuseSecond. Accept returns false without any effect if the approval is decided, or its time is over. A longer
-// identity refuses the client, and OnError is told.
+// Accept gives the client a place, if there is one when its next Join comes: at once or within 100 ms. identity names the player, as
+// by its account, so that it is known when it comes back. It has at most MaxIdentity bytes. Whoever is accepted with it is that player:
+// take it from User, or from a payload that proves it. A client with an empty one is no player who can come back. Of two clients with
+// one identity the second replaces the first, see Config.RefuseSecond. Accept returns false without any effect if the approval is
+// decided, or its time is over. With a longer identity it refuses the client and tells OnError.
 func (a *Approval) Accept(identity string) bool {
 	if !a.open() {
 		return false
@@ -97,7 +97,7 @@ func (a *Approval) Refuse(text string) bool {
 	return true
 }
 
-// Open reports whether the approval still waits for its decision: ask before work for it that takes long.
+// Open reports whether the approval still waits for its decision. Ask before long work.
 func (a *Approval) Open() bool { return a.open() }
 
 func (a *Approval) open() bool {
@@ -107,7 +107,8 @@ func (a *Approval) open() bool {
 // decide refuses.
 func (a *Approval) decide(reason *peer.Error) { a.state, a.reason = approvalRefused, reason }
 
-// approve returns the approval of a client that has proved its address, if it may have a place by now. Otherwise it has answered the client.
+// approve returns the approval of a client that has proved its address, if it may have a place by now. Otherwise it answers the
+// client.
 func (s *Server) approve(from transport.Addr, join peer.Join) (a *Approval, ok bool) {
 	if s.approvals.ask == nil {
 		return nil, true
@@ -169,7 +170,7 @@ func (s *Server) callApprove(a *Approval) {
 	s.approvals.ask(a)
 }
 
-// crowdedBy reports whether the game is asked about as many clients of an address, or of its network, as may have places.
+// crowdedBy reports whether too many decisions are pending about clients of an address or of its network: as many as may have places.
 func (s *Server) crowdedBy(ip netip.Addr) bool {
 	if isExempt(ip) {
 		return false
@@ -215,7 +216,7 @@ func (s *Server) settle(a *Approval) {
 	}
 }
 
-// expireApprovals refuses the clients about whom the game did not decide in time, and forgets those that ask no more.
+// expireApprovals ends the approvals whose time is over. It refuses the clients about whom the game did not decide.
 func (s *Server) expireApprovals() {
 	kept := s.approvals.pending[:0]
 	for _, a := range s.approvals.pending {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// player is a client that OnApprove gave an identity: it is connected, or away and may come back. Its client id is its own in both.
+// player is a client that OnApprove gave an identity. It is connected, or away and may come back. It has the same client id in both.
 type player struct {
 	identity string
 	id       wire.ClientID
@@ -26,15 +26,17 @@ type players struct {
 
 // OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
 // without Config.Keep, that is right after OnDisconnect. A player with an identity whose connection was lost is away for
-// Config.Keep first: it keeps its client id, and with it the entities that it owns, what it may write and its place in interest policies. It has
-// left for good when it did not come back in that time, when it closed in order, when it was kicked, or when the server closes. A player that comes back is
-// told of by OnConnect, with the same id, and Returned. No other player ever has that id. OnLeave panics on nil.
+// Config.Keep first. It keeps its client id meanwhile. With the id it keeps its entities, what it may write and its place in interest
+// policies. It has left for good when it did not come back in that time, or closed in order. A kick and a server that closes end the
+// time at once. For a player that comes back OnConnect is called with the same id, and Returned is true. No other player ever has
+// that id. OnLeave panics on nil.
 func (s *Server) OnLeave(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnLeave")
 	s.events.left = append(s.events.left, f)
 }
 
-// Identity returns the identity that Approval.Accept gave a client that is connected or away, in OnDisconnect and OnLeave too; empty for any other.
+// Identity returns the identity that Approval.Accept gave a client. It is there while the client is connected or away, in OnDisconnect
+// and in OnLeave. It is empty for any other client, and for the player of a host.
 func (s *Server) Identity(client ClientID) string {
 	if p := s.players.byClient[client]; p != nil {
 		return p.identity
@@ -48,7 +50,7 @@ func (s *Server) Returned(client ClientID) bool {
 	return c != nil && c.returned
 }
 
-// Away yields the players that are away and may come back, in the order in which they went. The function that it calls may Kick them.
+// Away yields the players that are away and may come back, in the order in which they went. The body of the loop may Kick them.
 func (s *Server) Away(yield func(ClientID) bool) {
 	for _, p := range slices.Clone(s.players.away) {
 		if p.session == nil && !yield(p.id) {
@@ -57,8 +59,8 @@ func (s *Server) Away(yield func(ClientID) bool) {
 	}
 }
 
-// takeOver ends the session of a player who connects anew, so that there is one at a time. It returns the reason to refuse
-// the new one instead.
+// takeOver ends the old session of a player who connects anew. With Config.RefuseSecond it returns the reason to refuse the new one
+// instead.
 func (s *Server) takeOver(identity string) *peer.Error {
 	p := s.players.byIdentity[identity]
 	switch {
@@ -77,8 +79,8 @@ func (s *Server) takeOver(identity string) *peer.Error {
 	return nil
 }
 
-// introduce gives a session that begins its client id: that of its player, or a new one.
-func (s *Server) introduce(c *Session, identity string) {
+// assignID gives a session that begins its client id: that of its player, or a new one.
+func (s *Server) assignID(c *Session, identity string) {
 	p := s.players.byIdentity[identity]
 	if identity == "" || p == nil {
 		s.lastID++
@@ -94,20 +96,20 @@ func (s *Server) introduce(c *Session, identity string) {
 	c.id, c.player, c.returned, p.session = p.id, p, true, c
 }
 
-// depart takes the player of a session that is over: it is away, or has left for good.
-func (s *Server) depart(c *Session, reason *peer.Error) {
+// playerLeft takes the player of a session that is over. The player is away, or has left for good.
+func (s *Server) playerLeft(c *Session, reason *peer.Error) {
 	p := c.player
 	switch {
 	case p == nil:
 		s.events.waiting = append(s.events.waiting, event{client: c.id, left: true})
 	case !s.keeps(c, reason):
-		s.bidFarewell(p)
+		s.endPlayer(p)
 	default:
 		p.session, p.until = nil, s.frame.after(s.config.Keep)
 		s.players.away = append(s.players.away, p)
 		for len(s.players.away) > s.config.Clients {
 			s.stats.KeptFull++
-			s.bidFarewell(s.players.away[0])
+			s.endPlayer(s.players.away[0])
 		}
 	}
 }
@@ -123,8 +125,8 @@ func (s *Server) keeps(c *Session, reason *peer.Error) bool {
 	return reason.Reason != peer.ReasonClosed && reason.Reason != peer.ReasonKicked
 }
 
-// bidFarewell forgets a player, and tells the game.
-func (s *Server) bidFarewell(p *player) {
+// endPlayer forgets a player, and tells the game.
+func (s *Server) endPlayer(p *player) {
 	if s.players.byIdentity[p.identity] == p {
 		delete(s.players.byIdentity, p.identity)
 	}
@@ -133,7 +135,7 @@ func (s *Server) bidFarewell(p *player) {
 	s.events.waiting = append(s.events.waiting, event{client: p.id, left: true})
 }
 
-// forgetLeft forgets a client after OnDisconnect and OnLeave, which may have named it to the interest once more.
+// forgetLeft forgets a client after OnDisconnect and OnLeave. Their functions may have named it to the interest once more.
 func (s *Server) forgetLeft(client wire.ClientID) {
 	delete(s.players.byClient, client)
 	s.leaveInterest(client)
@@ -149,7 +151,7 @@ func (s *Server) leaveInterest(client wire.ClientID) {
 // expireAway ends the time of the players that did not come back.
 func (s *Server) expireAway() {
 	for len(s.players.away) > 0 && s.frame.now >= s.players.away[0].until {
-		s.bidFarewell(s.players.away[0])
+		s.endPlayer(s.players.away[0])
 	}
 }
 
@@ -159,7 +161,7 @@ func (s *Server) kickAway(client wire.ClientID) bool {
 	if p == nil || p.session != nil || p.left {
 		return false
 	}
-	s.bidFarewell(p)
+	s.endPlayer(p)
 	s.events.fire()
 	return true
 }

@@ -21,7 +21,7 @@ func (s *Server) SetOpen(open bool) {
 		}
 	}
 	for len(s.players.away) > 0 {
-		s.bidFarewell(s.players.away[0])
+		s.endPlayer(s.players.away[0])
 	}
 	s.events.fire()
 }

@@ -281,7 +281,7 @@ func (s *Server) Close(reason Reason) {
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
 	for len(s.players.away) > 0 {
-		s.bidFarewell(s.players.away[0])
+		s.endPlayer(s.players.away[0])
 	}
 	s.events.fire()
 }

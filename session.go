@@ -185,7 +185,7 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	}
 	in, out := checksums(epoch, s.protocol.canon.Hash)
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
-	s.introduce(c, identity)
+	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
@@ -252,7 +252,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.now)
 	}
-	s.depart(c, reason)
+	s.playerLeft(c, reason)
 	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.near == nil {
 		s.releaseLast(&c.link, c)

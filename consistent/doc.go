@@ -14,4 +14,11 @@
 // client that has them all has the state of that tick. What it has of later ticks waits.
 //
 // A claim is such a section. A tick without one is never shown: the budget was too short for its state.
+//
+// # Slow lines
+//
+// Where a tick does not fit its share of the rate, the server saves for up to 250 ms. Then all changes leave in one burst, which fills
+// the queue of a slow line. On a line of 16 KiB/s the measured loss is 18 to 36 %, at round trips of 290 to 370 ms. Where the line is
+// a little too narrow for every tick, some 8 whole ticks a second are shown. So this package is for games whose changes of a tick fit
+// the line.
 package consistent

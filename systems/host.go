@@ -10,7 +10,8 @@ import (
 )
 
 // HostSystems are the systems of a server and of the player in its process, who share one world. They are those of the server,
-// and at each stage the player's messages beside the server's.
+// and at each stage the player's messages beside the server's. Attach opens the game for others through a socket, as from a menu.
+// Detach ends it for them, and the host plays on.
 type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.

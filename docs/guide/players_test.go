@@ -83,9 +83,9 @@ func reconnect(client *netcode.Client, menu func(text string), again func()) {
 	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
 		switch {
 		case errors.Is(reason, peer.ReasonNotApproved):
-			menu(reason.Detail) // the text of Refuse
+			menu(reason.Detail) // the text of Refuse, or that the server did not decide in its time
 		case errors.Is(reason, peer.ReasonPending):
-			menu("the server could not decide in time")
+			menu("the server could not decide in time") // in the HandshakeTimeout of this client
 		case errors.Is(reason, peer.ReasonTakenOver):
 			menu("you play on another device now")
 		case errors.Is(reason, peer.ReasonAlreadyConnected): // with Config.RefuseSecond

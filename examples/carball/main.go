@@ -6,7 +6,7 @@
 // input of another player was not as it was guessed, how many ticks were replayed, and how far what was shown was from the
 // server's truth of the same tick. At the end all stand still, and every client's world must come to equal the server's.
 //
-//	go run .                                  all links, with and without relayed inputs: 24 rows, 11 s of a processor for each second
+//	go run .                                  all links, with and without relayed inputs: 24 rows in some seconds
 //	go run . -rtt 150ms -loss 5 -delay 0,2,4,8   input delays on one link
 //
 // The exit status is 0 if every world converged and every input had its effect in its tick, InputDelay later.

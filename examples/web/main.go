@@ -11,7 +11,7 @@ import (
 
 func main() {
 	address := flag.String("listen", "127.0.0.1:8080", "address of the page")
-	loss := flag.Float64("loss", 0, "part of the datagrams that is lost, for each direction, from 0 to 1")
+	loss := flag.Float64("loss", 0, "share of the datagrams that is lost, for each direction, from 0 to 1: 0.05 is 5 %")
 	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
 	client := flag.String("client", "client", "folder of the page's client: ../ebiten is another one")
 	flag.Parse()
