@@ -281,6 +281,8 @@ type attempt struct {
 	busy   bool          // The server answered that too many attempts come from here.
 	// payload is of ConnectWith.
 	payload []byte
+	// rejoins tells that the session was reset and the client is to connect again (Config.Rejoin).
+	rejoins bool
 	pending bool // The server answered that it has not decided yet.
 
 	accept   peer.Accept // The offer of the server,
@@ -533,6 +535,7 @@ func (c *Client) giveUp() {
 // After the server closed, while what it had sent is still handled (State is Closing), Close ends that: OnDisconnect follows
 // with the server's reason.
 func (c *Client) Close() {
+	c.attempt.rejoins = false
 	switch c.state {
 	case Connecting:
 		c.end(&peer.Error{Reason: peer.ReasonClosed})

@@ -188,9 +188,9 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	case content.pulsed:
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}
-	n, newest := c.time.hear(in.Sequence, server, c.back.take != nil && !content.pulsed), c.Newest()
+	n, newest := c.time.hear(in.Sequence, server, c.back.take != nil && !content.idle), c.Newest()
 	newest.Doubt(n.Doubt)
-	if newest.Whole(n.From, n.To); content.pulsed {
+	if newest.Whole(n.From, n.To); content.idle {
 		newest.Whole(server, server+1) // The server had nothing to say in it.
 	}
 }

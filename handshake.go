@@ -89,11 +89,7 @@ func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before u
 	identity := ""
 	if a != nil {
 		identity = a.identity
-		reason := s.takeOver(identity)
-		if reason == nil {
-			reason = s.hasRoom(from)
-		}
-		if reason != nil {
+		if reason := s.makeRoom(from, identity); reason != nil {
 			s.approvals.refused.Add(nonce, reason, s.frame.now)
 			s.refuse(from, nonce, reason)
 			return
@@ -101,6 +97,19 @@ func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before u
 	}
 	s.replace(s.byAddress[from])
 	s.open(from, nonce, epoch, before, identity)
+}
+
+// makeRoom ends the session of a player who connects anew. Where it returns a reason to refuse the new one, the old one goes on.
+func (s *Server) makeRoom(from transport.Addr, identity string) *peer.Error {
+	old, reason := s.connectedAs(identity)
+	if reason == nil {
+		reason = s.hasRoom(from, old)
+	}
+	if reason != nil || old == nil {
+		return reason
+	}
+	s.takeOver(old)
+	return s.hasRoom(from, nil) // OnDisconnect may have closed the server, or given the place away.
 }
 
 // cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
@@ -147,19 +156,25 @@ func (s *Server) fits(from transport.Addr) *peer.Error {
 	if s.approvals.ask != nil && !s.closing && !s.shut {
 		return nil
 	}
-	return s.hasRoom(from)
+	return s.hasRoom(from, nil)
 }
 
 // hasRoom returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
-// be replaced, so its place counts.
-func (s *Server) hasRoom(from transport.Addr) *peer.Error {
+// be replaced, so its place counts, and so does that of old, which is about to be taken over; nil for none.
+func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 	if s.closing || s.shut {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
 	if c := s.byAddress[from]; c != nil && c.state == connected {
 		return nil
 	}
-	if s.taken() >= s.config.Clients {
+	taken := s.taken()
+	if old != nil {
+		s.take(old.address.IP.Addr(), -1)
+		defer s.take(old.address.IP.Addr(), 1)
+		taken--
+	}
+	if taken >= s.config.Clients {
 		s.stats.RefusedFull++
 		return s.full()
 	}

@@ -59,24 +59,27 @@ func (s *Server) Away(yield func(ClientID) bool) {
 	}
 }
 
-// takeOver ends the old session of a player who connects anew. With Config.RefuseSecond it returns the reason to refuse the new one
-// instead.
-func (s *Server) takeOver(identity string) *peer.Error {
+// connectedAs returns the session of a player who connects anew, nil if there is none, or the reason to refuse the new one.
+func (s *Server) connectedAs(identity string) (old *Session, refused *peer.Error) {
 	p := s.players.byIdentity[identity]
 	switch {
 	case identity == "" || p == nil || p.session == nil:
-		return nil
+		return nil, nil
 	case p.session.state == leaving: // It has closed in order: who comes now is a new player.
 		delete(s.players.byIdentity, identity)
-		return nil
+		return nil, nil
 	case s.config.RefuseSecond:
 		s.stats.RefusedSecond++
-		return &peer.Error{Reason: peer.ReasonAlreadyConnected}
+		return nil, &peer.Error{Reason: peer.ReasonAlreadyConnected}
 	}
+	return p.session, nil
+}
+
+// takeOver ends the session of a player who connects anew, so that there is one at a time.
+func (s *Server) takeOver(old *Session) {
 	s.stats.TakenOver++
-	s.end(p.session, &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
+	s.end(old, &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
 	s.events.fire() // OnDisconnect comes before the new session is there.
-	return nil
 }
 
 // assignID gives a session that begins its client id: that of its player, or a new one.

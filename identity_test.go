@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // keeper is a rig with a server that keeps players, and tells when they leave for good.
@@ -163,6 +164,29 @@ func TestSecondConnectionCanBeRefused(t *testing.T) {
 	r.kill(first)
 	r.run(11 * time.Second)
 	require.EqualValues(t, 1, r.enter(p, "anna").ID(), "the first is away now")
+}
+
+// A second connection that finds no room leaves the first one as it is. The place of the first counts as free for it.
+func TestSecondConnectionThatFindsNoRoom(t *testing.T) {
+	p := protocol()
+	r := keeper(t, p, netcode.Config{Clients: 2, ClientsPerAddress: 1})
+	enter := func(name, at string) *clientEnd {
+		c := r.joinWith(p, netcode.Config{}, name)
+		r.rebind(c, transport.MustParseAddr(at))
+		r.run(2 * time.Second)
+		return c
+	}
+	first, other := enter("ann", "192.0.2.1:1000"), enter("bob", "192.0.2.2:1000")
+	second := enter("ann", "192.0.2.2:2000")
+	require.ErrorIs(t, second.Err(), peer.ReasonCrowded)
+	require.Equal(t, netcode.Connected, first.State(), "%v", first.Err())
+	require.Equal(t, netcode.Connected, other.State(), "%v", other.Err())
+	require.Zero(t, r.server.Stats().TakenOver)
+
+	second = enter("ann", "192.0.2.1:2000")
+	require.Equal(t, netcode.Connected, second.State(), "%v", second.Err())
+	require.ErrorIs(t, first.Err(), peer.ReasonTakenOver)
+	require.Equal(t, netcode.Connected, other.State(), "%v", other.Err())
 }
 
 // Who closed in order and whose messages are still handled has left. The next connection of the player is a new one beside it.

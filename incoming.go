@@ -24,6 +24,7 @@ type packetContents struct {
 	sections    uint16 // Bit t: the section of type t.
 	pulsed      bool   // A keep-alive of the server told its tick.
 	pulse       uint16
+	idle        bool // That keep-alive was not padded: the server had no state for the tick.
 }
 
 // judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
@@ -114,7 +115,7 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && isPadding(payload):
 		return nil
 	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= pulseSize && isPadding(payload[pulseSize:]):
-		c.pulsed, c.pulse = true, parsePulse(payload)
+		c.pulsed, c.pulse, c.idle = true, parsePulse(payload), len(payload) == pulseSize
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload

@@ -424,7 +424,7 @@ func (l *link) continueClose(out peer.Outcome) (over bool) {
 	return l.repeatClose()
 }
 
-// sendFirstClose sends the first close message; repeatGoodbye sends the others.
+// sendFirstClose sends the first close message; repeatClose sends the others.
 func (l *link) sendFirstClose() {
 	l.flushing = false
 	l.outgoing.Clear()

@@ -220,9 +220,11 @@ func (c *Client) takeReset(reset *peer.Reset) {
 		return
 	}
 	c.stats.Resets++
+	c.attempt.rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
 	c.end(&peer.Error{Reason: reset.Reason})
-	if c.config.Rejoin && reset.Reason == peer.ReasonReset {
-		if err := c.Connect(c.attempt.server); err != nil {
+	c.events.fire() // OnDisconnect may connect, or say by Close that the client is not to.
+	if c.attempt.rejoins && c.state == Disconnected {
+		if err := c.ConnectWith(c.attempt.server, c.attempt.payload); err != nil {
 			c.Report(err)
 		}
 	}

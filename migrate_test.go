@@ -360,6 +360,59 @@ func TestAClientIsToldOfARestart(t *testing.T) {
 	}
 }
 
+// A client that rejoins gives the server what it gave it before.
+func TestRejoinKeepsThePayload(t *testing.T) {
+	key := [32]byte{7}
+	p := protocol()
+	r := newRig(t, p, netcode.Config{ResetKey: key})
+	c := r.joinWith(p, netcode.Config{Rejoin: true}, "ann")
+	r.until(func() bool { return c.State() == netcode.Connected })
+	r.run(time.Second)
+	r.restart(p, netcode.Config{ResetKey: key})
+	r.server.OnApprove(func(a *netcode.Approval) {
+		if len(a.Payload) == 0 {
+			a.Refuse("no ticket")
+			return
+		}
+		a.Accept(string(a.Payload))
+	})
+	r.run(2 * time.Second)
+	require.Equal(t, netcode.Connected, c.State(), "%v", c.Err())
+}
+
+// With Rejoin, what a game does in OnDisconnect counts: an attempt of its own is the only one.
+func TestRejoinAndAGameThatConnectsAgain(t *testing.T) {
+	key := [32]byte{7}
+	p := protocol()
+	r := newRig(t, p, netcode.Config{ResetKey: key})
+	c := r.joinWith(p, netcode.Config{Rejoin: true}, "ann")
+	n := 0
+	r.until(func() bool { return c.State() == netcode.Connected })
+	c.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) {
+		if n++; n < 1000 { // Without this bound it never ends.
+			_ = c.ConnectWith(r.server.conn.LocalAddr(), []byte("ann"))
+		}
+	})
+	r.run(time.Second)
+	r.restart(p, netcode.Config{ResetKey: key})
+	r.run(2 * time.Second)
+	require.Equal(t, 1, n)
+	require.Equal(t, netcode.Connected, c.State(), "%v", c.Err())
+}
+
+// Close in OnDisconnect says that the client is not to rejoin.
+func TestCloseInOnDisconnectStopsRejoin(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{Rejoin: true})
+	c.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { c.Close() })
+	r.run(time.Second)
+	r.restart(p, netcode.Config{})
+	r.run(2 * time.Second)
+	require.Equal(t, netcode.Disconnected, c.State())
+	require.ErrorIs(t, c.Err(), peer.ReasonReset)
+}
+
 // A Reset counts for a client that asked, with the number of its question, and with the token of its session unless the server is silent
 // for long. What anyone off the path can send ends nothing.
 func TestAForgedResetEndsNothing(t *testing.T) {

@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -122,4 +124,36 @@ func TestPacketSizeRefuses(t *testing.T) {
 	r.run(time.Second)
 	require.NoError(t, r.server.SetPacketSize(1, 500))
 	require.NoError(t, c.SetPacketSize(500))
+}
+
+// A packet that tries a size leaves in a tick with state. It does not tell a client that lost the state that it has all of the tick.
+func TestAPacketThatTriesASizeCompletesNoTick(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	c := r.joined(p, netcode.Config{})
+	var ids []wire.NetworkID
+	var probes []tick.Tick
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+		if from != r.server.conn.LocalAddr() {
+			return packet
+		}
+		if n := len(packet); n > 600 && bytes.Equal(packet[n-200:n-10], make([]byte, 190)) {
+			probes = append(probes, r.server.Tick())
+			return packet
+		}
+		return nil // All state is lost.
+	}
+	r.server.game = func(store *snapshot.Store) {
+		for len(ids) < 300 {
+			ids = append(ids, store.Spawn())
+		}
+		for i, id := range ids {
+			r.set(store, id, float32(store.Tick())*1.234567+float32(i)*7.7)
+		}
+	}
+	r.run(300 * time.Millisecond)
+	require.NotEmpty(t, probes)
+	for _, at := range probes {
+		require.False(t, c.Replica().Complete(at, at), "all state of tick %d was lost", at)
+	}
 }

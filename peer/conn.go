@@ -31,7 +31,7 @@ const (
 type ConnConfig struct {
 	// SentPackets is the number of sent packets that are remembered: those of four round
 	// trips, or sending stops at times and waits for acknowledgements; a quarter is
-	// heldMessage for signs of life. It is raised to a power of two in 64..16384. Default 1024.
+	// kept for signs of life. It is raised to a power of two in 64..16384. Default 1024.
 	SentPackets int
 	// Check is the checksum's start: the session's epoch and the protocol hash.
 	Check wire.Checksum
@@ -111,8 +111,10 @@ type Conn struct {
 	heard    time.Duration
 	silence  silence
 	control  congestion.Controller
-	path     path
-	stats    Stats
+	// controlled is the first packet that control counted: acknowledgements of earlier ones say nothing to it.
+	controlled uint64
+	path       path
+	stats      Stats
 }
 
 // NewConn returns the packet layer of a new connection.
@@ -126,9 +128,14 @@ func NewConn(cfg ConnConfig) *Conn {
 	}
 	c.path = c.newPath()
 	if cfg.Bound > 0 {
-		c.control = congestion.New(cfg.Bound, cfg.TickInterval)
+		c.startControl()
 	}
 	return c
+}
+
+// startControl begins congestion control with the next packet.
+func (c *Conn) startControl() {
+	c.control, c.controlled = congestion.New(c.config.Bound, c.config.TickInterval), c.sent.next
 }
 
 // SetBound changes the upper bound of congestion control, in bytes a second as in ConnConfig, and begins or ends it: 0 ends it.
@@ -138,7 +145,7 @@ func (c *Conn) SetBound(bound int) {
 	case bound <= 0:
 		c.control = congestion.Controller{}
 	case c.control.Rate() < 0:
-		c.control = congestion.New(bound, c.config.TickInterval)
+		c.startControl()
 	default:
 		c.control.SetBound(bound)
 	}
@@ -205,7 +212,7 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 		} else {
 			c.stats.Lost++
 			c.loss.add(true)
-			if seq >= c.path.since {
+			if seq >= max(c.path.since, c.controlled) {
 				c.control.Lost(c.sent.at(seq).end)
 			}
 		}
@@ -235,7 +242,7 @@ func (c *Conn) NewPath() {
 	c.sampled = c.sent.next
 	c.path = c.newPath()
 	if c.config.Bound > 0 {
-		c.control = congestion.New(c.config.Bound, c.config.TickInterval)
+		c.startControl()
 	}
 }
 
@@ -366,7 +373,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 // about an eliciting packet.
 func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
-	if before != sentAcked && c.sent.next-1-age >= c.path.since {
+	if before != sentAcked && c.sent.next-1-age >= max(c.path.since, c.controlled) {
 		c.control.Acked(now, r.end, int(r.size)+PacketOverhead, before != sentSilent)
 	}
 	switch before {

@@ -270,3 +270,35 @@ func TestPutIsPush(t *testing.T) {
 func header(t wire.MessageType, stage tick.Stage, size int) uint32 {
 	return uint32(t) | uint32(stage)<<8 | uint32(size)<<16
 }
+
+// Congestion control that ended and began again within a round trip takes nothing from the packets of before.
+func TestCongestionControlBeginsAgain(t *testing.T) {
+	a, b := NewConn(ConnConfig{Check: 7, Bound: 1 << 20}), NewConn(ConnConfig{Check: 7})
+	var under []byte
+	now := time.Duration(0)
+	round := func() { // One packet is under way.
+		now += 33 * ms
+		if under != nil {
+			in, err := b.Read(under, now, nil)
+			require.NoError(t, err)
+			b.Accept(in, now)
+			y := b.Begin(make([]byte, 100))
+			_, err = a.Read(b.Finish(&y, 1, now), now, nil)
+			require.NoError(t, err)
+		}
+		x := a.Begin(make([]byte, 1500))
+		x.Add(wire.MessageKeepAlive, 0, 1000)
+		under = append([]byte(nil), a.Finish(&x, 1, now)...)
+		a.DetectLost(now, nil)
+		a.Control().Tick(now, true)
+	}
+	for range 300 {
+		round()
+	}
+	a.SetBound(0)
+	a.SetBound(1 << 20)
+	for range 250 { // 8 s
+		round()
+	}
+	require.Greater(t, a.Control().Rate(), 30<<10)
+}

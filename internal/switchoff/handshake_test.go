@@ -71,6 +71,8 @@ func handshake() []mutation {
 			"config.go", "if c.ResetKey != [32]byte{} {", "if false {"),
 		change("migration", "a client asks when the server rests", "TestAQuietWorldIsNoSilence",
 			"migrate.go", "min(4*c.conn.UsualGap(), 2*c.agreed.Pulse)", "0"),
+		change("packet size", "a packet that tries a size says that there was no state", "TestAPacketThatTriesASizeCompletesNoTick",
+			"incoming.go", "len(payload) == pulseSize", "true"),
 		change("packet size", "packets are of full size at once", "TestPathsOfAllSizes/548",
 			"link.go", "size := l.conn.PathSize()", "size := l.packetSize").inFolder("nettest"),
 		change("packet size", "reliable messages are cut for the largest packets", "TestAPathThatShrinksInMidGame",
