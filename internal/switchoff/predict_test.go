@@ -99,6 +99,8 @@ func laterPredictions() []mutation {
 			"predict/local.go", "session.View().Visible(id) &&", "session.View() != nil &&"),
 		change("predict", "a Rate delays what is predicted", "TestARateDoesNotDelayWhatIsPredicted",
 			"predict/server.go", "return s.all.mask", "return rows"),
+		change("predict", "a choice of a hidden entity takes its Rate", "TestAChoiceOfAHiddenEntityChangesNoRate",
+			"predict/rest.go", "if view != nil && view.Visible(id) {", "if view != nil {"),
 		change("predict", "a Rate delays nothing", "TestARateDoesNotDelayWhatIsPredicted",
 			"predict/server.go", "if s.prompt.has(id.Index) {", "if id.Index > 0 {"),
 		change("predict", "a mask has no effect", some,
