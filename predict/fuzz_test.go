@@ -46,7 +46,7 @@ func TestTheBytesOfLocalState(t *testing.T) {
 	w := wire.NewWriter(make([]byte, 8))
 	row.write(&w, bytesAt((*byte)(unsafe.Pointer(&v)), 4))
 	a := localsAnswer{Tick: 300, Data: append([]byte{1, 1}, w.Written()...)}
-	require.Equal(t, "2c01000006010109000000", write(&a))
+	require.Equal(t, "2c0106010109000000", write(&a))
 	require.Equal(t, "{Ticks:i32}", row.text)
 	var read askLocals
 	require.NoError(t, s.Read([]byte{1, 7, 0, 0, 0, 2, 0, 0, 0}, &read))

@@ -29,26 +29,52 @@ func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
 		require.Zero(t, one.sim.Stats().Mispredictions, one.wrong)
 		require.Greater(t, one.sim.Stats().Steps, uint64(5*rate))
 	}
-	crate := addCrate(g, 2)
-	g.world.Add(crate, ecs.ComponentID[components.Rate](g.world))
-	(*components.Rate)(g.world.Get(crate, ecs.ComponentID[components.Rate](g.world))).Every = 10
-	g.run(rate)
-	id, _ := g.group.ID(crate)
-	records := func(frames int) int {
-		seen, n := netcode.Tick(0), 0
-		for range frames {
-			g.frame()
-			if at, _ := g.players[0].client.Replica().Latest(id); at != seen {
-				seen, n = at, n+1
-			}
-		}
-		return n
-	}
+	id := addSlowCrate(g)
+	records := func(frames int) int { return g.players[0].countRecords(g, id, frames) }
 	require.Less(t, records(2*rate), 2*rate/2/6, "nobody predicts it")
 	g.players[0].sim.Predict(id, true)
 	g.run(rate)
 	require.Greater(t, records(2*rate), rate/2)
 	require.Zero(t, g.players[0].sim.Stats().Mispredictions, g.players[0].wrong)
+}
+
+// addSlowCrate makes an entity of nobody that moves and travels each tenth tick.
+func addSlowCrate(g *game) netcode.NetworkID {
+	crate := addCrate(g, 2)
+	g.world.Add(crate, ecs.ComponentID[components.Rate](g.world))
+	(*components.Rate)(g.world.Get(crate, ecs.ComponentID[components.Rate](g.world))).Every = 10
+	g.run(rate)
+	id, _ := g.group.ID(crate)
+	return id
+}
+
+// countRecords counts the records of an entity that come in some frames.
+func (p *player) countRecords(g *game, id netcode.NetworkID, frames int) (n int) {
+	seen, _ := p.client.Replica().Latest(id)
+	for range frames {
+		g.frame()
+		if at, _ := p.client.Replica().Latest(id); at != seen {
+			seen, n = at, n+1
+		}
+	}
+	return n
+}
+
+// A choice counts while the client is shown the entity: else it would take the Rate from an entity that it must not know of.
+func TestAChoiceOfAHiddenEntityChangesNoRate(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 20 * time.Millisecond}, 53, 2, predict.Config{})
+	a, b := g.players[0], g.players[1]
+	g.run(3 * rate)
+	id := addSlowCrate(g)
+	a.sim.Predict(id, true)
+	g.run(rate)
+	require.Greater(t, b.countRecords(g, id, rate), rate/3)
+	g.server.Hide(a.client.ID(), id)
+	g.run(rate)
+	require.LessOrEqual(t, b.countRecords(g, id, rate), rate/10+1)
+	g.server.Show(a.client.ID(), id)
+	g.run(rate)
+	require.Greater(t, b.countRecords(g, id, rate), rate/3, "it has not chosen anew")
 }
 
 // An entity may be predicted by some clients: by one, or by those of a mask.

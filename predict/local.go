@@ -27,6 +27,8 @@ const (
 	localBytes = 512
 	// localQuestions bounds the questions that wait for an answer.
 	localQuestions = 8
+	// knownAtMost is the number of answers that wait for their tick at which a client asks no more.
+	knownAtMost = 1024
 )
 
 var errNoLocals = errors.New("this end has no simulation that has taken a step")
@@ -75,13 +77,13 @@ func (m *askLocals) Serialize(s *wire.Serializer) {
 // localsAnswer has, for each entity of the question, a byte that is 1 where it is known, then a byte for each local component, that is 1
 // where the entity has it, and those that it has.
 type localsAnswer struct {
-	Tick uint32 // Of the server's last step.
+	Tick uint16 // The low bits of that of the server's last step.
 	Data []byte
 }
 
 // Serialize implements wire.Serializable.
 func (m *localsAnswer) Serialize(s *wire.Serializer) {
-	s.Uint32(&m.Tick)
+	s.Uint16(&m.Tick)
 	s.Bytes(&m.Data, localEntities*(1+maxComponents+localBytes))
 }
 
@@ -101,7 +103,7 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 		return errNoLocals
 	}
 	s, session := at.simulation.server, server.Session(ctx.Sender)
-	a.Tick, a.Data = uint32(s.step.Tick), a.Data[:0]
+	a.Tick, a.Data = s.step.Tick.Low(), a.Data[:0]
 	for _, id := range q.Entities {
 		e, there := s.find(id)
 		if there && session != nil && session.View().Visible(id) && s.predictedBy(e, ctx.Sender) {
@@ -170,7 +172,7 @@ func (c *client) wantLocals(n int) {
 // askForLocals sends questions.
 func (c *client) askForLocals() {
 	l := &c.locals
-	for len(l.wanted) > 0 && l.waiting < localQuestions {
+	for len(l.wanted) > 0 && l.waiting < localQuestions && len(l.known) < knownAtMost {
 		q := askLocals{Entities: slices.Clone(l.wanted[:min(len(l.wanted), localEntities)])}
 		of := c.replica
 		err := netcode.Call(context.Background(), c.end, 0, &q, func(a *localsAnswer, err error) {
@@ -205,7 +207,7 @@ func (c *client) hearLocals(asked []netcode.NetworkID, a *localsAnswer) {
 		if !ok {
 			return
 		}
-		c.locals.known = append(c.locals.known, localState{id: id, tick: netcode.Tick(a.Tick), data: bytes.Clone(data[:size])})
+		c.locals.known = append(c.locals.known, localState{id: id, tick: tick.Near(a.Tick, c.now), data: bytes.Clone(data[:size])})
 		data = data[size:]
 	}
 }
@@ -230,6 +232,8 @@ func (c *client) takeLocals() (back netcode.Tick) {
 		n := c.slotOf(l.id)
 		switch {
 		case n < 0:
+		case l.tick >= c.now+Window:
+			c.wantLocals(n) // Of a tick that no server's step is at.
 		case l.tick > c.now:
 			kept = append(kept, l)
 		case !c.history.holds(l.tick) || !c.marks[n].begun:

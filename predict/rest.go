@@ -43,7 +43,7 @@ type resting struct {
 
 // alsoAtMost bounds the entities that a client chooses to predict, beside those of Owner and Predicted. The server forgets the
 // oldest.
-const alsoAtMost = 256
+const alsoAtMost = 32
 
 // chosen tells the server that a client predicts an entity, or not, by its own choice.
 type chosen struct {
@@ -149,10 +149,20 @@ func (w *restWriter) finish(now netcode.Tick) int {
 	return w.size
 }
 
-// begin lists the entities that the client chose, and forgets those that are gone.
-func (r *resting) begin(store *snapshot.Store) {
+// begin lists the entities that the client chose and is shown, and forgets those that are gone. A choice changes what all clients are
+// sent of an entity (server.promptRows), so one of a hidden entity counts for nothing.
+func (r *resting) begin(store *snapshot.Store, c *netcode.Session) {
 	r.also = slices.DeleteFunc(r.also, func(id netcode.NetworkID) bool { return !store.Alive(id) })
-	r.ids = append(r.ids[:0], r.also...)
+	r.ids = r.ids[:0]
+	if len(r.also) == 0 {
+		return
+	}
+	view := c.View()
+	for _, id := range r.also {
+		if view != nil && view.Visible(id) {
+			r.ids = append(r.ids, id)
+		}
+	}
 }
 
 // order puts the entities in order, each once. All of them live: no two have the same index.

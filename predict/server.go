@@ -107,8 +107,9 @@ func (s *server) update() {
 func (s *server) listPredicted() {
 	clear(s.prompt)
 	for client := range s.end.Clients {
-		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
-			r.begin(s.end.Store())
+		session := s.end.Session(client)
+		if r, ok := netcode.ExtensionOf[*resting](session); ok {
+			r.begin(s.end.Store(), session)
 			for _, id := range r.ids {
 				s.prompt.set(id.Index)
 			}
