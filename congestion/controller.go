@@ -294,7 +294,7 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 		c.startDrain(now)
 		return
 	}
-	if g, ok := c.path.progress(500 * time.Millisecond); fresh && ok && c.path.excess(g) {
+	if g, ok := c.path.progress(500 * time.Millisecond); fresh && ok && c.path.tells(g, 4) && c.path.excess(g) {
 		c.startDrain(now)
 		c.lossy, c.shed = true, g.lost
 		return
@@ -431,7 +431,10 @@ func (c *Controller) tryLoss(now time.Duration) {
 		return
 	}
 	g, ok := c.path.progress(c.path.rtt + c.interval)
-	if ok && g.lost > c.shed*3/4 {
+	if ok && !c.path.tells(g, 3) && now-c.since < patience {
+		return
+	}
+	if ok && g.lost > c.shed/2 {
 		c.path.lossShare = max(c.path.lossShare, min(g.lost, 0.5))
 		c.giveBack(now)
 		return

@@ -41,6 +41,7 @@ type path struct {
 	ring                         [trains]train
 	count                        uint32 // trains so far
 	position                     uint32 // bytes sent
+	largest                      uint32 // size of the largest packet lately
 	newest                       uint32 // position of the newest packet that arrived
 	at                           time.Duration
 	size                         uint32 // of the newest packet that arrived
@@ -114,6 +115,7 @@ func (p *path) sent(now time.Duration, size int) uint32 {
 		p.ring[p.count%trains] = train{at: now, start: p.position}
 		p.count++
 	}
+	p.largest = max(uint32(size), p.largest-p.largest/64)
 	p.position += uint32(size)
 	return p.position
 }
@@ -269,6 +271,9 @@ func (p *path) excess(g gain) bool {
 	usual := max(p.lossShare, 0.05)
 	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
 }
+
+// tells reports whether so many large packets, or as many bytes in smaller ones, tell of a loss: fewer are lost by chance.
+func (p *path) tells(g gain, packets uint32) bool { return g.sent >= packets*p.largest }
 
 // delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,
 // those that the queue had no room for did not.

@@ -712,3 +712,24 @@ func TestSilenceLowersTheRateBesideOthers(t *testing.T) {
 	}
 	require.LessOrEqual(t, c.State().Rate, 2*leastRate)
 }
+
+// A loss that stays at a lower rate does not lower it for long: the rate is given back.
+func TestALossThatStaysGivesTheRateBack(t *testing.T) {
+	c := New(1<<20, 33*ms)
+	c.setRate(256 << 10)
+	var sent []uint32
+	acked := 0
+	for i := range 90 {
+		now := time.Duration(i) * 33 * ms
+		for range 4 {
+			sent = append(sent, c.Sent(now, 1000, true))
+		}
+		for ; i >= 3 && acked < 4*(i-3); acked++ {
+			if acked < 80 || acked%5 > 1 {
+				c.Acked(now, sent[acked], 1000, true)
+			}
+		}
+		c.Tick(now, true)
+	}
+	require.Greater(t, c.State().Rate, 200<<10)
+}
