@@ -43,7 +43,7 @@ func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now 
 // server's own of the same stage.
 func (h *HostSystems) Systems() []System {
 	f := h.newFrame(h.Client, h.Server)
-	f.run(h.Receive, player(h.detached), h.Away, player(func() { h.begin(h.Receive.Now()) }))
+	f.run(h.Receive, &detacher{h.ServerSystems}, h.Away, player(func() { h.begin(h.Receive.Now()) }))
 	f.stage(tick.Initialization)
 	f.run(player(func() { enter(h.Client, &h.order, StepApply); h.View.update() })) // there is nothing to apply: the player shares the world
 	h.update(f)

@@ -22,7 +22,8 @@ type ServerSystems struct {
 	Away    *Away           // After Receive: the entities of players that are away.
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
-	detaching bool // Detach was called, and clients are still being told.
+	detaching bool   // Detach was called, and clients are still being told.
+	next      Socket // It follows then; nil for none.
 }
 
 // NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
@@ -64,7 +65,7 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 // Systems implements Group. It lists a server's frame, see the package comment.
 func (s *ServerSystems) Systems() []System {
 	f := s.newFrame(s.Server)
-	f.run(s.Receive, Func(func(*ecs.World) { s.detached() }), s.Away)
+	f.run(s.Receive, &detacher{s}, s.Away)
 	f.stage(tick.Initialization)
 	s.update(f)
 	f.stage(tick.PostLateUpdate)

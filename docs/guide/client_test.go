@@ -112,7 +112,7 @@ func single(server *netcode.Server, player *netcode.Client) (*systems.HostSystem
 }
 
 func invite(group *systems.HostSystems, socket systems.Socket) error { // from a menu, in the loop
-	return group.Attach(socket) // clients can connect from the next frame on
+	return group.Attach(socket) // clients can connect from the next frame on; the group closes the socket
 }
 
 func alone(group *systems.HostSystems) {
