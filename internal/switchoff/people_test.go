@@ -33,6 +33,8 @@ func people() []mutation {
 			"server_frame.go", "s.expireAway()", "_ = s"),
 		change("players", "players are away in any number", "TestPlayersAwayHaveALimit",
 			"identity.go", "for len(s.players.away) > s.config.Clients {", "for false {"),
+		change("players", "a client with many identities ends the time of others", "TestManyIdentitiesTakeNoTimeOfOthers",
+			"identity.go", "s.bidFarewell(s.players.fromMost())", "s.bidFarewell(s.players.away[0])"),
 		change("players", "two connections of a player live side by side", "TestSecondConnectionTakesOver",
 			"identity.go", "s.end(p.session, &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)", "_ = closeTold"),
 		change("players", "the old connection ends with the new one there", "TestSecondConnectionTakesOver",
