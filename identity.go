@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ type player struct {
 	identity string
 	id       wire.ClientID
 	session  *Session      // Nil while it is away.
+	from     netip.Prefix  // While it is away, the network that it came from.
 	until    time.Duration // While it is away, the time at which it has left for good.
 	left     bool          // It has left for good, and OnLeave is still to come.
 }
@@ -22,6 +24,26 @@ type players struct {
 	byIdentity map[string]*player // Looked up only.
 	byClient   map[wire.ClientID]*player
 	away       []*player // In the order in which they left. Config.Clients at most.
+}
+
+// notAway takes a player out of those that are away: without a look at the others if it went first.
+func (a *players) notAway(p *player) {
+	switch i := slices.Index(a.away, p); {
+	case i == 0:
+		a.away[0], a.away = nil, a.away[1:]
+	case i > 0:
+		a.away = slices.Delete(a.away, i, i+1)
+	}
+}
+
+// fromMost returns the player that went first of the network from which most are away, so that a client that comes with many
+// identities takes the time of its neighbours alone.
+func (a *players) fromMost() *player {
+	counts := map[netip.Prefix]int{}
+	for _, p := range a.away {
+		counts[p.from]++
+	}
+	return slices.MaxFunc(a.away, func(p, q *player) int { return counts[p.from] - counts[q.from] })
 }
 
 // OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
@@ -94,7 +116,7 @@ func (s *Server) assignID(c *Session, identity string) {
 		}
 		return
 	}
-	s.players.away = slices.DeleteFunc(s.players.away, func(other *player) bool { return other == p })
+	s.players.notAway(p)
 	s.stats.Returned++
 	c.id, c.player, c.returned, p.session = p.id, p, true, c
 }
@@ -108,11 +130,11 @@ func (s *Server) playerLeft(c *Session, reason *peer.Error) {
 	case !s.keeps(c, reason):
 		s.endPlayer(p)
 	default:
-		p.session, p.until = nil, s.frame.after(s.config.Keep)
+		p.session, p.until, p.from = nil, s.frame.after(s.config.Keep), peer.NetworkPrefix(c.address.IP.Addr())
 		s.players.away = append(s.players.away, p)
 		for len(s.players.away) > s.config.Clients {
 			s.stats.KeptFull++
-			s.endPlayer(s.players.away[0])
+			s.endPlayer(s.players.fromMost())
 		}
 	}
 }
@@ -134,7 +156,7 @@ func (s *Server) endPlayer(p *player) {
 		delete(s.players.byIdentity, p.identity)
 	}
 	p.left = true
-	s.players.away = slices.DeleteFunc(s.players.away, func(other *player) bool { return other == p })
+	s.players.notAway(p)
 	s.events.waiting = append(s.events.waiting, event{client: p.id, left: true})
 }
 

@@ -228,6 +228,28 @@ func TestPlayersAwayHaveALimit(t *testing.T) {
 	require.EqualValues(t, 3, r.enter(p, "2").ID())
 }
 
+// One network with many identities does not end the time of players from elsewhere.
+func TestManyIdentitiesTakeNoTimeOfOthers(t *testing.T) {
+	p := protocol()
+	r := keeper(t, p, netcode.Config{Keep: time.Hour, Clients: 4})
+	from := func(address, name string) {
+		t.Helper()
+		r.from = transport.MustParseAddr(address)
+		r.kill(r.enter(p, name))
+		r.run(11 * time.Second)
+	}
+	from("192.0.2.1:9001", "anna")
+	from("198.51.100.1:9002", "bert")
+	for i := range 6 {
+		from(fmt.Sprintf("203.0.113.%d:%d", 7+i%2, 9100+i), fmt.Sprint("many ", i))
+	}
+	require.Equal(t, []netcode.ClientID{1, 2, 7, 8}, away(r.server.Server), "of the many the last are there")
+	require.EqualValues(t, 4, r.server.Stats().KeptFull)
+	r.from = transport.MustParseAddr("192.0.2.1:9003")
+	require.EqualValues(t, 1, r.enter(p, "anna").ID(), "it comes back")
+	require.Equal(t, []netcode.ClientID{2, 7, 8}, away(r.server.Server))
+}
+
 // An interest policy keeps its place for a player that is away, and forgets who left.
 func TestInterestIsKeptWhileAPlayerIsAway(t *testing.T) {
 	p := protocol()

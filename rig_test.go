@@ -49,6 +49,7 @@ type rig struct {
 	network *memory.Network
 	server  *serverEnd
 	clients []*clientEnd
+	from    transport.Addr // The address of the next client; zero: any.
 	buf     [2048]byte
 
 	// tamper may change or drop (nil) what the network carries.
@@ -119,7 +120,7 @@ func (r *rig) join(p *netcode.Protocol, config netcode.Config) *clientEnd {
 	c, err := netcode.NewClient(p, config)
 	require.NoError(r.t, err)
 	end := &clientEnd{Client: c}
-	end.conn, err = r.network.Listen(transport.Addr{})
+	end.conn, err = r.network.Listen(r.from)
 	require.NoError(r.t, err)
 	end.send = r.sender(end.conn)
 	c.OnConnect(func(id wire.ClientID) { end.log = append(end.log, fmt.Sprintf("connect %d", id)) })

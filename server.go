@@ -240,8 +240,10 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 }
 
 // OnMigrate adds a function that is called when a client goes on at another address, which it has proved to be its own: its NAT
-// gave it another port, or it changed networks. ClientStats has the new address. Nothing of its state is lost. If it panics, the
-// connection ends with peer.ReasonHandlerPanic, as for a handler.
+// gave it another port, or it changed networks. ClientStats has the new address. Nothing of its state is lost. Over
+// transport/secure it is not called: sessions move below, ClientStats and Config.ClientsPerAddress keep the address at which the session
+// began, and packet size, rate and round trip stay those of the old path until they are measured anew; secure.Server.Path has the
+// address of the moment. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
 	s.events.migrated = append(s.events.migrated, f)

@@ -479,7 +479,11 @@ func (c *Controller) check(now time.Duration) {
 	}
 }
 
-// scale returns v·part/whole.
+// scale returns v·part/whole. A whole of zero, as the round trip of a network without delay, counts as a millisecond: a conversion of
+// infinity is not the same on all processors.
 func scale(v int64, part, whole time.Duration) int64 {
+	if whole <= 0 {
+		whole = time.Millisecond
+	}
 	return int64(float64(v) * (float64(part) / float64(whole)))
 }

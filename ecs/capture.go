@@ -70,6 +70,7 @@ type Capture struct {
 	unreplicated unreplicated
 
 	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
+	awaited  map[wire.NetworkID]ecs.Entity // the reverse of reserved
 	unseen   []wire.NetworkID              // scratch of endUnborn
 }
 
@@ -287,9 +288,9 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		return id, false
 	}
 	if c.reserved == nil {
-		c.reserved = map[ecs.Entity]wire.NetworkID{}
+		c.reserved, c.awaited = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
 	}
-	c.reserved[e] = id
+	c.reserved[e], c.awaited[id] = id, e
 	c.marks.world = true // by marks alone the next Run would not find it
 	if owner := ownerOf(w.world, e, w.controls[ownerControl]); owner != 0 {
 		c.store.SetOwner(id, owner)
@@ -299,12 +300,8 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 
 // unborn returns the entity of a reserved id.
 func (c *Capture) unborn(id wire.NetworkID) (ecs.Entity, bool) {
-	for e, of := range c.reserved {
-		if of == id {
-			return e, c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
-		}
-	}
-	return ecs.Entity{}, false
+	e, ok := c.awaited[id]
+	return e, ok && c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
 }
 
 // endUnborn ends the reserved ids whose entities were not found.
@@ -319,6 +316,7 @@ func (c *Capture) endUnborn() {
 	}
 	c.unseen = c.unseen[:0]
 	clear(c.reserved)
+	clear(c.awaited)
 }
 
 // Release unregisters the capture from the world. It must not be used afterwards; entities keep their Replicated.
@@ -367,6 +365,7 @@ func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	id, reserved := c.reserved[e]
 	if reserved {
 		delete(c.reserved, e)
+		delete(c.awaited, id)
 		c.store.Adopt(id)
 	} else {
 		id = c.store.Spawn()

@@ -235,3 +235,41 @@ func TestShownAgainInTheSameRow(t *testing.T) {
 		netecs.LocalWriteRestored, netecs.LocalWriteRestored, netecs.LocalWriteRestored,
 	}, p.client.kinds(), "once in each life")
 }
+
+// An id that was reserved names its entity before the Run that captures it, and after it, among thousands.
+func TestReservedIDsNameTheirEntities(t *testing.T) {
+	p := newPair(t)
+	for range 3 {
+		ids := map[wire.NetworkID]ecs.Entity{}
+		for range 10_000 {
+			e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+			id, ok := p.capture.Reserve(e)
+			require.True(t, ok)
+			found, ok := p.capture.Entity(id)
+			require.True(t, ok)
+			require.Equal(t, e, found)
+			ids[id] = e
+		}
+		dead := 0
+		for id, e := range ids {
+			if dead++; dead <= 10 {
+				p.server.world.RemoveEntity(e)
+				_, ok := p.capture.Entity(id)
+				require.False(t, ok)
+				delete(ids, id)
+			}
+		}
+		p.step()
+		for id, e := range ids {
+			found, ok := p.capture.Entity(id)
+			require.True(t, ok)
+			require.Equal(t, e, found)
+			p.server.world.RemoveEntity(e)
+		}
+		p.step()
+		for id := range ids {
+			_, ok := p.capture.Entity(id)
+			require.False(t, ok, "the id of an entity that is gone")
+		}
+	}
+}

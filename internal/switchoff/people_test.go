@@ -35,6 +35,8 @@ func people() []mutation {
 			"identity.go", "for len(s.players.away) > s.config.Clients {", "for false {"),
 		change("players", "a second connection that finds no room ends the first", "TestSecondConnectionThatFindsNoRoom",
 			"handshake.go", "if reason != nil || old == nil {", "if old == nil {"),
+		change("players", "a client with many identities ends the time of others", "TestManyIdentitiesTakeNoTimeOfOthers",
+			"identity.go", "s.endPlayer(s.players.fromMost())", "s.endPlayer(s.players.away[0])"),
 		change("players", "two connections of a player live side by side", "TestSecondConnectionTakesOver",
 			"identity.go", "s.end(old, &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)", "_ = closeTold"),
 		change("players", "the old connection ends with the new one there", "TestSecondConnectionTakesOver",
