@@ -93,7 +93,7 @@ func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
 func TestAnEmptyFileIsSaidToBeEmpty(t *testing.T) {
 	_, err := Inspect(bytes.NewReader(nil))
 	require.ErrorIs(t, err, ErrFormat)
-	require.ErrorContains(t, err, "it is empty")
+	require.ErrorContains(t, err, "the file is empty")
 }
 
 // Given as tables, a recording is said to be one.

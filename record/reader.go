@@ -42,7 +42,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if len(fixed) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", ErrFormat)
+		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
 	}
 	if len(fixed) < headerFixed || string(fixed[:len(magic)]) != magic || binary.LittleEndian.Uint32(fixed[len(magic):]) > maxHeader {
 		return nil, fmt.Errorf("%w: it begins % x", ErrFormat, fixed)

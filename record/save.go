@@ -112,8 +112,12 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 // errors wrap ErrFormat, ErrDamaged, ErrProtocol or those of the reader, and memory stays within what the file stands for.
 func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 	head := make([]byte, saveFixed)
-	if n, err := io.ReadFull(in, head); err != nil || string(head[:len(saveMagic)]) != saveMagic {
-		return nil, fmt.Errorf("%w: it begins % x, which is no saved game", ErrFormat, head[:n])
+	begun, err := io.ReadFull(in, head)
+	switch {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%w: the file is empty", ErrFormat)
+	case err != nil || string(head[:len(saveMagic)]) != saveMagic:
+		return nil, fmt.Errorf("%w: it begins % x, which is no saved game", ErrFormat, head[:begun])
 	}
 	size := func(at int) int64 { return int64(binary.LittleEndian.Uint32(head[len(saveMagic)+4*at:])) }
 	text, packed, raw := size(0), size(1), size(2)

@@ -66,3 +66,14 @@ type savedThing struct {
 	Name wire.Text[[8]byte]
 	To   netcode.NetworkID `net:"entity"`
 }
+
+// An empty file is said to be empty.
+func TestLoadOfAnEmptyFile(t *testing.T) {
+	s, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	_, err = record.Load(s, bytes.NewReader(nil))
+	require.ErrorIs(t, err, record.ErrFormat)
+	require.ErrorContains(t, err, "the file is empty")
+	_, err = record.Load(s, bytes.NewReader([]byte{0xAB}))
+	require.ErrorContains(t, err, "it begins ab, which is no saved game")
+}

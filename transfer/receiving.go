@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -98,7 +99,7 @@ func (e *end) refusal(from *peerState, r *Receiving) string {
 		return ""
 	}
 	if err := e.handler.Begin(r); err != nil {
-		return "refused: " + err.Error()
+		return cmp.Or(err.Error(), "it does not say why") // An empty text would be no refusal.
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ var (
 	ErrCancelled    = errors.New("netcode: transfer: it was cancelled")
 	ErrDisconnected = errors.New("netcode: transfer: the connection ended first")
 	ErrUnregistered = errors.New("netcode: transfer: the protocol has no transfers: call transfer.Register on both sides")
-	ErrNoReceiver   = errors.New("netcode: transfer: nobody is connected there")
+	ErrNoReceiver   = fmt.Errorf("netcode: transfer: nobody is connected there: %w", netcode.ErrNotConnected) // It wraps netcode.ErrNotConnected.
 )
 
 // RefusedError says that the receiver does not take a transfer, or not any more.

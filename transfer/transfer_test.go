@@ -181,7 +181,7 @@ func TestCancel(t *testing.T) {
 	s = send("refused")
 	n.Run(time.Second)
 	require.ErrorAs(t, s.Err(), &refused)
-	require.Contains(t, refused.Text, "not now")
+	require.EqualError(t, s.Err(), "netcode: transfer: the receiver refused it: not now")
 	require.Empty(t, transfer.Incoming(c.Client, 0))
 	require.Empty(t, boxes[1].done)
 	boxes[1].refuse = nil
@@ -204,6 +204,7 @@ func TestBounds(t *testing.T) {
 	require.ErrorAs(t, err, &size, "a server takes nothing where it did not say so")
 	_, err = transfer.Send(n.Server.Server, 99, "nobody", nil)
 	require.ErrorIs(t, err, transfer.ErrNoReceiver)
+	require.ErrorIs(t, err, netcode.ErrNotConnected, "as netcode.Send has it")
 	_, err = transfer.Send(func() *netcode.Client { c, _ := netcode.NewClient(netcode.NewProtocol(), netcode.Config{}); return c }(), 0, "", nil)
 	require.ErrorIs(t, err, transfer.ErrUnregistered)
 	var all []*transfer.Sending
