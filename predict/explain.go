@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"reflect"
+	"runtime"
+	"strings"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -31,7 +35,7 @@ type Explanation struct {
 	Misprediction
 	// First is the first tick in which both sides differ. It is not after Misprediction.Tick.
 	First netcode.Tick
-	// System is the first system of the step after which they differ: its number from 0, and its Go type. It is Outside if
+	// System is the first system of the step after which they differ: its number from 0, and its Go type, or the name of the function of a Func. It is Outside if
 	// they differed before the first one, and empty if the server had no hashes of these ticks or the hashes are the same.
 	System string
 }
@@ -227,9 +231,20 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			case system == 0:
 				return from + netcode.Tick(i), Outside
 			default:
-				return from + netcode.Tick(i), fmt.Sprintf("system %d, %T", system-1, c.systems[system-1])
+				return from + netcode.Tick(i), fmt.Sprintf("system %d, %s", system-1, nameOf(c.systems[system-1]))
 			}
 		}
 	}
 	return 0, ""
+}
+
+// nameOf names a system by its type, and a Func by its function, with the package: a function literal has the name of the function
+// around it and a number.
+func nameOf(system System) string {
+	if f, ok := system.(Func); ok {
+		if known := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); known != nil {
+			return strings.TrimSuffix(path.Base(known.Name()), "-fm") // -fm ends the name of a method value.
+		}
+	}
+	return fmt.Sprintf("%T", system)
 }

@@ -37,16 +37,16 @@ type calm struct{}
 func (*calm) Step(*predict.Step) {}
 
 // newExplainedGame is a game of one player with hashes, and a system before and one behind that of the rules.
-func newExplainedGame(t *testing.T, loss float64) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
+func newExplainedGame(t *testing.T, loss float64, as func(*gust) predict.System) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
 	g = newEmptyGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: loss}, 32)
 	protocol := newProtocol()
 	predict.Explain(protocol)
 	socket := g.openServer(protocol)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	wind = &gust{}
-	g.sim = predict.Simulate(g.group, predict.Config{}, &calm{}, g.rules, wind)
+	g.sim = predict.Simulate(g.group, predict.Config{}, &calm{}, g.rules, as(wind))
 	g.loop = systems.NewRunner(g.world, g.group, rate)
-	p = g.joinWith(protocol, predict.Config{}, &calm{}, nil, &gust{})
+	p = g.joinWith(protocol, predict.Config{}, &calm{}, nil, as(&gust{}))
 	heard = &[]predict.Explanation{}
 	p.sim.OnExplanation(func(e predict.Explanation) { *heard = append(*heard, e) })
 	p.act = wander
@@ -55,10 +55,24 @@ func newExplainedGame(t *testing.T, loss float64) (g *game, p *player, wind *gus
 	return g, p, wind, heard
 }
 
+// aType and aFunc are two ways to add a system.
+func aType(g *gust) predict.System { return g }
+func aFunc(g *gust) predict.System { return predict.Func(g.Step) }
+
+// A Func is named by its function.
+func TestAMispredictionNamesTheFunction(t *testing.T) {
+	g, _, wind, heard := newExplainedGame(t, 0, aFunc)
+	wind.at = g.server.Tick() + 10
+	g.run(4 * rate)
+	require.NotEmpty(t, *heard)
+	require.Equal(t, "system 2, predict_test.(*gust).Step", (*heard)[0].System)
+	g.heal()
+}
+
 // A misprediction is explained by the system that differs, in the tick in which it did.
 func TestAMispredictionNamesTheSystem(t *testing.T) {
 	for _, loss := range []float64{0, .3} {
-		g, p, wind, heard := newExplainedGame(t, loss)
+		g, p, wind, heard := newExplainedGame(t, loss, aType)
 		wind.at = g.server.Tick() + 10
 		g.run(4 * rate)
 		require.NotEmpty(t, p.wrong)
@@ -74,7 +88,7 @@ func TestAMispredictionNamesTheSystem(t *testing.T) {
 
 // A change from outside of the simulation is explained as that.
 func TestAMispredictionNamesAChangeFromOutside(t *testing.T) {
-	g, p, _, heard := newExplainedGame(t, 0)
+	g, p, _, heard := newExplainedGame(t, 0, aType)
 	at := generic.NewMap1[position](g.world)
 	at.Get(g.bodies[p.client.ID()]).Y += 7
 	g.run(2 * rate)
