@@ -120,6 +120,25 @@ func TestClientsOfARestartedServer(t *testing.T) {
 	}
 }
 
+// A server that starts again has another secret: only with its key of before do its clients believe it at once. The world must be
+// busy: of a server at rest a client asks so late that it needs no key.
+func TestARestartedServerNeedsItsKey(t *testing.T) {
+	told := func(key [32]byte) (waited uint64, after time.Duration) {
+		n := drifting(t, 1, 0, 1, netcode.Config{ResetKey: key})
+		c := n.Clients[0]
+		n.Restart()
+		since := n.Now()
+		require.True(t, n.RunUntil(5*time.Second, func() bool { return c.State() == netcode.Disconnected }))
+		require.ErrorIs(t, c.Err(), peer.ReasonReset)
+		return c.Stats().ResetsWaited, n.Now() - since
+	}
+	waited, with := told([32]byte{1})
+	require.Zero(t, waited)
+	refused, without := told([32]byte{})
+	require.NotZero(t, refused)
+	require.Less(t, with, without)
+}
+
 // A client that rejoins has the world of the new session, and nothing of the old one.
 func TestRejoin(t *testing.T) {
 	p := netcode.NewProtocol()

@@ -195,7 +195,7 @@ func (n *Net) newClient(server transport.Addr) *Client {
 	return client
 }
 
-// Restart replaces the server by a new one at the same address, as after a crash: it knows nobody, and has a world of its own.
+// Restart replaces the server by a new one at the same address, as after a crash: it knows nobody, and has a world and random numbers of its own.
 // Datagrams in flight still arrive.
 func (n *Net) Restart() {
 	n.t.Helper()
