@@ -131,7 +131,7 @@ type Config struct {
 	// restart. OnDisconnect comes, and then OnConnect with a new ID, as if the game had called Connect. Client only.
 	Rejoin bool
 	// ResetKey makes the resets of a server that was restarted its own: give each start of it the same 32 random bytes, which nobody else
-	// has. Zero: random for each start; then clients believe it after half a second of silence, where a key makes it about a fifth of a second on loopback. Of a server at rest they ask no sooner
+	// has. Zero: random for each start; then clients believe it after half a second of silence. Of a server at rest they ask no sooner
 	// either way: after two Pulses. Server only.
 	ResetKey [32]byte
 

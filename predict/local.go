@@ -169,10 +169,15 @@ func (c *client) wantLocals(n int) {
 	}
 }
 
+// mayAsk reports whether there is a question to send, and room for its answer.
+func (l *locals) mayAsk() bool {
+	return len(l.wanted) > 0 && l.waiting < localQuestions && len(l.known) < knownAtMost
+}
+
 // askForLocals sends questions.
 func (c *client) askForLocals() {
 	l := &c.locals
-	for len(l.wanted) > 0 && l.waiting < localQuestions && len(l.known) < knownAtMost {
+	for l.mayAsk() {
 		q := askLocals{Entities: slices.Clone(l.wanted[:min(len(l.wanted), localEntities)])}
 		of := c.replica
 		err := netcode.Call(context.Background(), c.end, 0, &q, func(a *localsAnswer, err error) {

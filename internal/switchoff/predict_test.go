@@ -102,7 +102,7 @@ func laterPredictions() []mutation {
 		change("predict", "local state of any tick waits", "TestLocalStateOfLaterTicksIsBounded",
 			"predict/local.go", "case l.tick >= c.now+Window:", "case l.tick < 0:"),
 		change("predict", "a client asks for local state though too much waits", "TestLocalStateOfLaterTicksIsBounded",
-			"predict/local.go", "&& len(l.known) < knownAtMost {", "{"),
+			"predict/local.go", "&& len(l.known) < knownAtMost", ""),
 		change("predict", "a choice of a hidden entity takes its Rate", "TestAChoiceOfAHiddenEntityChangesNoRate",
 			"predict/rest.go", "if view != nil && view.Visible(id) {", "if view != nil {"),
 		change("predict", "a Rate delays nothing", "TestARateDoesNotDelayWhatIsPredicted",
