@@ -229,7 +229,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	}
 	c.refill()
 	if !s.frame.due {
-		if !c.starved {
+		if !c.starved && !c.saving() {
 			c.sendMessages()
 		}
 		return false
@@ -250,6 +250,7 @@ func (s *Server) serve(c *Session) (due bool) {
 // deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	c.fitPath(c.view)
+	c.reserve()
 	s.fill(c, desk)
 	var payload [pulseSize]byte
 	putPulse(payload[:], s.frame.clock.Tick())
@@ -263,12 +264,12 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
-// does once when snapshots end, so that the client knows that entities have stopped. State that waits for the budget does
-// not count as an end.
+// does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
+// as an end, and while it is saved up for there is no pulse: that would say that the tick is complete.
 func (s *Server) pulse(c *Session) {
-	ended := c.moving && c.timed != s.frame.now && !c.starved
+	ended := c.moving && c.timed != s.frame.now && !c.view.Pending()
 	c.moving = c.timed == s.frame.now
-	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+	if c.saving() || !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
 	var payload [pulseSize]byte
@@ -290,7 +291,7 @@ func (s *Server) repeat(c *Session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
-	for c.stateWaits() || c.wants() || s.sectionsDue(c, false) {
+	for c.stateWaits() || c.wants() && c.mayLoad() || s.sectionsDue(c, false) {
 		if c.short() || !s.sendPacket(c, desk) {
 			return
 		}
@@ -307,7 +308,7 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	}
 	s.addSections(c, &b)
 	borrowed := false
-	if !c.stateFirst {
+	if !c.stateFirst && c.mayLoad() {
 		borrowed = c.load(&b, c.stateWaits())
 	}
 	state := s.addSnapshot(c, &b, desk)

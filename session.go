@@ -59,7 +59,9 @@ type Session struct {
 	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
 	whole            bool          // See SendWhole,
-	savesUntil       time.Duration // and state waits until then.
+	savesUntil       time.Duration // and state waits until then. 0 after a tick that was sent.
+	reserved         int           // Bytes of the budget that are kept for it,
+	leftover         int           // and what was left of the budget in the last tick.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
 	resyncAt         time.Duration
@@ -135,15 +137,42 @@ func (c *Session) SendWhole(on bool) {
 	}
 }
 
+// saving reports whether state waits until the budget for it is saved up.
+func (c *Session) saving() bool { return c.whole && c.frame.now < c.savesUntil && c.view.Pending() }
+
 // stateWaits reports whether state is to be sent now.
-func (c *Session) stateWaits() bool {
-	return c.view.Pending() && !(c.whole && c.frame.now < c.savesUntil)
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.saving() }
+
+// reserve keeps half of what came into the budget for the state that waits.
+func (c *Session) reserve() {
+	if !c.saving() {
+		c.reserved = 0
+		return
+	}
+	c.reserved += max(c.budget.Left()-c.leftover, 0) / 2
+}
+
+// mayLoad reports whether messages may be sent now: the budget has more than what is kept for state, and what was kept is not being
+// spent on it.
+func (c *Session) mayLoad() bool {
+	switch {
+	case c.saving():
+		left := c.budget.Left()
+		return left < 0 || left >= c.reserved+leastPacket
+	case c.savesUntil > 0:
+		return !c.view.Pending()
+	}
+	return true
 }
 
 // endState ends the state of a tick.
 func (c *Session) endState() {
-	if c.starved = c.stateWaits(); c.starved && c.whole {
+	c.leftover = c.budget.Left()
+	switch c.starved = c.stateWaits(); {
+	case c.starved && c.whole:
 		c.savesUntil, c.starved = c.frame.now+wholeEvery, false
+	case !c.saving():
+		c.savesUntil = 0
 	}
 }
 

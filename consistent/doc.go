@@ -13,6 +13,9 @@
 // snapshot: View.InFlight). In each tick in which it sends all that changed, it names these packets in a section of the last one. A
 // client that has them all has the state of that tick. What it has of later ticks waits.
 //
+// A lost packet is sent again as it was, unless something in it was hidden from the client since. Where much is hidden in each tick and
+// many packets are lost, a client shows few ticks.
+//
 // A claim is such a section. A tick without one is never shown: the budget was too short for its state.
 //
 // # Slow lines

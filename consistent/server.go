@@ -20,7 +20,6 @@ const (
 type sender struct {
 	claimed netcode.Tick // The newest claim; tick.None before the first and where its packet was lost.
 	last    netcode.Tick // The newest tick that was ever claimed.
-	packet  uint64       // The packet of the newest claim.
 	size    int          // The size of packets for which the view was set.
 
 	packets []kept      // State that is on its way, by number of its packet.
@@ -39,7 +38,7 @@ type ServerStats struct {
 	Claimed     netcode.Tick
 	Repaired    uint64 // Lost packets whose state was sent again as it was.
 	RepairBytes uint64 // Bytes of them.
-	NotRepaired uint64 // Lost packets that were not, since they were too old, or too much was kept.
+	NotRepaired uint64 // Lost packets that were not, since they were too old, too much was kept, or something of them was hidden since.
 	Unnecessary uint64 // Lost packets that were not, since the client had a later tick by then.
 }
 
@@ -108,7 +107,7 @@ func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet
 		own.state = nil
 		if own.size() <= len(room) {
 			n = len(own.put(room[:0]))
-			f.claimed, f.last, f.packet = now, now, packet
+			f.claimed, f.last = now, now
 			f.claims = append(f.claims, sentClaim{now, packet})
 		} else {
 			own.claimed = false
@@ -122,7 +121,7 @@ func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet
 		f.keep(&own, packet, now)
 	}
 	if n == 0 && f.waiting > 0 {
-		n = f.repair(room, packet)
+		n = f.repair(c, room, packet)
 	}
 	return n
 }
@@ -172,7 +171,7 @@ func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 func (f *sender) drop(at int, why *uint64) {
 	k := &f.packets[at]
 	if k.lost && why != nil {
-		if *why++; k.packet == f.packet { // There is no newer claim: it is told anew.
+		if *why++; k.until >= f.claimed { // The newest claim needs it: it is told anew.
 			f.claimed = tick.None
 		}
 	}
@@ -184,20 +183,21 @@ func (f *sender) drop(at int, why *uint64) {
 	f.packets = slices.Delete(f.packets, at, at+1)
 }
 
-// repair writes the state of the oldest lost packet that fits.
-func (f *sender) repair(room []byte, packet uint64) int {
-	for i := range f.packets {
+// repair writes the state of the oldest lost packet that fits. One with something that was hidden since is dropped.
+func (f *sender) repair(c *netcode.Session, room []byte, packet uint64) int {
+	for i := 0; i < len(f.packets); i++ {
 		k := &f.packets[i]
-		if !k.lost || k.again != 0 {
-			continue
+		switch {
+		case !k.lost || k.again != 0:
+		case !c.View().MayRepeat(k.packet):
+			f.drop(i, &f.stats.NotRepaired)
+			i--
+		case len(k.section) <= len(room):
+			k.again = packet
+			f.waiting--
+			f.stats.Repaired, f.stats.RepairBytes = f.stats.Repaired+1, f.stats.RepairBytes+uint64(len(k.section))
+			return copy(room, k.section)
 		}
-		if len(k.section) > len(room) {
-			return 0
-		}
-		k.again = packet
-		f.waiting--
-		f.stats.Repaired, f.stats.RepairBytes = f.stats.Repaired+1, f.stats.RepairBytes+uint64(len(k.section))
-		return copy(room, k.section)
 	}
 	return 0
 }

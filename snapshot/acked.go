@@ -68,6 +68,56 @@ func (v *View) needed(p *sentPacket) bool {
 	return false
 }
 
+// MayRepeat reports whether the payload of a packet may be sent again as it was: nothing that it has was hidden since, by Hide, Keep
+// or SetRows. Of rows that name entities it does not remember which: anything that was hidden since counts as named. It returns false
+// for a packet that is forgotten.
+func (v *View) MayRepeat(packet uint64) bool {
+	p := v.sent.get(packet)
+	if p == nil {
+		return false
+	}
+	if p.tick >= v.lastHidden {
+		return true
+	}
+	for i := range p.n {
+		e := v.sent.group(p, i)
+		if e.despawn {
+			continue
+		}
+		if e.rows&v.store.schema.Refs != 0 {
+			return false
+		}
+		for of := e.of; of != 0; of &= of - 1 {
+			if v.hidSince(p.tick, e, firstOf(e.word, of)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hidSince reports whether a record of a tick may have something that was hidden since. A component that has not changed since the
+// record's baseline is not in it.
+func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
+	switch {
+	case int(index) >= len(v.hidden):
+		return false
+	case v.hidden[index].all > t:
+		return true
+	case v.hidden[index].rows <= t:
+		return false
+	case !v.visible.has(index) || v.lifetimes[index].life > t: // Which components were hidden is forgotten.
+		return true
+	}
+	for m := e.rows &^ v.rowsOf(index); m != 0; m &= m - 1 {
+		row := m.Lowest()
+		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.sinceOf(index, row) > t-tick.Tick(e.span) {
+			return true
+		}
+	}
+	return false
+}
+
 // Wrote returns the newest tick for which a payload was written; tick.None before the first.
 func (v *View) Wrote() tick.Tick { return v.wrote }
 

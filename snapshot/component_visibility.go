@@ -14,6 +14,9 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	if !v.Visible(id) || was == rows {
 		return
 	}
+	if was&^rows != 0 {
+		v.noteHidden(id.Index, false)
+	}
 	v.overrides.rows = grown(v.overrides.rows, int(id.Index)+1, len(v.acks))
 	v.overrides.shape = grown(v.overrides.shape, int(id.Index)+1, len(v.acks))
 	if !v.overrides.masked.has(id.Index) {

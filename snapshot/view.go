@@ -76,6 +76,8 @@ type View struct {
 	met         []wire.NetworkID   // attended entities that the client was proved to hold
 	shares      bool               // see Share
 	sights      uint64             // changes of what is visible
+	hidden      []hiddenAt         // by index
+	lastHidden  tick.Tick          // the newest of them
 	portions    []visibleGroupSize // by number of the group
 	deferred    []deferredCall     // that wait for the commit of an open tick
 }

@@ -40,9 +40,27 @@ func (v *View) Hide(id wire.NetworkID) {
 	}
 	switch {
 	case v.Visible(id):
+		v.noteHidden(id.Index, true)
 		v.end(id.Index, v.next())
 	case v.Keeps(id):
 		v.owe(id.Index, v.next())
+	}
+}
+
+// hiddenAt is the ticks as of which an entity, and a component of it, was hidden last.
+type hiddenAt struct{ all, rows tick.Tick }
+
+// noteHidden notes that an entity, or a component of it, is hidden from now on, if a payload of its lifetime was written.
+func (v *View) noteHidden(index uint32, all bool) {
+	if v.lifetimes[index].life > v.wrote {
+		return
+	}
+	v.lastHidden = v.next()
+	v.hidden = grown(v.hidden, int(index)+1, len(v.acks))
+	if all {
+		v.hidden[index].all = v.lastHidden
+	} else {
+		v.hidden[index].rows = v.lastHidden
 	}
 }
 
@@ -55,6 +73,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
+	v.noteHidden(id.Index, true)
 	if v.ack(id.Index).base == tick.None {
 		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
 		return

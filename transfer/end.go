@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -122,12 +123,17 @@ func post[T any](e *end, p *peerState, m *T) error {
 	return netcode.Send(e.server, netcode.To(p.id), m)
 }
 
+// later reports whether a message found no room in the queue, or the connection is about to end: it is sent in a later frame, if ever.
+func later(err error) bool {
+	return errors.Is(err, netcode.ErrBackPressure) || errors.Is(err, netcode.ErrNotConnected)
+}
+
 // answer sends what ends a transfer, or tells how far it is. If the queue is full, it is sent in a later frame.
 func answer[T any](e *end, p *peerState, m T) {
 	if e.peers[p.id] != p {
 		return
 	}
-	if len(p.answers) > 0 || post(e, p, &m) != nil {
+	if len(p.answers) > 0 || later(post(e, p, &m)) {
 		if len(p.answers) == mostAnswers {
 			e.refuse(p, &netcode.CloseError{Reason: peer.ReasonQueueOverflow, Detail: "answers to transfers do not leave"})
 			return
@@ -138,7 +144,7 @@ func answer[T any](e *end, p *peerState, m T) {
 
 // sendAnswers sends what found no room.
 func (p *peerState) sendAnswers() {
-	for len(p.answers) > 0 && p.answers[0]() == nil {
+	for len(p.answers) > 0 && !later(p.answers[0]()) {
 		p.answers = slices.Delete(p.answers, 0, 1)
 	}
 }
@@ -178,8 +184,12 @@ func (e *end) feed(p *peerState, due bool) {
 			return
 		}
 		n, err := s.step()
-		if err != nil {
-			return // The queue is full: in a later frame.
+		switch {
+		case later(err):
+			return
+		case err != nil:
+			s.drop()
+			s.finish(err)
 		}
 		room -= n
 	}

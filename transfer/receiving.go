@@ -36,7 +36,7 @@ func (r *Receiving) Cancel(text string) {
 		return
 	}
 	r.drop()
-	answer(r.end, r.from, stop{ID: r.id, Text: text[:min(len(text), textLimit)]})
+	answer(r.end, r.from, stop{ID: r.id, Text: cut(text, textLimit)})
 	r.fail(ErrCancelled)
 }
 
@@ -75,7 +75,7 @@ func (e *end) begun(from *peerState, m *begin) error {
 	r := &Receiving{end: e, from: from, id: m.ID, name: m.Name, size: int(m.Size)}
 	if text := e.refusal(from, r); text != "" {
 		r.over = true
-		answer(e, from, stop{ID: m.ID, Text: text[:min(len(text), textLimit)]})
+		answer(e, from, stop{ID: m.ID, Text: cut(text, textLimit)})
 		return nil
 	}
 	if r.over { // Begin cancelled it.
@@ -91,7 +91,9 @@ func (e *end) refusal(from *peerState, r *Receiving) string {
 	switch limit := e.limit(false); {
 	case e.handler == nil:
 		return "nobody takes transfers here: see transfer.On"
-	case r.size > limit:
+	case limit == 0:
+		return "none are taken"
+	case uint64(uint32(r.size)) > uint64(limit):
 		return fmt.Sprintf("%d bytes are more than %d", r.size, limit)
 	case len(from.receiving) >= e.feature.config.AtOnce:
 		return "too many at once"

@@ -34,7 +34,7 @@ func (s *Sending) Progress() (received, all int) { return s.confirmed, len(s.dat
 func (s *Sending) Over() bool { return s.over }
 
 // Err returns why the transfer failed; nil while it is under way, and if the receiver has all of it. It is ErrCancelled,
-// ErrDisconnected or a *RefusedError.
+// ErrDisconnected, a *RefusedError, or the error of a message that could not be sent.
 func (s *Sending) Err() error { return s.err }
 
 // OnEnd sets a function that is called once when the transfer is over, in a frame after that, with Err.

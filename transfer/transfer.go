@@ -3,6 +3,8 @@ package transfer
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/arche-netcode/netcode"
 )
@@ -39,6 +41,9 @@ type SizeError struct {
 
 // Error implements error.
 func (e *SizeError) Error() string {
+	if e.Max == 0 {
+		return "netcode: transfer: the receiver takes none: raise FromServer or FromClient of transfer.Config on both sides"
+	}
 	return fmt.Sprintf("netcode: transfer: %d bytes are more than the %d that the receiver takes: raise FromServer or FromClient of transfer.Config on both sides", e.Size, e.Max)
 }
 
@@ -87,14 +92,26 @@ func Send(from netcode.Endpoint, to netcode.ClientID, name string, data []byte) 
 	if !ok {
 		return nil, ErrUnregistered
 	}
-	if limit := e.limit(true); len(data) > limit {
+	if limit := e.limit(true); limit == 0 || len(data) > limit {
 		return nil, &SizeError{Size: len(data), Max: limit}
 	}
 	p := e.peers[to]
 	if p == nil {
 		return nil, ErrNoReceiver
 	}
-	s := &Sending{end: e, to: p, name: name[:min(len(name), nameLimit)], data: data}
+	s := &Sending{end: e, to: p, name: cut(name, nameLimit), data: data}
 	p.sending = append(p.sending, s)
 	return s, nil
+}
+
+// cut returns the first bytes of a text, at most n: whole characters, and U+FFFD for what is no UTF-8.
+func cut(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
