@@ -75,7 +75,7 @@ func groupsAndSight() []mutation {
 		change("sight", "hidden components are sent", "TestVisibilityByComponent",
 			"snapshot/component_visibility.go", "return v.store.rows.masks[index] & v.rowsOf(index)", "return v.store.rows.masks[index]"),
 		change("sight", "what is hidden before the first packet is shown", silent,
-			"snapshot/visibility.go", "case v.Visible(id):\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.ack(id.Index).went > 0:\n\t\tv.end(id.Index, v.next())"),
+			"snapshot/visibility.go", "case v.Visible(id):\n\t\tv.noteHidden(id.Index, true)\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.ack(id.Index).went > 0:\n\t\tv.end(id.Index, v.next())"),
 		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyVisibleEntities",
 			"send.go", "if id.Generation != 0 && !s.sees(c, id) && (c.near == nil || !s.store.Reserved(id)) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
 		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
