@@ -13,8 +13,6 @@ func congestionRules() []mutation {
 			"congestion/controller.go", "	c.setRate(c.held)", "	c.setRate(c.rate)"),
 		change("congestion", "a stall with a queue is not undone", "TestAStallWithoutAQueueIsUndone",
 			"congestion/controller.go", "	if c.path.late(c.rate) {", "	if c.rate < 0 {"),
-		change("congestion", "silence stops the growth of the window", "TestSilenceLowersTheRateBesideOthers",
-			"congestion/controller.go", "c.rate < c.bound && !c.stalled {", "c.rate < c.bound {"),
 		change("congestion", "loss that stays is no congestion", "TestALossThatStaysGivesTheRateBack",
 			"congestion/controller.go", "	if ok && g.lost > c.shed/2 {", "	if ok && g.lost > 2 {"),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",

@@ -35,7 +35,7 @@ func transfers() []mutation {
 		change("transfer", "all pieces wait in the queue at once", "TestStateGoesOn",
 			"transfer/end.go", "p.ahead = max(p.ahead/2, leastAhead)", "p.ahead = mostAhead"),
 		testedIn("transfer", change("transfer", "messages take what is saved for whole ticks", "TestWholeTicksBesideATransfer",
-			"session.go", "return left < 0 || left >= c.reserved+leastPacket", "return true")),
+			"session.go", "return left < 0 || left >= c.reserved+leastPacket", "return left < 0 || left >= 0")),
 		change("transfer", "an empty transfer passes where none are taken", "TestNoneFromClients",
 			"transfer/transfer.go", "limit == 0 || len(data) > limit", "len(data) > limit"),
 		change("transfer", "a transfer outlives its connection", "TestDisconnection",

@@ -87,8 +87,6 @@ func handshake() []mutation {
 			"peer/conn.go", "if c.path.isProbe(seq) {", "if false {").inFolder("peer"),
 		change("packet size", "padding may say anything", "TestPaddingIsZeros",
 			"incoming.go", "if c != 0 {\n\t\t\treturn false", "if c != 0 {\n\t\t\treturn true"),
-		change("packet size", "another address is the same path", "TestAnotherAddressIsAnotherPath",
-			"peer/conn.go", "\tc.sampled = c.sent.next\n\tc.path = c.newPath()\n", "\tc.sampled = c.sent.next\n").inFolder("nettest"),
 		change("handshake", "a client that connects in Receive has no time", "TestConnectWithinTheFrameOfARefusal",
 			"client.go", "c.attempt.begin(c.frame.now)\n\tif c.frame.now", "if c.frame.now"),
 		change("handshake", "Welcome is sent once", "TestAThousandClientsJoinAtOnceOverALossyLink",
