@@ -298,8 +298,8 @@ func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	}
 }
 
-// lineBound returns the bytes a second that a budget may need of a line, with those of IP and UDP for each packet, of which all
-// may be small; 0 for an unlimited budget.
+// lineBound returns the most bytes a second that a budget may take of a line: with the headers of IP and UDP, where all packets are
+// small. It is 0 for an unlimited budget.
 func lineBound(budget int) int {
 	if budget < 0 {
 		return 0

@@ -63,7 +63,7 @@ func runFaults(o options) error {
 	if err != nil {
 		return err
 	}
-	if err := l.play(int(span.Seconds()*faultsRate), clients); err != nil {
+	if err := l.playFrames(int(span.Seconds()*faultsRate), clients); err != nil {
 		return err
 	}
 	slices.Sort(l.ticks)
@@ -103,7 +103,7 @@ func newFaultsLoad(entities, clients int) (*faultsLoad, error) {
 		l.bodies = append(l.bodies, maker.NewWith(&components.Replicated{}, &faultsSpot{}))
 	}
 	for range clients - 1 {
-		if err := l.join(conn.LocalAddr(), 0); err != nil {
+		if err := l.connect(conn.LocalAddr(), 0); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,7 @@ func (l *faultsLoad) listen() (transport.Conn, error) {
 }
 
 // join adds an honest client.
-func (l *faultsLoad) join(server transport.Addr, leaves int) error {
+func (l *faultsLoad) connect(server transport.Addr, leaves int) error {
 	socket, err := l.listen()
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (l *faultsLoad) join(server transport.Addr, leaves int) error {
 }
 
 // play plays so many frames after all have joined. The first client is dead from then on; the flooder floods.
-func (l *faultsLoad) play(frames, clients int) error {
+func (l *faultsLoad) playFrames(frames, clients int) error {
 	dead := l.honest[0]
 	at := generic.NewMap[faultsSpot](&l.world)
 	address := l.flooderRemote()
@@ -167,7 +167,7 @@ func (l *faultsLoad) play(frames, clients int) error {
 			l.flooder.Flood(50)
 			if frame%(faultsRate/faultsChurn) == 0 {
 				l.joins++
-				if err := l.join(address, frame+2*faultsRate); err != nil {
+				if err := l.connect(address, frame+2*faultsRate); err != nil {
 					return err
 				}
 			}

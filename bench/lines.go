@@ -77,7 +77,7 @@ type linesRun struct {
 	waits             histogram // ms
 }
 
-func (r *linesRun) elapsed() time.Duration { return time.Duration(r.frame) * time.Second / linesHz }
+func (r *linesRun) virtualTime() time.Duration { return time.Duration(r.frame) * time.Second / linesHz }
 
 func newLinesRun(c linesCase) (*linesRun, error) {
 	entities := 600
@@ -110,7 +110,7 @@ func newLinesRun(c linesCase) (*linesRun, error) {
 		if i > 0 {
 			link.Line = r.line
 		}
-		conditioner := transport.Condition(end, link, uint64(i+1), r.elapsed)
+		conditioner := transport.Condition(end, link, uint64(i+1), r.virtualTime)
 		r.links = append(r.links, conditioner)
 		if i == 0 {
 			address = end.LocalAddr()
@@ -134,7 +134,7 @@ func (r *linesRun) addEnd(p *netcode.Protocol, config netcode.Config, link *tran
 		}
 		r.server.OnError(onError)
 		r.bodies = append(r.bodies, newBodyWorld(entities, false))
-		r.steps = append(r.steps, systems.NewServer(r.server, link, r.elapsed).Systems())
+		r.steps = append(r.steps, systems.NewServer(r.server, link, r.virtualTime).Systems())
 	} else {
 		client, err := netcode.NewClient(p, config)
 		if err != nil {
@@ -143,7 +143,7 @@ func (r *linesRun) addEnd(p *netcode.Protocol, config netcode.Config, link *tran
 		client.OnError(onError)
 		r.clients = append(r.clients, client)
 		r.bodies = append(r.bodies, newBodyWorld(0, false))
-		r.steps = append(r.steps, systems.NewClient(client, link, r.elapsed).Systems())
+		r.steps = append(r.steps, systems.NewClient(client, link, r.virtualTime).Systems())
 		if err := client.Connect(server); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (r *linesRun) stepLines() {
 		r.bodies[0].write(e, p, q, v)
 	}
 	if r.tcp != nil {
-		r.tcp.runUntil(r.elapsed())
+		r.tcp.runUntil(r.virtualTime())
 	}
 	for i := range r.steps {
 		for _, s := range r.steps[i] {
@@ -183,7 +183,7 @@ func (r *linesRun) playLines() error {
 	}
 	for i, rate := range r.linesCase.rates {
 		if i > 0 {
-			r.line.SetRate(r.elapsed(), rate<<10)
+			r.line.SetRate(r.virtualTime(), rate<<10)
 		}
 		for range seconds * linesHz {
 			r.stepLines()

@@ -34,7 +34,7 @@ type wholeRun struct {
 	stats  consistent.Stats
 }
 
-// playWhole plays a world of which all is written in each tick.
+// playWhole plays a world in which each tick writes every entity.
 func playWhole(p lossPoint, whole bool) (r *wholeRun, err error) {
 	r = &wholeRun{}
 	protocol := netcode.NewProtocol()
@@ -75,7 +75,7 @@ func playWhole(p lossPoint, whole bool) (r *wholeRun, err error) {
 	if err := client.Connect(address); err != nil {
 		return r, err
 	}
-	return r, r.play(p, &wholeEnds{server, client, &serverWorld, &clientWorld, loops, links, &now})
+	return r, r.playAt(p, &wholeEnds{server, client, &serverWorld, &clientWorld, loops, links, &now})
 }
 
 // wholeEnds is a server, a client and the links between them.
@@ -89,7 +89,7 @@ type wholeEnds struct {
 }
 
 // play joins over a good network, and then looks at frames over a bad one.
-func (r *wholeRun) play(p lossPoint, e *wholeEnds) error {
+func (r *wholeRun) playAt(p lossPoint, e *wholeEnds) error {
 	bodies, random := generic.NewMap2[stamped, components.Replicated](e.serverWorld), rand.New(rand.NewPCG(1, 2))
 	for range wholeEntities {
 		bodies.New()

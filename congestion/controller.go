@@ -239,7 +239,7 @@ func (c *Controller) feedback() time.Duration {
 	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0)
 }
 
-// filter is the number of samples of which the least is the standing delay.
+// filter returns the number of newest samples. The standing delay is the least of them.
 func (c *Controller) filter() int {
 	n := max(4, int(120*time.Millisecond/c.interval))
 	if c.phase == starting || c.velocity > 1 {

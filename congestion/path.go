@@ -65,8 +65,8 @@ type path struct {
 	sampled   bool
 }
 
-// delay has the delay of one sample: the time since the newest train of which something has arrived was sent, how many of
-// its bytes have, and the time over which it is spread.
+// delay is one sample of the delay: the time since the newest train was sent that has arrived in part, the bytes of it that have arrived,
+// and the time over which it is spread.
 type delay struct {
 	raw    time.Duration
 	offset uint32

@@ -15,7 +15,7 @@ import (
 
 const ms = time.Millisecond
 
-// control is what a simulated sender asks.
+// control decides the rate of a simulated sender.
 type control interface {
 	Sent(now time.Duration, size int, eliciting bool) uint32
 	Acked(now time.Duration, position uint32, size int, eliciting bool)

@@ -45,7 +45,7 @@ type ServerStats struct {
 // kept is the state of a packet that was sent, as a section that repairs it.
 type kept struct {
 	packet  uint64
-	tick    netcode.Tick // As of which it was sent.
+	tick    netcode.Tick // The tick of the state.
 	until   netcode.Tick // The newest claim that needs it.
 	section []byte
 	lost    bool
