@@ -82,7 +82,7 @@ func (a *Approval) Accept(identity string) bool {
 	}
 	a.state, a.identity = approvalGiven, identity
 	if a.until != 0 {
-		a.until = max(a.until, a.server.frame.after(time.Second)) // So that its next Join finds the decision.
+		a.until = max(a.until, a.server.frame.After(time.Second)) // So that its next Join finds the decision.
 	}
 	return true
 }
@@ -101,7 +101,7 @@ func (a *Approval) Refuse(text string) bool {
 func (a *Approval) Open() bool { return a.open() }
 
 func (a *Approval) open() bool {
-	return a.state == approvalOpen && (a.until == 0 || a.server.frame.now < a.until)
+	return a.state == approvalOpen && (a.until == 0 || a.server.frame.Now < a.until)
 }
 
 // decide refuses.
@@ -113,7 +113,7 @@ func (s *Server) approve(from transport.Addr, join peer.Join) (a *Approval, ok b
 	if s.approvals.ask == nil {
 		return nil, true
 	}
-	if reason := s.approvals.refused.Find(join.Nonce, s.frame.now); reason != nil {
+	if reason := s.approvals.refused.Find(join.Nonce, s.frame.Now); reason != nil {
 		s.refuse(from, join.Nonce, reason)
 		return nil, false
 	}
@@ -128,7 +128,7 @@ func (s *Server) approve(from transport.Addr, join peer.Join) (a *Approval, ok b
 		return nil, false
 	case approvalRefused:
 		s.stats.NotApproved++
-		s.approvals.refused.Add(join.Nonce, a.reason, s.frame.now)
+		s.approvals.refused.Add(join.Nonce, a.reason, s.frame.Now)
 		s.refuse(from, join.Nonce, a.reason)
 		s.settle(a)
 		return nil, false
@@ -149,7 +149,7 @@ func (s *Server) askFor(from transport.Addr, join peer.Join) (a *Approval, ok bo
 	}
 	s.callApprove(a)
 	if a.state == approvalOpen {
-		a.until = s.frame.after(s.config.HandshakeTimeout)
+		a.until = s.frame.After(s.config.HandshakeTimeout)
 		s.approvals.pending = append(s.approvals.pending, a)
 	}
 	return a, true
@@ -220,14 +220,14 @@ func (s *Server) settle(a *Approval) {
 func (s *Server) expireApprovals() {
 	kept := s.approvals.pending[:0]
 	for _, a := range s.approvals.pending {
-		if s.frame.now < a.until {
+		if s.frame.Now < a.until {
 			kept = append(kept, a)
 			continue
 		}
 		if a.state == approvalOpen {
 			s.stats.ApprovalsLate++
 			reason := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", s.config.HandshakeTimeout)}
-			s.approvals.refused.Add(a.nonce, reason, s.frame.now)
+			s.approvals.refused.Add(a.nonce, reason, s.frame.Now)
 		}
 		a.state = approvalOver
 	}

@@ -26,7 +26,7 @@ package netcode
 //   - protocol.go, handle.go: registration of components and messages, the protocol's hash
 //   - server.go, server_frame.go: the server and its clients; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
-//   - handshake.go, session.go, link.go: a stranger, one client from acceptance to end, the connection that both ends have and its close
+//   - handshake.go, session.go, connection.go: a stranger, one client from acceptance to end; package internal/link is the connection that both ends have, and its close
 //   - approval.go, identity.go: the game's decision about a client that asks for a place; players that are away and return
 //   - endpoint.go: the part of messages that both ends have; errors and panics of game code
 //   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers

@@ -23,7 +23,7 @@ func (s *Server) receiveHello(from transport.Addr, packet []byte) {
 	}
 	s.stats.Hellos++
 	c := s.byAddress[from]
-	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.now)
+	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.Now)
 	switch {
 	case !proved:
 		s.challenge(from, hello.Nonce)
@@ -54,7 +54,7 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 	if c != nil && c.nonce == join.Nonce {
 		before = c.before
 	}
-	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.now)
+	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.Now)
 	if !proved {
 		s.challenge(from, join.Nonce)
 		return
@@ -68,7 +68,7 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
 		return
 	}
-	reason := s.past.Find(join.Nonce, s.frame.now)
+	reason := s.past.Find(join.Nonce, s.frame.Now)
 	if reason != nil {
 		s.stats.JoinsRepeated++
 	} else {
@@ -90,7 +90,7 @@ func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before u
 	if a != nil {
 		identity = a.identity
 		if reason := s.makeRoom(from, identity); reason != nil {
-			s.approvals.refused.Add(nonce, reason, s.frame.now)
+			s.approvals.refused.Add(nonce, reason, s.frame.Now)
 			s.refuse(from, nonce, reason)
 			return
 		}
@@ -170,8 +170,8 @@ func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 	}
 	taken := s.taken()
 	if old != nil {
-		s.take(old.address.IP.Addr(), -1)
-		defer s.take(old.address.IP.Addr(), 1)
+		s.take(old.link.Address.IP.Addr(), -1)
+		defer s.take(old.link.Address.IP.Addr(), 1)
 		taken--
 	}
 	if taken >= s.config.Clients {
@@ -185,10 +185,10 @@ func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
-	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
+	if s.refusedAt != 0 && s.frame.Now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
 		return
 	}
-	s.refusedAt = max(s.frame.now, 1)
+	s.refusedAt = max(s.frame.Now, 1)
 	s.report.Log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
@@ -241,7 +241,7 @@ func (s *Server) challenge(to transport.Addr, nonce uint64) {
 // sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
 func (s *Server) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
 	s.stats.Challenges++
-	cookie := s.cookies.Make(to, nonce, epoch, s.frame.now)
+	cookie := s.cookies.Make(to, nonce, epoch, s.frame.Now)
 	s.reply(to, challengeRoom, func(b []byte) []byte {
 		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
 	})
@@ -260,8 +260,8 @@ func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
 	_, check := checksums(c.epoch, s.protocol.canon.Hash)
-	s.reply(c.address, challengeRoom, func(b []byte) []byte {
-		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
+	s.reply(c.link.Address, challengeRoom, func(b []byte) []byte {
+		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.Clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
 	})
 }
 
@@ -279,7 +279,7 @@ const challengeRoom = 48
 func (s *Server) reply(to transport.Addr, size int, write func(b []byte) []byte) {
 	room := s.out.Room(size)
 	if room == nil {
-		s.stats.OutputFull++
+		s.counters.OutputFull++
 		return
 	}
 	s.out.Commit(to, len(write(room[:0])))
@@ -304,7 +304,7 @@ func isLocalNetwork(addr netip.Addr) bool {
 // mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
 // tells the client, which may try again: that costs one table lookup.
 func (s *Server) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
-	ip, now := from.IP.Addr(), s.frame.now
+	ip, now := from.IP.Addr(), s.frame.Now
 	switch {
 	case isExempt(ip):
 		return true

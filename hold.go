@@ -34,7 +34,7 @@ func (c *Client) ShowState(payload []byte) {
 		return
 	}
 	c.applied = false
-	c.time.shown.Arrive(t, c.time.raw)
+	c.time.Shown.Arrive(t, c.time.Raw)
 	call(c.hooks.read)
 }
 

@@ -265,7 +265,7 @@ func (c *Session) keepState(state any) {
 // tellSent makes each packet to a client be given to the extensions that ask.
 func (s *Server) tellSent(c *Session) {
 	if len(s.hooks.sent) > 0 {
-		c.sent = func(packet []byte) {
+		c.link.Sent = func(packet []byte) {
 			for _, f := range s.hooks.sent {
 				f(c, packet)
 			}
@@ -276,7 +276,7 @@ func (s *Server) tellSent(c *Session) {
 // tellSent makes each packet to the server be given to the extensions that ask.
 func (c *Client) tellSent() {
 	if len(c.hooks.sent) > 0 {
-		c.sent = func(packet []byte) {
+		c.link.Sent = func(packet []byte) {
 			for _, f := range c.hooks.sent {
 				f(packet)
 			}
@@ -301,7 +301,7 @@ func (s *Server) closeStates(c *Session) {
 }
 
 // judgeSection judges the section of a packet that came, and reports whether the type is one.
-func (c *endpointCore) judgeSection(l *link, r *peer.Reader, got *packetContents) (section bool, err error) {
+func (c *endpointCore) judgeSection(l *connection, r *peer.Reader, got *packetContents) (section bool, err error) {
 	h := r.Header
 	if h.Type >= wire.FirstUserMessage {
 		return false, nil
@@ -321,7 +321,7 @@ func (c *endpointCore) judgeSection(l *link, r *peer.Reader, got *packetContents
 	got.sections |= 1 << h.Type
 	c.sections[h.Type] = r.Payload
 	if fromClient != nil {
-		return true, fromClient.Check(c.server.present(l.remote), r.Payload)
+		return true, fromClient.Check(c.server.present(l.Remote), r.Payload)
 	}
 	return true, fromServer.Check(r.Payload)
 }
@@ -387,23 +387,23 @@ func (c *Client) sectionsDue(busy bool) bool {
 
 // sendSections sends the sections, when one must be sent. Messages share the packet.
 func (c *Client) sendSections() {
-	if len(c.hooks.sections) == 0 || !c.sectionsDue(c.wants()) {
+	if len(c.hooks.sections) == 0 || !c.sectionsDue(c.link.Wants()) {
 		return
 	}
-	if c.budget.Spent() {
-		c.stats.BudgetSpent++
+	if c.link.Budget.Spent() {
+		c.counters.BudgetSpent++
 		return
 	}
-	b, ok := c.beginPacket()
+	b, ok := c.link.Begin()
 	if !ok {
 		return
 	}
 	if c.addSections(&b) {
 		c.addUpstream(&b)
-		c.load(&b, false)
+		c.link.Load(&b, false)
 	}
 	if !b.Empty() {
-		c.finish(&b)
+		c.link.Finish(&b)
 	}
 }
 
@@ -427,8 +427,8 @@ func (c *Client) handSections() {
 			continue
 		}
 		room := c.borrow(c.agreed.PacketSize)
-		n, number := section.Write(room[:c.agreed.PacketSize], c.handed), c.handed
-		c.handed++
+		n, number := section.Write(room[:c.agreed.PacketSize], c.link.handed), c.link.handed
+		c.link.handed++
 		if other := c.host.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(seat, room[:n]) == nil {
 			other.Take(seat, room[:n])
 		}
@@ -447,9 +447,9 @@ func (s *Server) handSections(c *Session) {
 			continue
 		}
 		room := s.borrow(s.config.PacketSize)
-		n, number := section.Write(c, room[:s.config.PacketSize], c.handed), c.handed
-		c.handed++
-		if other := c.near.client.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(room[:n]) == nil {
+		n, number := section.Write(c, room[:s.config.PacketSize], c.link.handed), c.link.handed
+		c.link.handed++
+		if other := c.link.near.client.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(room[:n]) == nil {
 			other.Take(room[:n])
 		}
 		s.giveBack(room)

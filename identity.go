@@ -130,7 +130,7 @@ func (s *Server) playerLeft(c *Session, reason *peer.Error) {
 	case !s.keeps(c, reason):
 		s.endPlayer(p)
 	default:
-		p.session, p.until, p.from = nil, s.frame.after(s.config.Keep), peer.NetworkPrefix(c.address.IP.Addr())
+		p.session, p.until, p.from = nil, s.frame.After(s.config.Keep), peer.NetworkPrefix(c.link.Address.IP.Addr())
 		s.players.away = append(s.players.away, p)
 		for len(s.players.away) > s.config.Clients {
 			s.stats.KeptFull++
@@ -175,7 +175,7 @@ func (s *Server) leaveInterest(client wire.ClientID) {
 
 // expireAway ends the time of the players that did not come back.
 func (s *Server) expireAway() {
-	for len(s.players.away) > 0 && s.frame.now >= s.players.away[0].until {
+	for len(s.players.away) > 0 && s.frame.Now >= s.players.away[0].until {
 		s.endPlayer(s.players.away[0])
 	}
 }

@@ -13,9 +13,9 @@ func (s *Server) SetOpen(open bool) {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.near != nil:
+		case c.link.near != nil:
 		case c.state == leaving:
-			s.end(c, c.reason, closeQuiet)
+			s.end(c, c.link.Reason, closeQuiet)
 		default:
 			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
 		}
@@ -29,7 +29,7 @@ func (s *Server) SetOpen(open bool) {
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.
 func (s *Server) Alone() bool {
 	for _, c := range s.sessions {
-		if c.near == nil && c.state != gone {
+		if c.link.near == nil && c.state != gone {
 			return false
 		}
 	}

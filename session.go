@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"fmt"
+	"github.com/arche-netcode/netcode/internal/link"
 	"log/slog"
 	"time"
 
@@ -36,9 +37,9 @@ const (
 // Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type Session struct {
-	id    wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
-	state sessionState
-	link
+	id           wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
+	state        sessionState
+	link         connection
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
@@ -86,7 +87,7 @@ func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 		}
 	}
 	c.acknowledged = max(c.acknowledged, sentAt)
-	c.acked(seq)
+	c.link.Acked(seq)
 }
 
 // Lost implements peer.Outcome: the view marks entities to be sent again.
@@ -100,7 +101,7 @@ func (o *outcome) Lost(seq uint64) {
 			}
 		}
 	}
-	c.lost(seq)
+	c.link.Lost(seq)
 }
 
 // ID returns the client's id.
@@ -110,16 +111,16 @@ func (c *Session) ID() ClientID { return c.id }
 func (c *Session) Server() *Server { return c.server }
 
 // Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
-func (c *Session) Local() bool { return c.near != nil }
+func (c *Session) Local() bool { return c.link.near != nil }
 
 // Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
 func (c *Session) Connected() bool { return c.state == connected }
 
 // Waiting returns the bytes of messages that wait to be sent to the client.
-func (c *Session) Waiting() int { return c.outgoing.Waiting() }
+func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 
 // PacketSize returns the size of the largest packet to the client, in bytes.
-func (c *Session) PacketSize() int { return c.packetSize }
+func (c *Session) PacketSize() int { return c.link.PacketSize }
 
 // Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
@@ -131,14 +132,16 @@ const wholeEvery = 250 * time.Millisecond
 // SendWhole makes the state of a tick leave as a whole if that is possible. Where the budget is too short for all state that waits, the
 // server saves: the next state leaves 250 ms later, for which the budget is then at hand at once.
 func (c *Session) SendWhole(on bool) {
-	c.whole, c.saves = on, 0
+	c.whole, c.link.Saves = on, 0
 	if on {
-		c.saves = wholeEvery
+		c.link.Saves = wholeEvery
 	}
 }
 
 // saving reports whether state waits until the budget for it is saved up.
-func (c *Session) saving() bool { return c.whole && c.frame.now < c.savesUntil && c.view.Pending() }
+func (c *Session) saving() bool {
+	return c.whole && c.link.Frame.Now < c.savesUntil && c.view.Pending()
+}
 
 // stateWaits reports whether state is to be sent now.
 func (c *Session) stateWaits() bool { return c.view.Pending() && !c.saving() }
@@ -149,7 +152,7 @@ func (c *Session) reserve() {
 		c.reserved = 0
 		return
 	}
-	c.reserved += max(c.budget.Left()-c.leftover, 0) / 2
+	c.reserved += max(c.link.Budget.Left()-c.leftover, 0) / 2
 }
 
 // mayLoad reports whether messages may be sent now: the budget has more than what is kept for state, and what was kept is not being
@@ -157,8 +160,8 @@ func (c *Session) reserve() {
 func (c *Session) mayLoad() bool {
 	switch {
 	case c.saving():
-		left := c.budget.Left()
-		return left < 0 || left >= c.reserved+leastPacket
+		left := c.link.Budget.Left()
+		return left < 0 || left >= c.reserved+link.LeastPacket
 	case c.savesUntil > 0:
 		return !c.view.Pending()
 	}
@@ -167,10 +170,10 @@ func (c *Session) mayLoad() bool {
 
 // endState ends the state of a tick.
 func (c *Session) endState() {
-	c.leftover = c.budget.Left()
+	c.leftover = c.link.Budget.Left()
 	switch c.starved = c.stateWaits(); {
 	case c.starved && c.whole:
-		c.savesUntil, c.starved = c.frame.now+wholeEvery, false
+		c.savesUntil, c.starved = c.link.Frame.Now+wholeEvery, false
 	case !c.saving():
 		c.savesUntil = 0
 	}
@@ -188,7 +191,7 @@ func (c *Session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.near != nil { // A host shows the world itself.
+	if c.link.near != nil { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -216,9 +219,9 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
-	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
-	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.held = new(heldMessages)
+	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
+	c.link.held = new(heldMessages)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
@@ -246,7 +249,7 @@ func (s *Server) connect(c *Session) {
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.link.Address)
 	}
 }
 
@@ -277,22 +280,22 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if s.report.Enabled(slog.LevelInfo) {
 		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.take(c.address.IP.Addr(), -1)
-	if c.near == nil {
-		s.past.Add(c.nonce, reason, s.frame.now)
+	s.take(c.link.Address.IP.Addr(), -1)
+	if c.link.near == nil {
+		s.past.Add(c.nonce, reason, s.frame.Now)
 	}
 	s.playerLeft(c, reason)
 	s.leaveInterest(c.id)
-	if how == closeFlushed && c.state == connected && c.near == nil {
+	if how == closeFlushed && c.state == connected && c.link.near == nil {
 		s.releaseLast(&c.link, c)
 	}
 	s.forget(c)
 	s.closeStates(c)
 	c.view = nil
-	c.dropHeld()
+	c.link.dropHeld()
 	s.forgetMessages(&c.link)
-	if c.near != nil && c.state == connected {
-		c.near.client.unhosted(reason)
+	if c.link.near != nil && c.state == connected {
+		c.link.near.client.unhosted(reason)
 		how = closeQuiet
 	}
 	if how == closeQuiet {
@@ -301,7 +304,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.move(c, lingering)
 	full := s.counts[lingering] > maxLingering
-	c.startClose(reason, how == closeFlushed && !full)
+	c.link.StartClose(reason, how == closeFlushed && !full)
 	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
@@ -314,11 +317,11 @@ func (s *Server) remove(c *Session) {
 		return
 	}
 	s.forget(c)
-	if s.byAddress[c.address] == c {
-		delete(s.byAddress, c.address)
+	if s.byAddress[c.link.Address] == c {
+		delete(s.byAddress, c.link.Address)
 	}
-	c.outgoing.Clear()
-	s.ended.Add(c.conn.Stats())
+	c.link.Outgoing.Clear()
+	s.ended.Add(c.link.Conn.Stats())
 	s.move(c, gone)
 }
 
@@ -340,14 +343,14 @@ func (s *Server) sweep() {
 
 // startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
 func (s *Server) startLeaving(c *Session, reason *peer.Error) {
-	if !isOrderly(reason) || !s.inbound.MayHold(c.source) {
+	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
 		s.end(c, reason, closeQuiet)
 		return
 	}
 	s.move(c, leaving)
 	s.recipients.shut(c.id)
-	c.dropHeld()
-	c.link.startDrain(reason)
+	c.link.dropHeld()
+	c.link.StartDrain(reason)
 }
 
 // finishLeaving ends the sessions that have no waiting messages any more.
@@ -355,14 +358,14 @@ func (s *Server) finishLeaving() {
 	s.leavers = s.leavers[:0]
 	for _, c := range s.sessions {
 		if c.state == leaving {
-			s.leavers = append(s.leavers, c.source)
+			s.leavers = append(s.leavers, c.link.Source)
 		}
 	}
 	s.inbound.CountUnhandled(s.leavers)
 	clear(s.leavers)
 	for _, c := range s.sessions {
-		if c.state == leaving && c.drained() {
-			s.end(c, c.reason, closeQuiet)
+		if c.state == leaving && c.link.Drained() {
+			s.end(c, c.link.Reason, closeQuiet)
 		}
 	}
 }
@@ -377,3 +380,13 @@ func (s *Server) present(id ClientID) *Session {
 
 // taken returns the number of places in use: a client that leaves has one until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
+
+// isOrderly reports whether an end that closes for this reason delivers its messages first, so that they are to be handled:
+// the reasons of the game, and those of netcode that are no fault.
+func isOrderly(reason *peer.Error) bool {
+	switch reason.Reason {
+	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
+		return true
+	}
+	return !reason.Reason.Ours()
+}
