@@ -50,13 +50,18 @@ func (t *clientTime) begin(now time.Duration) {
 func (t *clientTime) hear(sequence uint64, server tick.Tick, held bool) tick.News {
 	n := t.arrived.Note(sequence, server)
 	if server != tick.None {
-		t.newest = max(t.newest, server)
-		t.sync.Sample(server, t.raw)
+		t.tell(server)
 		if !held {
 			t.shown.ArriveAfter(n.Idle, server, t.raw)
 		}
 	}
 	return n
+}
+
+// tell records a tick of the server, and nothing of the state that belongs to it.
+func (t *clientTime) tell(server tick.Tick) {
+	t.newest = max(t.newest, server)
+	t.sync.Sample(server, t.raw)
 }
 
 // advance moves the input clock to this frame, once.
@@ -179,14 +184,18 @@ func (c *Client) endTime() {
 	}
 }
 
-// hearTick takes the server's tick from a packet that was accepted.
+// hearTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
+// waits: no tick around it counts as complete, as if a packet were missing.
 func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
 		server = replica.PayloadTick(content.snapshot, c.time.newest)
 	case content.pulsed:
-		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
+		if server = max(tick.Near(content.pulse, c.time.newest), tick.None); !content.idle {
+			c.time.tell(server)
+			return
+		}
 	}
 	n, newest := c.time.hear(in.Sequence, server, c.back.take != nil && !content.idle), c.Newest()
 	newest.Doubt(n.Doubt)

@@ -24,7 +24,7 @@ type packetContents struct {
 	sections    uint16 // Bit t: the section of type t.
 	pulsed      bool   // A keep-alive of the server told its tick.
 	pulse       uint16
-	idle        bool // That keep-alive was not padded: the server had no state for the tick.
+	idle        bool // That keep-alive was not padded: the server had sent all state up to the tick.
 }
 
 // judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
@@ -300,7 +300,7 @@ func putResync(payload []byte, epoch uint16) { binary.LittleEndian.PutUint16(pay
 func parseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }
 
 // pulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
-// empty.
+// empty. Zeros behind the tick tell that state of it may be missing.
 const pulseSize = 2
 
 func parsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }

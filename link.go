@@ -329,6 +329,19 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	return ok
 }
 
+// pulsePayload returns the payload of this end's keep-alives, which is empty at a client. complete tells the client that the server has sent
+// all state up to the tick.
+func (l *link) pulsePayload(room *[pulseSize + 1]byte, complete bool) []byte {
+	if l.remote == 0 {
+		return nil
+	}
+	putPulse(room[:], l.frame.clock.Tick())
+	if complete {
+		return room[:pulseSize]
+	}
+	return room[:]
+}
+
 // silent reports whether nothing came for the silence timeout.
 func (l *link) silent() bool { return l.frame.now-l.receivedAt >= l.config.SilenceTimeout }
 
@@ -399,7 +412,8 @@ func (l *link) flush(out peer.Outcome) {
 		l.endTick(l.wants())
 	}
 	if !l.conn.CanSend() {
-		l.keepAlive(closeEvery, nil)
+		var payload [pulseSize + 1]byte
+		l.keepAlive(closeEvery, l.pulsePayload(&payload, false))
 	}
 	switch {
 	case !l.hasUnconfirmed():

@@ -265,16 +265,16 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
 // does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
-// as an end, and while it is saved up for there is no pulse: that would say that the tick is complete.
+// as an end, and while it is saved up for there is no pulse. Where it waits for the budget or for acknowledgements, the pulse is
+// padded: it tells the tick, and not that nothing is missing of it.
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.now && !c.view.Pending()
 	c.moving = c.timed == s.frame.now
 	if c.saving() || !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
-	var payload [pulseSize]byte
-	putPulse(payload[:], s.frame.clock.Tick())
-	if c.keepAlive(0, payload[:]) {
+	var payload [pulseSize + 1]byte
+	if c.keepAlive(0, c.pulsePayload(&payload, !c.view.Pending())) {
 		c.timed, c.moving = s.frame.now, false
 	}
 }
