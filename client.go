@@ -65,7 +65,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.HoldState], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
@@ -450,7 +450,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.link.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.link.held, c.sentUpTo = new(heldMessages), tick.None
 	c.inbound.SetLocal(c.id)
-	c.applied, c.back = false, heldState{}
+	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.asked)
 	c.up = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)

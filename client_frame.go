@@ -59,7 +59,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.hearTick(&in, &content)
-	c.takeSections(content.sections)
+	c.sections.take(nil, content.sections)
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}
@@ -109,8 +109,8 @@ func (c *Client) refuseEntities(of string) {
 func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	err := c.Newest().Read(payload)
 	switch {
-	case err == nil && c.back.take != nil:
-		c.back.take(payload, packet)
+	case err == nil && c.back.newest != nil:
+		c.hooks.hold(payload, packet)
 		return true
 	case err == nil:
 		c.applied = false
@@ -204,7 +204,9 @@ func (c *Client) Send() {
 func (c *Client) serve() {
 	if c.host != nil {
 		call(c.hooks.beforeSend)
-		c.handSections()
+		if seat := c.seat(); seat != nil {
+			c.handSections(&c.link, nil, seat, c.agreed.PacketSize)
+		}
 		return
 	}
 	if c.link.Silent() {
@@ -265,11 +267,7 @@ func (c *Client) patience() (every time.Duration) {
 
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
-	for i := range c.hooks.sections {
-		if f := c.hooks.sections[i].Acked; f != nil {
-			f(seq)
-		}
-	}
+	c.sections.acked(nil, seq)
 	if c.up.view != nil {
 		c.up.view.Acked(seq)
 	}
@@ -278,11 +276,7 @@ func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 
 // Lost implements peer.Outcome: reliable messages are sent again.
 func (c *Client) Lost(seq uint64) {
-	for i := range c.hooks.sections {
-		if f := c.hooks.sections[i].Lost; f != nil {
-			f(seq)
-		}
-	}
+	c.sections.lost(nil, seq)
 	if c.up.view != nil {
 		c.up.view.Lost(seq)
 	}

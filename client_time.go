@@ -115,7 +115,7 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 			return
 		}
 	}
-	n, newest := c.time.Hear(in.Sequence, server, c.back.take != nil && !content.idle), c.Newest()
+	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
 	newest.Doubt(n.Doubt)
 	if newest.Whole(n.From, n.To); content.idle {
 		newest.Whole(server, server+1) // The server had nothing to say in it.

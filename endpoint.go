@@ -42,7 +42,7 @@ type endpointCore struct {
 	running    bool // A frame is under way.
 	redelivers bool // Redeliver runs.
 
-	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
+	sections sections
 
 	from      *connection  // Connection of the packet that is being queued.
 	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.

@@ -66,7 +66,7 @@ func Host(s *Server, c *Client) error {
 	l.view.Share()
 
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
-	c.replica = nil
+	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.endpointCore
 	c.inbound.SetLocal(c.id)

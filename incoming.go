@@ -71,8 +71,8 @@ func closeError(err error) *peer.Error {
 // judgeOther judges a message that is not a legal message of the game on channel 0 of Unreliable without flags.
 func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
-	if section, err := c.judgeSection(l, r, got); section {
-		return err
+	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
+		return c.sections.judge(c.sessionOf(l), r, got)
 	}
 	switch {
 	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
@@ -98,6 +98,14 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		return err
 	}
 	return c.judgeMessage(&a)
+}
+
+// sessionOf returns the session of a connection at a server; nil on a client.
+func (c *endpointCore) sessionOf(l *connection) *Session {
+	if c.server == nil {
+		return nil
+	}
+	return c.server.present(l.Remote)
 }
 
 // needsUpstream reports whether a type is legal only where clients send state: state from a client, and the server's request

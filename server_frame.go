@@ -70,7 +70,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}
-	s.takeSections(c, content.sections)
+	s.sections.take(c, content.sections)
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
@@ -213,7 +213,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.link.near != nil {
 		s.observe(c) // Its sight is kept up to date all the same.
 		if s.frame.Due {
-			s.handSections(c)
+			s.handSections(&c.link, c, nil, s.config.PacketSize)
 		}
 		return false
 	}
@@ -230,7 +230,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	}
 	c.link.Refill()
 	if !s.frame.Due {
-		if !c.starved && !c.saving() {
+		if !c.starved && !c.heldBack() {
 			c.link.SendMessages()
 		}
 		return false
@@ -251,7 +251,7 @@ func (s *Server) serve(c *Session) (due bool) {
 // deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	c.link.FitPath(c.view)
-	c.reserve()
+	c.holdState()
 	s.fill(c, desk)
 	var room [link.PulseSize + 1]byte
 	payload := c.link.PulsePayload(&room, true)
@@ -266,12 +266,12 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
 // does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
-// as an end, and while it is saved up for there is no pulse. Where it waits for the budget or for acknowledgements, the pulse is
-// padded: it tells the tick, and not that nothing is missing of it.
+// as an end, and while an extension holds it back there is no pulse. Where it waits for the budget or for acknowledgements, the
+// pulse is padded: it tells the tick, and not that nothing is missing of it.
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
 	c.moving = c.timed == s.frame.Now
-	if c.saving() || !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+	if c.heldBack() || !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
 	var payload [link.PulseSize + 1]byte
@@ -292,7 +292,7 @@ func (s *Server) repeat(c *Session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
-	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sectionsDue(c, false) {
+	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sections.due(c, false) {
 		if c.link.Short() || !s.sendPacket(c, desk) {
 			return
 		}
@@ -307,14 +307,14 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	if !ok {
 		return false
 	}
-	s.addSections(c, &b)
+	s.sections.write(c, &b)
 	borrowed := false
 	if !c.stateFirst && c.mayLoad() {
 		borrowed = c.link.Load(&b, c.stateWaits())
 	}
 	state := s.addSnapshot(c, &b, desk)
 	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
-	s.addBehind(c, &b, state)
+	s.sections.writeBehind(c, &b, state)
 	if b.Empty() {
 		return false
 	}

@@ -59,10 +59,8 @@ type Session struct {
 	timed            time.Duration // Time at which the client was last told the server's tick.
 	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
-	whole            bool          // See SendWhole,
-	savesUntil       time.Duration // and state waits until then. 0 after a tick that was sent.
-	reserved         int           // Bytes of the budget that are kept for it,
-	leftover         int           // and what was left of the budget in the last tick.
+	holds            bool          // An extension holds the state of this tick back.
+	reserved         int           // Bytes of the budget that messages leave to state that waits.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
 	resyncAt         time.Duration
@@ -80,11 +78,7 @@ func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Acked(seq)
-		for i := range c.server.hooks.sections {
-			if f := c.server.hooks.sections[i].Acked; f != nil {
-				f(c, seq)
-			}
-		}
+		c.server.sections.acked(c, seq)
 	}
 	c.acknowledged = max(c.acknowledged, sentAt)
 	c.link.Acked(seq)
@@ -95,11 +89,7 @@ func (o *outcome) Lost(seq uint64) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Lost(seq)
-		for i := range c.server.hooks.sections {
-			if f := c.server.hooks.sections[i].Lost; f != nil {
-				f(c, seq)
-			}
-		}
+		c.server.sections.lost(c, seq)
 	}
 	c.link.Lost(seq)
 }
@@ -125,57 +115,35 @@ func (c *Session) PacketSize() int { return c.link.PacketSize }
 // Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
 
-// wholeEvery is the time for which state waits after a tick that did not fit the budget, where SendWhole is on: as long as a budget is
-// saved up.
-const wholeEvery = 250 * time.Millisecond
+// SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
+func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
 
-// SendWhole makes the state of a tick leave as a whole if that is possible. Where the budget is too short for all state that waits, the
-// server saves: the next state leaves 250 ms later, for which the budget is then at hand at once.
-func (c *Session) SendWhole(on bool) {
-	c.whole, c.link.Saves = on, 0
-	if on {
-		c.link.Saves = wholeEvery
+// holdState asks the extensions, before the packets of a tick are built, whether they hold its state back.
+func (c *Session) holdState() {
+	c.holds, c.reserved = false, 0
+	for _, f := range c.server.hooks.hold {
+		hold, reserve := f(c, c.link.Budget.Left())
+		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
 	}
-}
-
-// saving reports whether state waits until the budget for it is saved up.
-func (c *Session) saving() bool {
-	return c.whole && c.link.Frame.Now < c.savesUntil && c.view.Pending()
 }
 
 // stateWaits reports whether state is to be sent now.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.saving() }
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
 
-// reserve keeps half of what came into the budget for the state that waits.
-func (c *Session) reserve() {
-	if !c.saving() {
-		c.reserved = 0
-		return
-	}
-	c.reserved += max(c.link.Budget.Left()-c.leftover, 0) / 2
-}
+// heldBack reports whether state waits that an extension holds back.
+func (c *Session) heldBack() bool { return c.holds && c.view.Pending() }
 
-// mayLoad reports whether messages may be sent now: the budget has more than what is kept for state, and what was kept is not being
-// spent on it.
+// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
 func (c *Session) mayLoad() bool {
-	switch {
-	case c.saving():
-		left := c.link.Budget.Left()
-		return left < 0 || left >= c.reserved+link.LeastPacket
-	case c.savesUntil > 0:
-		return !c.view.Pending()
-	}
-	return true
+	left := c.link.Budget.Left()
+	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
 }
 
 // endState ends the state of a tick.
 func (c *Session) endState() {
-	c.leftover = c.link.Budget.Left()
-	switch c.starved = c.stateWaits(); {
-	case c.starved && c.whole:
-		c.savesUntil, c.starved = c.link.Frame.Now+wholeEvery, false
-	case !c.saving():
-		c.savesUntil = 0
+	c.starved = c.stateWaits()
+	for _, f := range c.server.hooks.stateSent {
+		f(c, c.link.Budget.Left(), c.starved)
 	}
 }
 
