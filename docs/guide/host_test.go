@@ -324,7 +324,7 @@ var withHost = map[string]func(t *testing.T){
 		h.body(t)
 		var file bytes.Buffer
 		require.NoError(t, save(h.server, &file))
-		require.NoError(t, load(h.group.ServerSystems, h.world, &file))
+		require.NoError(t, restore(h.group.ServerSystems, h.world, &file))
 		h.until(t, func() bool { return h.server.Store().Len() == 2 })
 	},
 	"equip": func(t *testing.T) {
