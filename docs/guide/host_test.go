@@ -574,6 +574,7 @@ var withoutHost = map[string]string{
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
+	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",
