@@ -318,7 +318,7 @@ var withHost = map[string]func(t *testing.T){
 		require.Equal(t, h.player.ID(), h.server.Owner(id))
 		h.until(t, func() bool { return h.server.Store().Alive(id) })
 	},
-	"save load": func(t *testing.T) {
+	"save restore": func(t *testing.T) {
 		p := protocol()
 		h := newHosted(t, p, netcode.Config{}, nil)
 		h.body(t)
