@@ -95,7 +95,7 @@ func houseArrows() map[string][]string {
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "replica", "tick", "quantize", "wire"},
-		"consistent":  {houseRoot, "peer", "replica", "snapshot", "tick"},
+		"consistent":  {houseRoot, "peer", "replica", "tick"},
 		"transfer":    {houseRoot, "peer", "wire"},
 		"loading":     {houseRoot},
 		"rewind":      {houseRoot, "snapshot", "replica", "tick", "quantize", "wire"},
