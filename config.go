@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/link"
 	"io"
 	"log/slog"
@@ -294,6 +295,14 @@ func (c Config) outgoing() peer.OutgoingConfig {
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
 		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: link.Bound(c.SendBudget),
+	}
+}
+
+// admission is the part of the configuration that bounds the clients of an address and of its network.
+func (c Config) admission() admission.Limits {
+	return admission.Limits{
+		ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
+		HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
 	}
 }
 

@@ -52,9 +52,9 @@ func (s *Server) mayMigrate(c *Session, to transport.Addr, r *peer.Resume) {
 		s.sendCookie(to, r.Path, c.epoch)
 	case !proved || !s.mayWork(to, r.Path, peer.WorkProven):
 	default:
-		s.take(c.link.Address.IP.Addr(), -1) // A session never stands in its own way.
+		s.places.Free(c.link.Address.IP.Addr()) // A session never stands in its own way.
 		reason := s.crowded(to.IP.Addr())
-		s.take(c.link.Address.IP.Addr(), 1)
+		s.places.Take(c.link.Address.IP.Addr())
 		if reason != nil {
 			s.refuseBriefly(to, r.Path, reason.Reason)
 			return
@@ -76,8 +76,8 @@ func (s *Server) migrate(c *Session, to transport.Addr) {
 			}
 		}
 	}
-	s.take(from.IP.Addr(), -1)
-	s.take(to.IP.Addr(), 1)
+	s.places.Free(from.IP.Addr())
+	s.places.Take(to.IP.Addr())
 	s.byAddress[to] = c
 	c.link.Address = to
 	c.link.Conn.NewPath()

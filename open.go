@@ -20,9 +20,7 @@ func (s *Server) SetOpen(open bool) {
 			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
 		}
 	}
-	for len(s.players.away) > 0 {
-		s.endPlayer(s.players.away[0])
-	}
+	s.endAway()
 	s.events.fire()
 }
 

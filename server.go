@@ -3,9 +3,9 @@ package netcode
 import (
 	"errors"
 	"fmt"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/link"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
@@ -57,12 +57,15 @@ type Server struct {
 	earlySights []earlySight // In the order of the calls.
 	hooks       serverHooks
 
-	interest Interest // Nil: all is visible unless hidden.
-	cookies  *peer.Cookies
-	tokens   *peer.Tokens
-	admission
-	approvals approvals
-	players   players
+	interest  Interest // Nil: all is visible unless hidden.
+	cookies   *peer.Cookies
+	tokens    *peer.Tokens
+	places    *admission.Places
+	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
+	onApprove func(*Approval)   // Nil: all are accepted.
+	prover    transport.Prover  // Nil where the transport proves nothing.
+	decisions admission.Decisions
+	players   admission.Players
 	secretAt  time.Duration // When the cookies' secret was last made anew.
 	out       outbox.Buffer
 	workers   sendWorkers
@@ -119,11 +122,12 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
 		tokens:    peer.NewTokens(config.resetKey(secret)),
-		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
+		places:    admission.NewPlaces(places, config.admission()),
+		past:      peer.NewPastSessions(),
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
-		approvals: approvals{refused: peer.NewPastSessions()},
-		players:   players{byIdentity: map[string]*player{}, byClient: map[wire.ClientID]*player{}},
+		decisions: admission.NewDecisions(),
+		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
@@ -144,9 +148,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 	for _, c := range s.sessions {
 		c.link.Shift(stall)
 	}
-	for _, p := range s.players.away {
-		p.until += stall
-	}
+	s.players.Shift(stall)
 	s.beginFrame()
 	call(s.hooks.beginFrame)
 }
@@ -283,9 +285,7 @@ func (s *Server) Close(reason Reason) {
 		}
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
-	for len(s.players.away) > 0 {
-		s.endPlayer(s.players.away[0])
-	}
+	s.endAway()
 	s.events.fire()
 }
 
@@ -514,8 +514,8 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.away {
-			s.interest.Leave(p.id)
+		for _, p := range s.players.Away() {
+			s.interest.Leave(p.ID)
 		}
 	}
 	if policy == nil && s.interest != nil {

@@ -186,10 +186,10 @@ func (s *Server) rotateSecret() {
 
 // expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
-	if len(s.approvals.pending) > 0 {
+	if s.decisions.Len() > 0 {
 		s.expireApprovals()
 	}
-	if len(s.players.away) > 0 {
+	if len(s.players.Away()) > 0 {
 		s.expireAway()
 	}
 	for _, c := range s.sessions {

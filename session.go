@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"fmt"
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/link"
 	"log/slog"
 	"time"
@@ -44,10 +45,10 @@ type Session struct {
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
-	kept         []any     // State of extensions.
-	player       *player   // Nil without an identity.
-	returned     bool      // The player had a session before, with the same id.
-	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
+	kept         []any             // State of extensions.
+	player       *admission.Player // Nil without an identity.
+	returned     bool              // The player had a session before, with the same id.
+	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
 	epoch     uint32
@@ -194,7 +195,7 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	s.take(address.IP.Addr(), 1)
+	s.places.Take(address.IP.Addr())
 	if s.protocol.upstream {
 		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
@@ -248,7 +249,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if s.report.Enabled(slog.LevelInfo) {
 		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.take(c.link.Address.IP.Addr(), -1)
+	s.places.Free(c.link.Address.IP.Addr())
 	if c.link.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.Now)
 	}

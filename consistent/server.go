@@ -8,7 +8,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -76,7 +75,7 @@ func onServer(s *netcode.Server) netcode.ServerHooks {
 	}
 	return netcode.ServerHooks{
 		Opened:    func(c *netcode.Session) any { c.SaveBudget(saveFor); return &sender{} },
-		HoldState: func(c *netcode.Session, left int) (bool, int) { return of(c).hold(c.View(), s.Tick(), left) },
+		HoldState: func(c *netcode.Session, left int) (bool, int) { return of(c).hold(c.View().Pending(), s.Tick(), left) },
 		StateSent: func(c *netcode.Session, left int, waits bool) {
 			of(c).stateSent(left, waits, s.Tick()+netcode.Tick((saveFor+s.Interval()-1)/s.Interval()))
 		},
@@ -96,10 +95,10 @@ func onServer(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// hold decides whether the state of a tick waits until the budget for all of it is saved up. Half of what comes into the budget
+// hold decides whether the state of a tick, if any waits, is held back until the budget for all of it is saved up. Half of what comes into the budget
 // meanwhile is reserved for it; the state is then sent before any message.
-func (f *sender) hold(v *snapshot.View, now netcode.Tick, left int) (hold bool, reserve int) {
-	f.holds = now < f.sendAt && v.Pending()
+func (f *sender) hold(waits bool, now netcode.Tick, left int) (hold bool, reserve int) {
+	f.holds = now < f.sendAt && waits
 	switch {
 	case f.holds:
 		f.reserved += max(left-f.leftover, 0) / 2
