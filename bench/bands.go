@@ -38,8 +38,8 @@ const (
 
 // bandsOf are the distance bands of the scenario, of positions and of rotations.
 func bandsOf() (positions, rotations []netcode.Band) {
-	return []netcode.Band{{Beyond: 24, Scale: 4}, {Beyond: 48, Scale: 8}, {Beyond: 96, Scale: 16, Every: 2}, {Beyond: 192, Scale: 32, Every: 2}},
-		[]netcode.Band{{Beyond: 24, Scale: 4}, {Beyond: 48, Scale: 8}, {Beyond: 96, Scale: 16, Every: 2}, {Beyond: 192, Scale: 32, Every: 2}}
+	return []netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 16, Every: 2}, {Beyond: 256, Scale: 32, Every: 2}},
+		[]netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 8, Every: 2}, {Beyond: 256, Scale: 16, Every: 2}}
 }
 
 // bandsRun is a server and its clients with bands or without.
@@ -103,6 +103,7 @@ func newBandsBodies(n int) []bandsBody {
 		flat := math.Sqrt(1 - z*z)
 		b.axis = [3]float64{flat * math.Cos(turn), flat * math.Sin(turn), z}
 		b.spin, b.pose.q, b.hops = 0.5+2.5*random.Float64(), [4]float32{0, 0, 0, 1}, i%3 == 0
+		b.fall = 8*random.Float64() - 4
 	}
 	return all
 }
