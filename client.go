@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -440,8 +439,8 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.sentAt = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "connected", "server", c.address, "client", c.id)
 	}
 }
 
@@ -591,8 +590,8 @@ func (c *Client) over(reason *peer.Error) {
 		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "disconnected", "server", c.attempt.server, "reason", reason.Error())
 	}
 }
 

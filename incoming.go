@@ -3,8 +3,8 @@ package netcode
 import (
 	"encoding/binary"
 	"fmt"
-	"log/slog"
 
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -273,7 +273,7 @@ func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.toldTypes[t] {
 		c.toldTypes[t] = true
-		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
+		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
 	}
 }
 

@@ -2,9 +2,9 @@ package netcode
 
 import (
 	"fmt"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -245,8 +245,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.address)
 	}
 }
 
@@ -274,8 +274,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.take(c.address.IP.Addr(), -1)
 	if c.near == nil {
