@@ -188,6 +188,17 @@ func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 	return proved(c, of)
 }
 
+// Moved implements Mover: the moves of all connections inside.
+func (j *Joined) Moved() (m Move, ok bool) {
+	for v, c := range j.conns {
+		if m, ok = moved(c); ok {
+			m.Peer.Via, m.From.Via, m.To.Via = uint8(v+1), uint8(v+1), uint8(v+1)
+			return m, true
+		}
+	}
+	return Move{}, false
+}
+
 // Overhead implements Overheader: the largest of the connections inside.
 func (j *Joined) Overhead() (most int) {
 	for _, c := range j.conns {
