@@ -576,12 +576,13 @@ const stallLimit = time.Second
 
 // frame is the present moment of a server or a client.
 type frame struct {
-	clock tick.Clock
-	now   time.Duration
-	due   bool // A network tick falls into this frame.
-	steps int  // Number of ticks in this frame.
-	begun bool
-	given time.Duration // Time of the last frame as it was given: now continues when the clock is set back.
+	clock  tick.Clock
+	now    time.Duration
+	due    bool // A network tick falls into this frame.
+	steps  int  // Number of ticks in this frame.
+	begun  bool
+	waited time.Duration // For so long the datagram that is read was here before this frame.
+	given  time.Duration // Time of the last frame as it was given: now continues when the clock is set back.
 }
 
 // after returns the time d later, or the latest possible one.

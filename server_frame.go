@@ -37,6 +37,14 @@ func (s *Server) Receive(from transport.Addr, packet []byte) {
 	s.events.fire()
 }
 
+// ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
+// not count that wait.
+func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+	s.frame.waited = max(waited, 0)
+	s.Receive(from, packet)
+	s.frame.waited = 0
+}
+
 // receivePacket takes a packet from a client. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
@@ -45,6 +53,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		s.unreadable(c, err)
 		return
 	}
+	in.Arrived -= s.frame.waited
 	if c.state == leaving {
 		if c.closingPacket(in, peer.RoleServer) {
 			c.sendAck()
