@@ -116,10 +116,11 @@ func (l *link) short() bool {
 	return true
 }
 
-// beginPacket opens the next packet, as large as the budget and the path allow. It returns false where there is no room for it.
+// beginPacket opens the next packet, as large as the budget, congestion control and the path allow. It returns false where there is no room for it.
 func (l *link) beginPacket() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.conn.CanSend()); ok {
 		size := l.conn.PathSize()
+		size = min(size, l.conn.Control().PacketSize()-peer.PacketOverhead)
 		if left := l.budget.Left(); left >= 0 {
 			size = min(size, max(left, leastPacket))
 		}
