@@ -47,8 +47,8 @@ func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes 
 //go:noescape
 func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n int)
 
-// QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, up to four of which one has a number beyond an int32, and returns
-// how many.
+// QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, as long as all numbers of the four are an int32, and returns how
+// many.
 //
 //go:noescape
 func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
