@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/link"
 	"io"
 	"log/slog"
 	"math"
@@ -34,8 +36,6 @@ const (
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is that of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
-	// maxBudget is the highest SendBudget that is a limit, in bytes a second.
-	maxBudget = 1 << 30
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = peer.MaxWindow
 )
@@ -294,18 +294,24 @@ func (c Config) outgoing() peer.OutgoingConfig {
 // conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
-		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: lineBound(c.SendBudget),
+		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: link.Bound(c.SendBudget),
 	}
 }
 
-// lineBound returns the most bytes a second that a budget may take of a line: with the headers of IP and UDP, where all packets are
-// small. It is 0 for an unlimited budget.
-func lineBound(budget int) int {
-	if budget < 0 {
-		return 0
+// admission is the part of the configuration that bounds the clients of an address and of its network.
+func (c Config) admission() admission.Limits {
+	return admission.Limits{
+		ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
+		HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
 	}
-	budget = min(budget, maxBudget)
-	return budget + budget/leastPacket*peer.PacketOverhead
+}
+
+// link is the part of the configuration that a link needs.
+func (c Config) link() link.Config {
+	return link.Config{
+		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
+		SilenceTimeout: c.SilenceTimeout, ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
+	}
 }
 
 // checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
