@@ -3,9 +3,9 @@ package netcode
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -30,29 +30,7 @@ type Approval struct {
 	Data []byte // Not to be changed.
 
 	server   *Server
-	nonce    uint64
-	until    time.Duration // The end of the decision.
-	state    approvalState
-	identity string
-	reason   *peer.Error // Of a refusal.
-}
-
-// approvalState counts the steps of a decision.
-type approvalState uint8
-
-const (
-	approvalOpen    approvalState = iota // Not decided.
-	approvalGiven                        // Accept was called.
-	approvalRefused                      // Refuse was called.
-	approvalOver                         // It has its effect, or its time was over.
-)
-
-// approvals is the decisions of OnApprove that are under way.
-type approvals struct {
-	ask     func(*Approval)
-	prover  transport.Prover  // Nil where the transport proves nothing.
-	pending []*Approval       // In the order in which they came; Config.Clients at most.
-	refused peer.PastSessions // The refusals of late: a Join that comes again gets the same one, and the game is not asked.
+	decision admission.Decision
 }
 
 // OnApprove sets the function that decides who gets a place: Unity calls this connection approval. It is called once for each
@@ -60,11 +38,11 @@ type approvals struct {
 // Approval.Refuse in it, or later for a decision that needs a backend. Without a function, and with nil, every client that finds a
 // place is accepted, without an identity. If the function panics, the client is refused with peer.ReasonHandlerPanic. It is not
 // called for the player of a host, whose Identity is empty.
-func (s *Server) OnApprove(f func(a *Approval)) { s.approvals.ask = f }
+func (s *Server) OnApprove(f func(a *Approval)) { s.onApprove = f }
 
 // SetProver lets Approval.User and Approval.Data be what the socket of the server proves of its peers. NewServer of package systems
 // calls it with its socket. A socket that is no transport.Prover proves nothing.
-func (s *Server) SetProver(socket any) { s.approvals.prover, _ = socket.(transport.Prover) }
+func (s *Server) SetProver(socket any) { s.prover, _ = socket.(transport.Prover) }
 
 // Accept gives the client a place, if there is one when its next Join comes: at once or within 100 ms. identity names the player, as
 // by its account, so that it is known when it comes back. It has at most MaxIdentity bytes. Whoever is accepted with it is that player:
@@ -72,87 +50,76 @@ func (s *Server) SetProver(socket any) { s.approvals.prover, _ = socket.(transpo
 // one identity the second replaces the first, see Config.RefuseSecond. Accept returns false without any effect if the approval is
 // decided, or its time is over. With a longer identity it refuses the client and tells OnError.
 func (a *Approval) Accept(identity string) bool {
-	if !a.open() {
+	if !a.Open() {
 		return false
 	}
 	if len(identity) > MaxIdentity {
-		a.decide(&peer.Error{Reason: peer.ReasonNotApproved, Detail: "the server gave an identity that is too long"})
+		a.decision.Refuse(&peer.Error{Reason: peer.ReasonNotApproved, Detail: "the server gave an identity that is too long"})
 		a.server.Report(fmt.Errorf("netcode: Approval.Accept: the identity has %d bytes: it may have %d, use a hash of it", len(identity), MaxIdentity))
 		return false
 	}
-	a.state, a.identity = approvalGiven, identity
-	if a.until != 0 {
-		a.until = max(a.until, a.server.frame.after(time.Second)) // So that its next Join finds the decision.
-	}
+	a.decision.Accept(identity, a.server.frame.After(time.Second))
 	return true
 }
 
 // Refuse refuses the client. Its Client.Err has peer.ReasonNotApproved, and text as the detail: one printable line of at most
 // 900 bytes. Refuse returns false without any effect if the approval is decided, or its time is over.
 func (a *Approval) Refuse(text string) bool {
-	if !a.open() {
+	if !a.Open() {
 		return false
 	}
-	a.decide(&peer.Error{Reason: peer.ReasonNotApproved, Detail: text})
+	a.decision.Refuse(&peer.Error{Reason: peer.ReasonNotApproved, Detail: text})
 	return true
 }
 
 // Open reports whether the approval still waits for its decision. Ask before long work.
-func (a *Approval) Open() bool { return a.open() }
+func (a *Approval) Open() bool { return a.decision.IsOpen(a.server.frame.Now) }
 
-func (a *Approval) open() bool {
-	return a.state == approvalOpen && (a.until == 0 || a.server.frame.now < a.until)
-}
-
-// decide refuses.
-func (a *Approval) decide(reason *peer.Error) { a.state, a.reason = approvalRefused, reason }
-
-// approve returns the approval of a client that has proved its address, if it may have a place by now. Otherwise it answers the
-// client.
-func (s *Server) approve(from transport.Addr, join peer.Join) (a *Approval, ok bool) {
-	if s.approvals.ask == nil {
+// approve returns the decision about a client that has proved its address, nil where the game does not decide, if it may have a place
+// by now. Otherwise it answers the client.
+func (s *Server) approve(from transport.Addr, join peer.Join) (d *admission.Decision, ok bool) {
+	if s.onApprove == nil {
 		return nil, true
 	}
-	if reason := s.approvals.refused.Find(join.Nonce, s.frame.now); reason != nil {
+	if reason := s.decisions.Refusal(join.Nonce, s.frame.Now); reason != nil {
 		s.refuse(from, join.Nonce, reason)
 		return nil, false
 	}
-	if a = s.pendingOf(from, join.Nonce); a == nil {
-		if a, ok = s.askFor(from, join); !ok {
+	if d = s.decisions.Find(from, join.Nonce); d == nil {
+		if d, ok = s.askGame(from, join); !ok {
 			return nil, false
 		}
 	}
-	switch a.state {
-	case approvalOpen:
+	switch d.State {
+	case admission.Open:
 		s.refuse(from, join.Nonce, &peer.Error{Reason: peer.ReasonPending})
 		return nil, false
-	case approvalRefused:
+	case admission.Refused:
 		s.stats.NotApproved++
-		s.approvals.refused.Add(join.Nonce, a.reason, s.frame.now)
-		s.refuse(from, join.Nonce, a.reason)
-		s.settle(a)
+		s.decisions.Deny(join.Nonce, d.Reason, s.frame.Now)
+		s.refuse(from, join.Nonce, d.Reason)
+		s.decisions.Settle(d)
 		return nil, false
 	}
-	return a, true
+	return d, true
 }
 
-// askFor asks the game about a client, unless too many decisions are pending.
-func (s *Server) askFor(from transport.Addr, join peer.Join) (a *Approval, ok bool) {
-	if len(s.approvals.pending) >= s.config.Clients || s.crowdedBy(from.IP.Addr()) {
+// askGame asks the game about a client, unless too many decisions are pending.
+func (s *Server) askGame(from transport.Addr, join peer.Join) (d *admission.Decision, ok bool) {
+	if s.decisions.Len() >= s.config.Clients || s.decisions.Crowded(from, s.config.admission()) {
 		s.stats.ApprovalsFull++
 		s.refuse(from, join.Nonce, &peer.Error{Reason: peer.ReasonBusy})
 		return nil, false
 	}
-	a = &Approval{Address: from, Payload: bytes.Clone(join.Payload), server: s, nonce: join.Nonce}
-	if s.approvals.prover != nil {
-		a.User, a.Data, _ = s.approvals.prover.Proved(from)
+	a := &Approval{Address: from, Payload: bytes.Clone(join.Payload), server: s, decision: admission.Decision{Address: from, Nonce: join.Nonce}}
+	if s.prover != nil {
+		a.User, a.Data, _ = s.prover.Proved(from)
 	}
 	s.callApprove(a)
-	if a.state == approvalOpen {
-		a.until = s.frame.after(s.config.HandshakeTimeout)
-		s.approvals.pending = append(s.approvals.pending, a)
+	if d = &a.decision; d.State == admission.Open {
+		s.decisions.Wait(d, s.frame.After(s.config.HandshakeTimeout))
 	}
-	return a, true
+	return d, true
 }
 
 // nameOnApprove is for errors of panics.
@@ -164,73 +131,14 @@ func (s *Server) callApprove(a *Approval) {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++
 			s.reportPanic(PanicError{Name: nameOnApprove, Value: value})
-			a.decide(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
+			a.decision.Refuse(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
 		}
 	}()
-	s.approvals.ask(a)
+	s.onApprove(a)
 }
 
-// crowdedBy reports whether too many decisions are pending about clients of an address or of its network: as many as may have places.
-func (s *Server) crowdedBy(ip netip.Addr) bool {
-	if isExempt(ip) {
-		return false
-	}
-	address, network := 0, 0
-	for _, a := range s.approvals.pending {
-		other := a.Address.IP.Addr()
-		if isExempt(other) {
-			continue
-		}
-		if peer.AddressPrefix(other) == peer.AddressPrefix(ip) {
-			address++
-		}
-		if peer.NetworkPrefix(other) == peer.NetworkPrefix(ip) {
-			network++
-		}
-	}
-	most, all := s.config.ClientsPerAddress, s.config.ClientsPerNetwork
-	return most > 0 && address >= most || all > 0 && network >= all && !isLocalNetwork(ip)
-}
-
-// pendingOf returns the approval that was asked for by a client, nil if there is none.
-func (s *Server) pendingOf(from transport.Addr, nonce uint64) *Approval {
-	for _, a := range s.approvals.pending {
-		if a.nonce == nonce && a.Address == from {
-			return a
-		}
-	}
-	return nil
-}
-
-// settle ends an approval.
-func (s *Server) settle(a *Approval) {
-	if a == nil {
-		return
-	}
-	a.state = approvalOver
-	for i, one := range s.approvals.pending {
-		if one == a {
-			s.approvals.pending = append(s.approvals.pending[:i], s.approvals.pending[i+1:]...)
-			return
-		}
-	}
-}
-
-// expireApprovals ends the approvals whose time is over. It refuses the clients about whom the game did not decide.
+// expireApprovals ends the approvals whose time is over.
 func (s *Server) expireApprovals() {
-	kept := s.approvals.pending[:0]
-	for _, a := range s.approvals.pending {
-		if s.frame.now < a.until {
-			kept = append(kept, a)
-			continue
-		}
-		if a.state == approvalOpen {
-			s.stats.ApprovalsLate++
-			reason := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", s.config.HandshakeTimeout)}
-			s.approvals.refused.Add(a.nonce, reason, s.frame.now)
-		}
-		a.state = approvalOver
-	}
-	clear(s.approvals.pending[len(kept):])
-	s.approvals.pending = kept
+	late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", s.config.HandshakeTimeout)}
+	s.stats.ApprovalsLate += s.decisions.Expire(s.frame.Now, late)
 }

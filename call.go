@@ -129,13 +129,13 @@ func refuse(ctx *Context, reason error) {
 }
 
 // postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
-func (c *endpointCore) postRefusal(l *link, p peer.Post, reason error) {
+func (c *endpointCore) postRefusal(l *connection, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
 	to := envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
 	if c.holdsBack(l, &to) {
 		_ = l.delay(&to, "", body) // It is behind a message that is held.
-	} else if err := l.outgoing.Push(&to.Post, body); err != nil {
+	} else if err := l.Outgoing.Push(&to.Post, body); err != nil {
 		_ = l.failed(err, "", &to.Post, 0) // Counted; the caller's deadline ends the call.
 	}
 }
@@ -172,7 +172,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 			within = how[i].within
 		}
 	}
-	number, ok := c.calls.Open(calls.Call{Waiter: waiting[R](f), Of: to, Deadline: c.frame.after(within), Ctx: ctx})
+	number, ok := c.calls.Open(calls.Call{Waiter: waiting[R](f), Of: to, Deadline: c.frame.After(within), Ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls

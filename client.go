@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
@@ -64,14 +64,14 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.HoldState], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
 	agreed   Config // As the server wants it.
-	frame    frame
+	frame    tick.Frame
 
-	link
+	link connection
 	endpointCore
 	attempt  attempt
 	resume   resume
@@ -82,17 +82,18 @@ type Client struct {
 	hooks    clientHooks
 	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
 	up       upstream
-	time     clientTime
+	time     tick.Clocks
 	leaving  bool      // The server has closed, and its messages are still handled.
 	applied  bool      // The world has all state of replica.
 	sentUpTo tick.Tick // The tick of the newest Send.
 	out      outbox.Buffer
 
-	report report.Reporter
-	events events
-	stats  Stats
-	ended  peer.Stats // Packet counters of the connections that are over.
-	err    *peer.Error
+	report   report.Reporter
+	events   events
+	stats    Stats
+	counters link.Counters
+	ended    peer.Stats // Packet counters of the connections that are over.
+	err      *peer.Error
 }
 
 // NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
@@ -114,10 +115,10 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		protocol: p,
 		config:   config,
 		agreed:   config,
-		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
+		frame:    tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		report:   report.New(config.Logger),
 	}
-	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
+	c.link = newConnection(&c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
 	c.endpointCore = endpointCore{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
 	c.events.end = &c.endpointCore
@@ -129,12 +130,11 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 // BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
 // with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
 func (c *Client) BeginFrame(now time.Duration) {
-	stall := c.frame.begin(now)
-	c.time.begin(now)
-	c.report.Now = c.frame.now
-	c.receivedAt += stall
-	c.leaveEnd += stall
-	c.attempt.begin(c.frame.now)
+	stall := c.frame.Begin(now)
+	c.time.Begin(now)
+	c.report.Now = c.frame.Now
+	c.link.Shift(stall)
+	c.attempt.begin(c.frame.Now)
 	c.attempt.began += stall
 	c.beginFrame()
 	call(c.hooks.beginFrame)
@@ -157,7 +157,7 @@ func (c *Client) TickDue() bool {
 	if c.host != nil {
 		return c.host.TickDue()
 	}
-	return c.frame.due
+	return c.frame.Due
 }
 
 // Tick is the client's own count of network ticks. It starts at the server's when the connection begins, and falls behind
@@ -166,7 +166,7 @@ func (c *Client) Tick() Tick {
 	if c.host != nil {
 		return c.host.Tick()
 	}
-	return c.frame.clock.Tick()
+	return c.frame.Clock.Tick()
 }
 
 // Config returns the client's configuration with defaults filled in. Once connected, it has the server's TickRate, Window and PacketSize.
@@ -193,44 +193,60 @@ func (c *Client) Replica() *Replica { return c.replica }
 // RTT returns the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
 // before anything is known.
 func (c *Client) RTT() (smoothed, jitter time.Duration) {
-	if c.conn == nil {
+	if c.link.Conn == nil {
 		return 0, 0
 	}
-	return c.conn.RTT()
+	return c.link.Conn.RTT()
 }
 
 // Waiting returns the bytes of messages that wait to be sent to the server.
 func (c *Client) Waiting() int {
-	if c.outgoing == nil {
+	if c.link.Outgoing == nil {
 		return 0
 	}
-	return c.outgoing.Waiting()
+	return c.link.Outgoing.Waiting()
 }
 
 // Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
 // the server. For the other direction ask the server (ClientStats.Line).
 func (c *Client) Line() LineState {
-	if c.conn == nil {
+	if c.link.Conn == nil {
 		return LineState{}
 	}
-	return c.line()
+	return c.link.Line()
 }
 
 // Loss returns the share of packets to the server that were lost lately, 0 to 1.
 func (c *Client) Loss() float64 {
-	if c.conn == nil {
+	if c.link.Conn == nil {
 		return 0
 	}
-	return c.conn.Loss()
+	return c.link.Conn.Loss()
 }
 
 // PacketSize returns the bytes of the largest packet that is known to reach the server: 512 at first, and up to Config.PacketSize of the
 // server once packets need it; 0 without a connection.
 func (c *Client) PacketSize() int {
-	if c.conn == nil {
+	if c.link.Conn == nil {
 		return 0
 	}
-	return c.conn.PathSize()
+	return c.link.Conn.PathSize()
+}
+
+// SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
+// from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
+// Server.SetPacketSize.
+func (c *Client) SetPacketSize(n int) error {
+	if c.state != Connected {
+		return ErrNotConnected
+	}
+	if err := c.link.setPacketSize(n); err != nil {
+		return err
+	}
+	if c.up.view != nil {
+		c.up.view.SetPayload(peer.MaxPayload(n))
+	}
+	return nil
 }
 
 // ConnectedTo reports whether the client is connected to that server, in this process.
@@ -322,13 +338,13 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	server.IP = transport.AddrOf(server.IP).IP
 	if c.state == Connected && server != c.attempt.server {
-		c.link.startClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
+		c.link.StartClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	}
 	if c.leaving {
-		c.over(c.reason)
+		c.over(c.link.Reason)
 	}
 	c.drop()
 	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true, payload: bytes.Clone(payload)}
@@ -374,7 +390,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 			return false
 		}
 		if err == nil && !c.attempt.accepted {
-			c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.now
+			c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.Now
 		}
 	case peer.KindRefuse:
 		refuse, err := peer.ParseRefuse(packet)
@@ -401,7 +417,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 func (c *Client) challenged(cookie peer.Cookie) {
 	c.stats.Challenges++
 	if a := &c.attempt; cookie != a.cookie {
-		a.cookie, a.sayAt, a.waits, a.accepted = cookie, c.frame.now, false, false
+		a.cookie, a.sayAt, a.waits, a.accepted = cookie, c.frame.Now, false, false
 	}
 }
 
@@ -421,27 +437,27 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.agreed = c.config
 	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
 	c.state, c.id, c.resume = Connected, welcome.Client, resume{token: welcome.Token}
-	c.stats.TicksSlipped += c.frame.clock.Slipped()
-	c.frame.clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
-	c.frame.clock.Advance(c.frame.now)
-	c.frame.clock.Set(welcome.Tick)
-	c.frame.due = true
+	c.stats.TicksSlipped += c.frame.Clock.Slipped()
+	c.frame.Clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
+	c.frame.Clock.Advance(c.frame.Now)
+	c.frame.Clock.Set(welcome.Tick)
+	c.frame.Due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
 	c.replica = replica.New(c.protocol.schema, c.agreed.snapshot(), before)
 	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
+	c.link.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.link.held, c.sentUpTo = new(heldMessages), tick.None
 	c.inbound.SetLocal(c.id)
-	c.applied, c.back = false, heldState{}
-	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
+	c.applied, c.back = false, c.newHeldState()
+	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.asked)
 	c.up = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)
-	c.sentAt = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
+	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
 	}
 }
 
@@ -471,24 +487,24 @@ func (c *Client) refused(refuse peer.Refuse) {
 
 // ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
 func (c *Client) ask() {
-	c.attempt.begin(c.frame.now)
-	if c.frame.now-c.attempt.began >= c.config.HandshakeTimeout {
+	c.attempt.begin(c.frame.Now)
+	if c.frame.Now-c.attempt.began >= c.config.HandshakeTimeout {
 		c.giveUp()
 		return
 	}
-	if c.frame.now < c.attempt.sayAt {
+	if c.frame.Now < c.attempt.sayAt {
 		return
 	}
 	room := c.out.Room(peer.HelloSize)
 	if room == nil {
-		c.stats.OutputFull++
+		c.counters.OutputFull++
 		return
 	}
 	if c.attempt.accepted {
 		c.out.Commit(c.attempt.server, len(c.appendJoin(room[:0])))
 		return
 	}
-	c.attempt.sayAt = c.frame.now + helloEvery
+	c.attempt.sayAt = c.frame.Now + helloEvery
 	c.stats.Hellos++
 	hello := peer.AppendHello(room[:0], peer.Hello{
 		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.canon.Hash,
@@ -500,9 +516,9 @@ func (c *Client) ask() {
 // appendJoin appends a Join.
 func (c *Client) appendJoin(b []byte) []byte {
 	a := &c.attempt
-	a.sayAt = c.frame.now + joinEvery
+	a.sayAt = c.frame.Now + joinEvery
 	if !a.waits {
-		a.asked, a.waits = c.frame.now, true
+		a.asked, a.waits = c.frame.Now, true
 	}
 	c.stats.Joins++
 	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
@@ -543,7 +559,7 @@ func (c *Client) Close() {
 		c.closeWith(&peer.Error{Reason: peer.ReasonClosed}, true)
 	case Closing:
 		if c.leaving {
-			c.end(c.reason)
+			c.end(c.link.Reason)
 		}
 	}
 	c.events.fire()
@@ -561,11 +577,11 @@ func (c *Client) closeWith(reason *peer.Error, flush bool) {
 	if flush {
 		c.releaseLast(&c.link, nil)
 	}
-	c.dropHeld()
+	c.link.dropHeld()
 	c.over(reason)
 	c.state = Closing
 	c.recipients.shut(0)
-	c.link.startClose(reason, flush)
+	c.link.StartClose(reason, flush)
 }
 
 // End ends the connection at once and tells the server the reason, for extensions.
@@ -591,20 +607,20 @@ func (c *Client) over(reason *peer.Error) {
 		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "disconnected", "server", c.attempt.server, "reason", reason.Error())
 	}
 }
 
 // drop forgets the connection.
 func (c *Client) drop() {
-	c.time.stop()
-	c.dropHeld()
+	c.time.Stop()
+	c.link.dropHeld()
 	c.leaving = false
-	if c.conn != nil {
-		c.ended.Add(c.conn.Stats())
-		c.outgoing.Clear()
-		c.conn = nil
+	if c.link.Conn != nil {
+		c.ended.Add(c.link.Conn.Stats())
+		c.link.Outgoing.Clear()
+		c.link.Conn = nil
 	}
 	c.state = Disconnected
 	c.recipients.shut(0)
@@ -612,21 +628,21 @@ func (c *Client) drop() {
 
 // startLeaving begins to handle the server's accepted reliable messages. Then the connection ends.
 func (c *Client) startLeaving(reason *peer.Error) {
-	if !isOrderly(reason) || !c.inbound.MayHold(c.source) {
+	if !isOrderly(reason) || !c.inbound.MayHold(c.link.Source) {
 		c.end(reason)
 		return
 	}
 	c.state, c.leaving = Closing, true
 	c.recipients.shut(0)
-	c.dropHeld()
-	c.link.startDrain(reason)
+	c.link.dropHeld()
+	c.link.StartDrain(reason)
 }
 
 // finishLeaving is a frame of a client whose server has closed.
 func (c *Client) finishLeaving() {
-	list := [1]*message.Source{c.source}
+	list := [1]*message.Source{c.link.Source}
 	c.inbound.CountUnhandled(list[:])
-	if c.drained() {
-		c.end(c.reason)
+	if c.link.Drained() {
+		c.end(c.link.Reason)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -33,15 +34,15 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 // receivePacket takes a packet from the server. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
-	in, err := c.conn.Read(packet, c.frame.now, c)
+	in, err := c.link.Conn.Read(packet, c.frame.Now, c)
 	if err != nil {
 		c.unreadable(err)
 		return
 	}
 	if c.state == Closing {
-		switch closed := c.closingPacket(in, peer.RoleClient); {
+		switch closed := c.link.ClosingPacket(in, peer.RoleClient); {
 		case closed && c.leaving:
-			c.sendAck()
+			c.link.SendAck()
 		case closed:
 			c.drop()
 		}
@@ -52,15 +53,15 @@ func (c *Client) receivePacket(packet []byte) {
 		c.refusePacket(reason)
 		return
 	}
-	c.receivedAt = c.frame.now
+	c.link.ReceivedAt = c.frame.Now
 	c.heard()
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
 		return
 	}
 	c.hearTick(&in, &content)
-	c.takeSections(content.sections)
+	c.sections.take(nil, content.sections)
 	if content.credited {
-		c.outgoing.Credit(content.credit)
+		c.link.Outgoing.Credit(content.credit)
 	}
 	if content.messages > 0 {
 		if reason := c.queue(&c.link, &in, content.plain); reason != nil {
@@ -69,14 +70,14 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 	}
 	if content.resync {
-		c.up.view.Resync(content.resyncEpoch, c.conn.Next())
+		c.up.view.Resync(content.resyncEpoch, c.link.Conn.Next())
 	}
-	c.conn.Accept(in, c.frame.now)
+	c.link.Conn.Accept(in, c.frame.Now)
 	if content.closed != nil {
-		c.sendAck()
+		c.link.SendAck()
 		c.startLeaving(content.closed)
-	} else if c.conn.AckNow() {
-		c.sendAck()
+	} else if c.link.Conn.AckNow() {
+		c.link.SendAck()
 	}
 }
 
@@ -108,8 +109,8 @@ func (c *Client) refuseEntities(of string) {
 func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	err := c.Newest().Read(payload)
 	switch {
-	case err == nil && c.back.take != nil:
-		c.back.take(payload, packet)
+	case err == nil && c.back.newest != nil:
+		c.hooks.hold(payload, packet)
 		return true
 	case err == nil:
 		c.applied = false
@@ -189,11 +190,11 @@ func (c *Client) Send() {
 	case Closing:
 		if c.leaving {
 			c.finishLeaving()
-		} else if c.continueClose(c) {
+		} else if c.link.ContinueClose(c) {
 			c.drop()
 		}
 	}
-	c.sentUpTo = c.frame.clock.Tick()
+	c.sentUpTo = c.frame.Clock.Tick()
 	call(c.hooks.afterSend)
 	c.endFrame()
 	c.events.fire()
@@ -203,23 +204,25 @@ func (c *Client) Send() {
 func (c *Client) serve() {
 	if c.host != nil {
 		call(c.hooks.beforeSend)
-		c.handSections()
+		if seat := c.seat(); seat != nil {
+			c.handSections(&c.link, nil, seat, c.agreed.PacketSize)
+		}
 		return
 	}
-	if c.silent() {
+	if c.link.Silent() {
 		c.stats.SilenceTimeouts++
 		c.closeWith(c.silentFor(), false)
 		return
 	}
 	c.askResume()
-	if reason := c.overrun(c.due()); reason != nil {
+	if reason := c.link.Overrun(c.due()); reason != nil {
 		c.closeWith(reason, false)
 		return
 	}
-	c.refill()
-	first := c.conn.Next()
-	if c.frame.due {
-		c.conn.DetectLost(c.frame.now, c)
+	c.link.Refill()
+	first := c.link.Conn.Next()
+	if c.frame.Due {
+		c.link.Conn.DetectLost(c.frame.Now, c)
 		c.resync()
 	}
 	c.planUpstream()
@@ -229,74 +232,53 @@ func (c *Client) serve() {
 	call(c.hooks.beforeSend)
 	c.sendSections()
 	c.sendUpstream()
-	c.sendMessages()
-	if !c.frame.due {
+	c.link.SendMessages()
+	if !c.frame.Due {
 		return
 	}
-	c.probe(nil)
-	c.endTick(c.wants() || c.up.view != nil && c.up.view.Pending())
-	c.keepAlive(c.patience(), nil)
+	c.link.Probe(nil)
+	c.link.EndTick(c.link.Wants() || c.up.view != nil && c.up.view.Pending())
+	c.link.KeepAlive(c.patience(), nil)
 	switch {
-	case c.conn.AckDue():
-		c.sendAck()
-	case c.conn.Next() == first && c.conn.RepeatAck(c.frame.now):
-		c.repeatAck()
+	case c.link.Conn.AckDue():
+		c.link.SendAck()
+	case c.link.Conn.Next() == first && c.link.Conn.RepeatAck(c.frame.Now):
+		c.link.RepeatAck()
 	}
-	for range c.conn.AckRepeats(c.frame.now) {
-		c.repeatAck()
+	for range c.link.Conn.AckRepeats(c.frame.Now) {
+		c.link.RepeatAck()
 	}
 }
 
-// resync asks the server to send all state anew, if the replica wants that. Messages share the packet.
+// resync asks the server to send all state anew, if the replica wants that.
 func (c *Client) resync() {
-	epoch, want := c.Newest().WantResync()
-	if !want {
-		return
+	if epoch, want := c.Newest().WantResync(); want {
+		c.link.SendResync(epoch)
 	}
-	if c.budget.Spent() {
-		c.stats.BudgetSpent++
-		return
-	}
-	b, ok := c.beginPacket()
-	if !ok {
-		return
-	}
-	putResync(b.Payload(), epoch)
-	b.Add(wire.MessageResync, tick.Initialization, resyncSize)
-	c.load(&b, false)
-	c.finish(&b)
 }
 
 // patience returns the longest time for which the client may send nothing.
 func (c *Client) patience() (every time.Duration) {
-	if !c.conn.CanSend() { // A later packet lets the server see that others are lost.
-		return min(closeEvery, c.agreed.KeepAlive)
+	if !c.link.Conn.CanSend() { // A later packet lets the server see that others are lost.
+		return min(link.CloseEvery, c.agreed.KeepAlive)
 	}
 	return c.agreed.KeepAlive
 }
 
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
-	for i := range c.hooks.sections {
-		if f := c.hooks.sections[i].Acked; f != nil {
-			f(seq)
-		}
-	}
+	c.sections.acked(nil, seq)
 	if c.up.view != nil {
 		c.up.view.Acked(seq)
 	}
-	c.acked(seq)
+	c.link.Acked(seq)
 }
 
 // Lost implements peer.Outcome: reliable messages are sent again.
 func (c *Client) Lost(seq uint64) {
-	for i := range c.hooks.sections {
-		if f := c.hooks.sections[i].Lost; f != nil {
-			f(seq)
-		}
-	}
+	c.sections.lost(nil, seq)
 	if c.up.view != nil {
 		c.up.view.Lost(seq)
 	}
-	c.lost(seq)
+	c.link.Lost(seq)
 }

@@ -100,7 +100,7 @@ func (k *packetsPair) open(t testing.TB) {
 	c.BeginFrame(k.now)
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
-		in, err := c.conn.Read(packet, c.frame.now, c)
+		in, err := c.link.Conn.Read(packet, c.frame.Now, c)
 		found, reason := c.judgePacket(&c.link, &in)
 		if err != nil || reason != nil { // require would take longer than what is measured
 			t.Fatal(err, reason)
@@ -120,11 +120,11 @@ func (k *packetsPair) rows(t testing.TB) {
 func (k *packetsPair) close() {
 	c := k.client
 	for i := range k.in {
-		c.receivedAt = c.frame.now
+		c.link.ReceivedAt = c.frame.Now
 		c.hearTick(&k.in[i], &k.content[i])
-		c.conn.Accept(k.in[i], c.frame.now)
-		if c.conn.AckNow() {
-			c.sendAck()
+		c.link.Conn.Accept(k.in[i], c.frame.Now)
+		if c.link.Conn.AckNow() {
+			c.link.SendAck()
 		}
 	}
 }

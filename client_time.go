@@ -9,87 +9,13 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// presentAhead limits the time that presentation runs past the newest tick that arrived, in pulses. A world at rest sends one
-// each Config.Pulse, and two may be lost.
-const presentAhead = 3
-
-// clientTime is the clocks of a client: the estimate of the server's time, the clock of inputs, and the presented moment.
-type clientTime struct {
-	raw     time.Duration // The present frame's, as it was given: it may jump.
-	sync    tick.Sync
-	shown   tick.Presentation
-	running bool
-	newest  tick.Tick // The newest tick of the server that anything told of.
-	arrived tick.Arrivals
-
-	steps    int // Of the input clock in this frame,
-	advanced bool
-	at       tick.Time // The moment that this frame shows,
-	placed   bool
-
-	least, most time.Duration // See Client.SetPresentDelay; most 0: not set.
-}
-
-// restart begins a connection: the server's tick and the first round trip are those of the handshake.
-func (t *clientTime) restart(rate, catchUp int, pulse time.Duration, now tick.Tick, rtt time.Duration) {
-	raw, least, most := t.raw, t.least, t.most
-	*t = clientTime{raw: raw, running: true, newest: now, least: least, most: most}
-	t.sync = tick.NewSync(tick.SyncConfig{Rate: rate, CatchUp: catchUp})
-	t.shown = tick.NewPresentation(tick.PresentationConfig{Rate: rate, Ahead: presentAhead * pulse, MinDelay: least, MaxDelay: most})
-	t.sync.Sample(now, raw)
-	t.sync.RTT(rtt, rtt/2)
-}
-
-// begin starts a frame.
-func (t *clientTime) begin(now time.Duration) {
-	t.raw, t.steps, t.advanced, t.placed = now, 0, false, false
-}
-
-// hear records a packet and its tick, tick.None for one without. It returns the ticks that are complete because of it.
-// held tells that its state is not shown yet.
-func (t *clientTime) hear(sequence uint64, server tick.Tick, held bool) tick.News {
-	n := t.arrived.Note(sequence, server)
-	if server != tick.None {
-		t.newest = max(t.newest, server)
-		t.sync.Sample(server, t.raw)
-		if !held {
-			t.shown.ArriveAfter(n.Idle, server, t.raw)
-		}
-	}
-	return n
-}
-
-// advance moves the input clock to this frame, once.
-func (t *clientTime) advance(conn *peer.Conn) {
-	if t.advanced || !t.running {
-		return
-	}
-	t.advanced = true
-	if rtt, jitter := conn.RTT(); rtt > 0 {
-		t.sync.RTT(rtt, jitter)
-	}
-	t.steps = t.sync.Advance(t.raw)
-}
-
-// present computes the moment that this frame shows, once.
-func (t *clientTime) present() tick.Time {
-	if !t.placed && t.running {
-		t.placed = true
-		t.at = t.shown.At(t.raw)
-	}
-	return t.at
-}
-
-// stop ends a connection: the presented moment stays.
-func (t *clientTime) stop() { t.running = false }
-
 // ServerTime estimates the server's time now: the tick that has begun there, and the part of it that has passed. It is the zero Time before the first connection. It may step back a little when the client learns
 // better, so shown values should not follow it: use Present.
 func (c *Client) ServerTime() tick.Time {
 	if c.host != nil {
 		return c.host.Tick().Begin()
 	}
-	return c.time.sync.Server(c.time.raw)
+	return c.time.Sync.Server(c.time.Raw)
 }
 
 // Time is the clock of the client's inputs: as far ahead of ServerTime as an input needs to arrive just before its tick
@@ -100,7 +26,7 @@ func (c *Client) Time() tick.Time {
 		return c.host.Tick().Begin()
 	}
 	c.advanceTime()
-	return c.time.sync.Input()
+	return c.time.Sync.Input()
 }
 
 // Steps counts the ticks of Time that begin in this frame. The last is Time().Tick. A game that predicts runs so many steps of its
@@ -111,7 +37,7 @@ func (c *Client) Steps() int {
 		return c.host.Steps()
 	}
 	c.advanceTime()
-	return c.time.steps
+	return c.time.Steps
 }
 
 // Present returns the moment of the server's past that this frame shows. It is late enough that most of the server's state of
@@ -124,14 +50,14 @@ func (c *Client) Present() tick.Time {
 	if c.host != nil {
 		return c.host.store.Tick().Begin()
 	}
-	return c.time.present()
+	return c.time.Present()
 }
 
 // PresentDelay is the distance of Present behind the newest tick that arrived, carried on to this frame; 0 before anything has
 // arrived. At the tick rate, its Duration is what interpolation adds to the way through the network.
 func (c *Client) PresentDelay() tick.Span {
-	c.time.present()
-	return c.time.shown.Delay()
+	c.time.Present()
+	return c.time.Shown.Delay()
 }
 
 // SetPresentDelay bounds PresentDelay, in time. Without it the delay follows what is measured, up to 1 s. least above 0 shows older
@@ -142,32 +68,29 @@ func (c *Client) SetPresentDelay(least, most time.Duration) {
 	if least < 0 || most <= 0 || most < least {
 		panic(fmt.Sprintf("netcode: Client.SetPresentDelay(%v, %v): the bounds are 0 <= least <= most, and most is above 0", least, most))
 	}
-	c.time.least, c.time.most = least, most
-	if c.time.running {
-		c.time.shown.SetDelay(least, most)
-	}
+	c.time.SetDelay(least, most)
 }
 
 // Pace is by how much a loop should run faster than its nominal frame rate until the next frame, as num/den within 12 % of
 // 1, so that the frames keep their place between the ticks of Time. systems.Runner minds it. A loop of one's own waits
 // its frame time × den / num; one that cannot, because the display sets its pace, does nothing and asks Steps.
 func (c *Client) Pace() (num, den int64) {
-	if !c.time.running {
+	if !c.time.Running {
 		return 1, 1
 	}
-	return c.time.sync.Factor()
+	return c.time.Sync.Factor()
 }
 
 // TickRate is the number of network ticks a second: the server's, once connected.
 func (c *Client) TickRate() int { return c.agreed.TickRate }
 
 // Lead is the distance of Time ahead of the server's ticks as packets show them: the round trip and the margin for inputs.
-func (c *Client) Lead() tick.Span { return c.time.sync.Lead() }
+func (c *Client) Lead() tick.Span { return c.time.Sync.Lead() }
 
 // advanceTime moves the input clock, once a frame.
 func (c *Client) advanceTime() {
-	if c.conn != nil && (c.state == Connected || c.leaving) {
-		c.time.advance(c.conn)
+	if c.link.Conn != nil && (c.state == Connected || c.leaving) {
+		c.time.Advance(c.link.Conn.RTT())
 	}
 }
 
@@ -175,20 +98,24 @@ func (c *Client) advanceTime() {
 func (c *Client) endTime() {
 	c.advanceTime()
 	if c.state == Connected || c.leaving {
-		c.time.present()
+		c.time.Present()
 	}
 }
 
-// hearTick takes the server's tick from a packet that was accepted.
+// hearTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
+// waits: no tick around it counts as complete, as if a packet were missing.
 func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
-		server = replica.PayloadTick(content.snapshot, c.time.newest)
+		server = replica.PayloadTick(content.snapshot, c.time.Newest)
 	case content.pulsed:
-		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
+		if server = max(tick.Near(content.pulse, c.time.Newest), tick.None); !content.idle {
+			c.time.Tell(server)
+			return
+		}
 	}
-	n, newest := c.time.hear(in.Sequence, server, c.back.take != nil && !content.idle), c.Newest()
+	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
 	newest.Doubt(n.Doubt)
 	if newest.Whole(n.From, n.To); content.idle {
 		newest.Whole(server, server+1) // The server had nothing to say in it.
@@ -199,7 +126,7 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 // or after it where early is below 0. low is the 16 low bits of the tick. The clock runs so far ahead that it comes just in
 // time.
 func (c *Client) AdjustTime(low uint16, early tick.Span) {
-	if c.time.running {
-		c.time.sync.Feedback(tick.Near(low, c.time.sync.Tick()), early)
+	if c.time.Running {
+		c.time.Sync.Feedback(tick.Near(low, c.time.Sync.Tick()), early)
 	}
 }

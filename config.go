@@ -6,11 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -34,8 +35,6 @@ const (
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is that of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
-	// maxBudget is the highest SendBudget that is a limit, in bytes a second.
-	maxBudget = 1 << 30
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = peer.MaxWindow
 )
@@ -141,9 +140,17 @@ type Config struct {
 	// Plain lets a server listen on an address that is neither loopback nor private without encryption: anyone on the path can then
 	// read and change everything. See Server.MayListen. Server only.
 	Plain bool
-	// Logger is the log, at most some ten lines a second; default: the faults that no OnError is told of, on
-	// slog.Default().
-	Logger *slog.Logger
+	// Logger is the log, at most some ten lines a second: a *slog.Logger, or one of your own. Default: the faults that no OnError is
+	// told of, by package log.
+	Logger Logger
+}
+
+// Logger takes the lines of Config.Logger, which *slog.Logger does: a text, and names and values in turn. It is an interface because
+// log/slog would make each client for browsers larger by 0.13 MB.
+type Logger interface {
+	Info(text string, args ...any)  // Somebody connected or left.
+	Warn(text string, args ...any)  // A remote end, or the network, does what it should not.
+	Error(text string, args ...any) // The program has a fault.
 }
 
 // withDefaults fills in the zero fields.
@@ -294,18 +301,24 @@ func (c Config) outgoing() peer.OutgoingConfig {
 // conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
-		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: lineBound(c.SendBudget),
+		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: link.Bound(c.SendBudget),
 	}
 }
 
-// lineBound returns the most bytes a second that a budget may take of a line: with the headers of IP and UDP, where all packets are
-// small. It is 0 for an unlimited budget.
-func lineBound(budget int) int {
-	if budget < 0 {
-		return 0
+// admission is the part of the configuration that bounds the clients of an address and of its network.
+func (c Config) admission() admission.Limits {
+	return admission.Limits{
+		ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
+		HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
 	}
-	budget = min(budget, maxBudget)
-	return budget + budget/leastPacket*peer.PacketOverhead
+}
+
+// link is the part of the configuration that a link needs.
+func (c Config) link() link.Config {
+	return link.Config{
+		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
+		SilenceTimeout: c.SilenceTimeout, ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
+	}
 }
 
 // checksums returns the start values of the checksums of a session, for packets from the client and from the server. A

@@ -26,7 +26,7 @@ package netcode
 //   - protocol.go, handle.go: registration of components and messages, the protocol's hash
 //   - server.go, server_frame.go: the server and its clients; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
-//   - handshake.go, session.go, link.go: a stranger, one client from acceptance to end, the connection that both ends have and its close
+//   - handshake.go, session.go, connection.go: a stranger, one client from acceptance to end; package internal/link is the connection that both ends have, and its close
 //   - approval.go, identity.go: the game's decision about a client that asks for a place; players that are away and return
 //   - endpoint.go: the part of messages that both ends have; errors and panics of game code
 //   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers
@@ -34,5 +34,5 @@ package netcode
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
 //   - host.go, open.go: a player at the server itself, whose messages pass no network; a server that is open for others or not
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
-//   - extension.go, hooks.go: what features use; hold.go: state that a feature holds back
+//   - extension.go, hooks.go, sections.go: what features use; hold.go: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

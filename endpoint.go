@@ -23,7 +23,7 @@ type endpointCore struct {
 	client *Client
 
 	protocol *Protocol
-	frame    *frame
+	frame    *tick.Frame
 	report   *report.Reporter
 	stats    *Stats
 
@@ -42,9 +42,9 @@ type endpointCore struct {
 	running    bool // A frame is under way.
 	redelivers bool // Redeliver runs.
 
-	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
+	sections sections
 
-	from      *link        // Connection of the packet that is being queued.
+	from      *connection  // Connection of the packet that is being queued.
 	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.
 	fault     error        // Error of that packet that shows late.
 	arrived   func(a *peer.Arrival)
@@ -149,10 +149,10 @@ func (c *endpointCore) stage() tick.Stage {
 // beginFrame starts a frame: calls whose time is over end first.
 func (c *endpointCore) beginFrame() {
 	c.running = true
-	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
+	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	c.inbound.Due(c.due())
-	c.outbound.Begin(c.frame.now, c.frame.clock.Tick())
-	late, cancelled := c.calls.Expire(c.frame.now)
+	c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
+	late, cancelled := c.calls.Expire(c.frame.Now)
 	c.stats.CallsLate += late
 	c.stats.CallsCancelled += cancelled
 }
@@ -160,7 +160,7 @@ func (c *endpointCore) beginFrame() {
 // due returns the tick that messages wait for. The client's own count slips in a long stall, so at a client the server's tick
 // counts, as ServerTime estimates it, once that is later. A host's player uses the server's tick.
 func (c *endpointCore) due() tick.Tick {
-	switch own := c.frame.clock.Tick(); {
+	switch own := c.frame.Clock.Tick(); {
 	case c.client == nil:
 		return own
 	case c.client.host != nil:
@@ -176,9 +176,9 @@ func (c *endpointCore) due() tick.Tick {
 func (c *endpointCore) endFrame() { c.running = false }
 
 // forgetMessages drops the queued messages of an end whose connection is over.
-func (c *endpointCore) forgetMessages(l *link) {
-	if l.source != nil {
-		c.stats.OfTheGone += uint64(c.inbound.Drop(l.source))
+func (c *endpointCore) forgetMessages(l *connection) {
+	if l.Source != nil {
+		c.stats.OfTheGone += uint64(c.inbound.Drop(l.Source))
 	}
 }
 
@@ -238,7 +238,7 @@ func (c *endpointCore) isOpen(id wire.ClientID) bool {
 }
 
 // linkTo is the connection to an end by its id.
-func (c *endpointCore) linkTo(id wire.ClientID) (*link, error) {
+func (c *endpointCore) linkTo(id wire.ClientID) (*connection, error) {
 	switch {
 	case c.server != nil:
 		if s := c.server.client(id); s != nil {

@@ -193,3 +193,14 @@ func nameOf(id ClientID) string {
 	}
 	return fmt.Sprintf("client %d", id)
 }
+
+// PacketSizeError says that a packet size is out of its range.
+type PacketSizeError struct {
+	Size     int // Bytes that were asked for.
+	Min, Max int // Bytes that are possible: MinPacketSize to the Config.PacketSize of the server.
+}
+
+// Error implements error.
+func (e *PacketSizeError) Error() string {
+	return fmt.Sprintf("netcode: a packet size is from %d to %d bytes, not %d: Config.PacketSize of the server is the most", e.Min, e.Max, e.Size)
+}

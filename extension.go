@@ -84,7 +84,15 @@ type ServerHooks struct {
 	// entities by View.ObserveBut.
 	BeforeObserve func(c *Session, view *snapshot.View)
 	BeforeSend    func() // In each frame, in Send: it is known who may see what, and no packet is built.
-	AfterSend     func() // In each frame, at the end of Send.
+
+	// HoldState is called on a network tick before the packets of a session are built. left is the bytes of its budget, below 0 without a
+	// bound. If it holds the state of the tick back, no packet has state, and nothing tells the client that the tick is complete.
+	// While state waits, messages leave reserve bytes of the budget. See ServerSection.Write about goroutines.
+	HoldState func(to *Session, left int) (hold bool, reserve int)
+	// StateSent is called behind these packets. waits tells that the budget left state over.
+	StateSent func(to *Session, left int, waits bool)
+
+	AfterSend func() // In each frame, at the end of Send.
 
 	Sent func(to *Session, packet []byte) // A packet was built. See ServerSection.Write about goroutines.
 
@@ -101,8 +109,14 @@ type ClientHooks struct {
 	Opened func() // A connection begins; Replica is a fresh one, or nil for the player of a host.
 	Closed func() // The connection ends.
 
-	BeginFrame func()                // The frame begins: TickDue is known, nothing was received.
-	Read       func()                // A snapshot was read into Replica. The world does not have it yet.
+	BeginFrame func() // The frame begins: TickDue is known, nothing was received.
+	Read       func() // A snapshot was read into Replica. The world does not have it yet.
+
+	// HoldState is given the state of each packet, and then decides when it is shown. A Replica of its own, Client.Newest, decodes the
+	// packets and acknowledges them. Client.Replica has only the state that Client.ShowState gives it. payload is good until it
+	// returns. One extension of a client may have it. It is not called for the player of a host.
+	HoldState func(payload []byte, packet uint64)
+
 	Applied    func(shown tick.Time) // The world has all that Replica has, and the frame shows that moment.
 	Dispatch   func(stage Stage)     // The messages of a stage are about to be handled.
 	BeforeSend func()                // In each frame while connected: no packet is built.
@@ -199,7 +213,7 @@ func (s *Server) Extend(h ServerHooks) {
 	if h.Section != nil {
 		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
-	s.hooks.add(&h, 0, 0)
+	s.hooks.add(&h)
 	for _, c := range s.sessions {
 		s.tellSent(c)
 		if h.Opened != nil && (c.state == connected || c.state == leaving) {
@@ -213,7 +227,7 @@ func (c *Client) Extend(h ClientHooks) {
 	if h.Section != nil {
 		panic("netcode: Client.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
-	c.hooks.add(&h, 0, 0)
+	c.hooks.add(&h)
 	c.tellSent()
 	if h.Opened != nil && (c.state == Connected || c.leaving) {
 		h.Opened()

@@ -245,11 +245,11 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 	if !about.IsZero() {
 		p.Flags, p.Entity = wire.FlagEntity, about
 	}
-	if to.near != nil {
-		return to.handBytes(0, &p, body)
+	if to.link.near != nil {
+		return to.link.handBytes(0, &p, body)
 	}
-	if err := to.outgoing.Push(&p, body); err != nil {
-		return to.failed(err, m.Name, &p, len(body))
+	if err := to.link.Outgoing.Push(&p, body); err != nil {
+		return to.link.failed(err, m.Name, &p, len(body))
 	}
 	to.server.record(to.id, &p, body)
 	return nil
@@ -261,14 +261,14 @@ func (m *RawMessage) Send(to *Session, about NetworkID, body []byte) error {
 func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
 	r := &to.recaller
 	r.raw, r.amend = m, amend
-	to.outgoing.Recall(m.Channel, r)
+	to.link.Outgoing.Recall(m.Channel, r)
 	r.raw, r.amend = nil, nil
 }
 
 // recall takes back messages that wait for a client about entities that left its sight, before any packet of the frame.
 func (s *Server) recall(c *Session) {
 	c.recaller.sights = c.view.Sights()
-	s.stats.Recalled += c.outgoing.RecallAll(&c.recaller)
+	s.stats.Recalled += c.link.Outgoing.RecallAll(&c.recaller)
 }
 
 // recaller decides which waiting messages are taken back from a client's queue. It implements peer.Recaller.

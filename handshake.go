@@ -2,11 +2,12 @@ package netcode
 
 import (
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -23,7 +24,7 @@ func (s *Server) receiveHello(from transport.Addr, packet []byte) {
 	}
 	s.stats.Hellos++
 	c := s.byAddress[from]
-	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.now)
+	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.Now)
 	switch {
 	case !proved:
 		s.challenge(from, hello.Nonce)
@@ -54,7 +55,7 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 	if c != nil && c.nonce == join.Nonce {
 		before = c.before
 	}
-	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.now)
+	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.Now)
 	if !proved {
 		s.challenge(from, join.Nonce)
 		return
@@ -68,7 +69,7 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
 		return
 	}
-	reason := s.past.Find(join.Nonce, s.frame.now)
+	reason := s.past.Find(join.Nonce, s.frame.Now)
 	if reason != nil {
 		s.stats.JoinsRepeated++
 	} else {
@@ -78,19 +79,19 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 		s.refuse(from, join.Nonce, reason)
 		return
 	}
-	if a, ok := s.approve(from, join); ok {
-		s.seatApproved(from, join.Nonce, epoch, before, a)
+	if d, ok := s.approve(from, join); ok {
+		s.seatApproved(from, join.Nonce, epoch, before, d)
 	}
 }
 
 // seatApproved makes the session of a client that may have a place, if there is one.
-func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, a *Approval) {
-	s.settle(a)
+func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision) {
 	identity := ""
-	if a != nil {
-		identity = a.identity
+	if d != nil {
+		s.decisions.Settle(d)
+		identity = d.Identity
 		if reason := s.makeRoom(from, identity); reason != nil {
-			s.approvals.refused.Add(nonce, reason, s.frame.now)
+			s.decisions.Deny(nonce, reason, s.frame.Now)
 			s.refuse(from, nonce, reason)
 			return
 		}
@@ -153,7 +154,7 @@ func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 // fits returns the reason that there is no place for a client, nil if there is one. Where OnApprove decides, a client that asks may be a player that is
 // connected, and have its place: hasRoom is asked when that is known.
 func (s *Server) fits(from transport.Addr) *peer.Error {
-	if s.approvals.ask != nil && !s.closing && !s.shut {
+	if s.onApprove != nil && !s.closing && !s.shut {
 		return nil
 	}
 	return s.hasRoom(from, nil)
@@ -170,8 +171,8 @@ func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 	}
 	taken := s.taken()
 	if old != nil {
-		s.take(old.address.IP.Addr(), -1)
-		defer s.take(old.address.IP.Addr(), 1)
+		s.places.Free(old.link.Address.IP.Addr())
+		defer s.places.Take(old.link.Address.IP.Addr())
 		taken--
 	}
 	if taken >= s.config.Clients {
@@ -185,11 +186,11 @@ func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
-	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
+	if s.refusedAt != 0 && s.frame.Now-s.refusedAt < time.Second || !s.report.Enabled(report.Warn) {
 		return
 	}
-	s.refusedAt = max(s.frame.now, 1)
-	s.report.Log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
+	s.refusedAt = max(s.frame.Now, 1)
+	s.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
@@ -241,7 +242,7 @@ func (s *Server) challenge(to transport.Addr, nonce uint64) {
 // sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
 func (s *Server) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
 	s.stats.Challenges++
-	cookie := s.cookies.Make(to, nonce, epoch, s.frame.now)
+	cookie := s.cookies.Make(to, nonce, epoch, s.frame.Now)
 	s.reply(to, challengeRoom, func(b []byte) []byte {
 		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
 	})
@@ -260,8 +261,8 @@ func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
 	_, check := checksums(c.epoch, s.protocol.canon.Hash)
-	s.reply(c.address, challengeRoom, func(b []byte) []byte {
-		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
+	s.reply(c.link.Address, challengeRoom, func(b []byte) []byte {
+		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.Clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
 	})
 }
 
@@ -279,38 +280,19 @@ const challengeRoom = 48
 func (s *Server) reply(to transport.Addr, size int, write func(b []byte) []byte) {
 	room := s.out.Room(size)
 	if room == nil {
-		s.stats.OutputFull++
+		s.counters.OutputFull++
 		return
 	}
 	s.out.Commit(to, len(write(room[:0])))
 }
 
-// admission counts the clients of each address and network, so that none takes the places and the time of all others.
-type admission struct {
-	limiter *peer.Limiter
-	places  map[netip.Prefix]int // Sessions with a place, by address and by network.
-	past    peer.PastSessions
-}
-
-// isExempt reports whether an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
-func isExempt(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
-
-// isLocalNetwork reports whether an address is exempt from the limits of networks: a LAN is one network.
-func isLocalNetwork(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	return isExempt(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
-}
-
 // mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
 // tells the client, which may try again: that costs one table lookup.
 func (s *Server) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
-	ip, now := from.IP.Addr(), s.frame.now
-	switch {
-	case isExempt(ip):
-		return true
-	case s.config.HandshakesPerAddress > 0 && !s.limiter.Take(peer.AddressPrefix(ip), work, s.config.HandshakesPerAddress, now):
+	switch s.places.Work(from.IP.Addr(), work, s.frame.Now) {
+	case admission.Address:
 		s.stats.BusyAddress++
-	case s.config.HandshakesPerNetwork > 0 && !isLocalNetwork(ip) && !s.limiter.Take(peer.NetworkPrefix(ip), work, s.config.HandshakesPerNetwork, now):
+	case admission.Network:
 		s.stats.BusyNetwork++
 	default:
 		return true
@@ -328,29 +310,13 @@ func (s *Server) refuseBriefly(to transport.Addr, nonce uint64, reason Reason) {
 
 // crowded returns the reason to refuse an address a further place, nil if there is none.
 func (s *Server) crowded(ip netip.Addr) *peer.Error {
-	if isExempt(ip) {
-		return nil
-	}
-	if most := s.config.ClientsPerAddress; most > 0 && s.places[peer.AddressPrefix(ip)] >= most {
+	switch s.places.Crowded(ip) {
+	case admission.Address:
 		s.stats.RefusedAddress++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", most)}
-	}
-	network := peer.NetworkPrefix(ip)
-	if most := s.config.ClientsPerNetwork; most > 0 && !isLocalNetwork(ip) && s.places[network] >= most {
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", s.config.ClientsPerAddress)}
+	case admission.Network:
 		s.stats.RefusedNetwork++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", most, network)}
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", s.config.ClientsPerNetwork, peer.NetworkPrefix(ip))}
 	}
 	return nil
-}
-
-// take counts a session that takes a place, by = 1, or gives it back, by = -1.
-func (a *admission) take(ip netip.Addr, by int) {
-	if isExempt(ip) {
-		return
-	}
-	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {
-		if a.places[prefix] += by; a.places[prefix] == 0 {
-			delete(a.places, prefix)
-		}
-	}
 }

@@ -78,7 +78,7 @@ func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
 }
 
 // delay holds a message. The error is that of a message without room.
-func (l *link) delay(p *envelope, name string, body []byte) error {
+func (l *connection) delay(p *envelope, name string, body []byte) error {
 	e, longest := l.held, p.Post
 	if p.asOf != tick.None && p.Flags&wire.FlagEntity != 0 {
 		longest.Flags |= wire.FlagState
@@ -90,7 +90,7 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 	case !p.missing:
 		cost = len(body) + briefCost
 	}
-	if len(body) > l.outgoing.MaxBody(&longest) {
+	if len(body) > l.Outgoing.MaxBody(&longest) {
 		err = peer.ErrTooLarge
 	} else if e.costs[kind(p.Channel)]+cost <= limit {
 		err = nil
@@ -103,7 +103,7 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 		e.list, e.bodies = make([]heldMessage, 0, firstHeld), make([]byte, 0, firstHeldBytes)
 	}
 	e.list = append(e.list, heldMessage{
-		envelope: *p, name: name, place: e.handed, since: l.frame.now, start: len(e.bodies), size: len(body), cost: cost,
+		envelope: *p, name: name, place: e.handed, since: l.Frame.Now, start: len(e.bodies), size: len(body), cost: cost,
 	})
 	e.bodies = append(e.bodies, body...)
 	e.tally(&e.list[len(e.list)-1], +1)
@@ -161,7 +161,7 @@ func (e *heldMessages) sweep() {
 }
 
 // dropHeld drops the held messages of a connection that is over.
-func (l *link) dropHeld() {
+func (l *connection) dropHeld() {
 	if l.held != nil {
 		l.stats.DelayedDropped += uint64(l.held.count)
 		l.held = nil
@@ -191,7 +191,7 @@ func (p *envelope) about() bool { return p.Flags&wire.FlagEntity != 0 }
 
 // nextCapture returns the tick that captures the present writes of game code.
 func (s *Server) nextCapture() tick.Tick {
-	if now := s.Tick(); s.frame.due && max(s.store.Tick(), s.sentUpTo) < now {
+	if now := s.Tick(); s.frame.Due && max(s.store.Tick(), s.sentUpTo) < now {
 		return now
 	}
 	return s.Tick() + 1
@@ -199,14 +199,14 @@ func (s *Server) nextCapture() tick.Tick {
 
 // nextCapture returns the tick that captures the present writes of game code.
 func (c *Client) nextCapture() tick.Tick {
-	if now := c.Tick(); c.frame.due && max(c.up.store.Tick(), c.sentUpTo) < now {
+	if now := c.Tick(); c.frame.Due && max(c.up.store.Tick(), c.sentUpTo) < now {
 		return now
 	}
 	return c.Tick() + 1
 }
 
 // holdsBack reports whether a message cannot be sent yet, and sets the state that it waits for.
-func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
+func (c *endpointCore) holdsBack(l *connection, p *envelope) bool {
 	e := l.held
 	p.missing, p.asOf = false, tick.None
 	if e == nil || !p.about() && p.after != afterAll && e.count == 0 && p.seers.IsZero() {
@@ -214,7 +214,7 @@ func (c *endpointCore) holdsBack(l *link, p *envelope) bool {
 	}
 	follows := p.after == afterAll || p.after == afterEntity && p.about()
 	if c.server != nil {
-		p.missing = p.about() && !ready(c.server.client(l.remote).view, &p.Post)
+		p.missing = p.about() && !ready(c.server.client(l.Remote).view, &p.Post)
 		if follows || !p.seers.IsZero() {
 			p.asOf = c.server.nextCapture()
 		}
@@ -254,7 +254,7 @@ func (c *Client) awaitAction(p *envelope) {
 
 // release sends held messages that the other end can take by now, in the order of the calls, and drops those that it must
 // never get. The state of this tick must be captured, and observed by the session's view. s is nil on a client.
-func (c *endpointCore) release(l *link, s *Session) {
+func (c *endpointCore) release(l *connection, s *Session) {
 	e := l.held
 	var behind [2]uint64 // Channels with a message that stays: sequenced ones that wait for a capture, ordered ones.
 	full := false        // No more reliable messages have room.
@@ -276,7 +276,7 @@ func (c *endpointCore) release(l *link, s *Session) {
 			switch {
 			case mode == wire.ReliableOrdered:
 				behind[1] |= number
-			case mode == wire.UnreliableSequenced && m.asOf > c.frame.clock.Tick():
+			case mode == wire.UnreliableSequenced && m.asOf > c.frame.Clock.Tick():
 				behind[0] |= number
 			}
 			if m.missing && s != nil && m.about() {
@@ -297,9 +297,9 @@ const (
 )
 
 // verdict decides about a held message.
-func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict {
+func (c *endpointCore) verdict(l *connection, s *Session, m *heldMessage) heldVerdict {
 	reliable := m.Channel.Delivery().Reliable()
-	late := c.frame.now-m.since > l.config.DeferredTime
+	late := c.frame.Now-m.since > l.config.DeferredTime
 	switch {
 	case m.about() && (s != nil && !c.server.maySee(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
 		return heldGone
@@ -307,7 +307,7 @@ func (c *endpointCore) verdict(l *link, s *Session, m *heldMessage) heldVerdict 
 		return heldGone
 	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.held.newest[m.Channel.Number()]:
 		return heldGone
-	case m.asOf > c.frame.clock.Tick():
+	case m.asOf > c.frame.Clock.Tick():
 		return heldStays
 	case m.after == afterAll && m.asOf > c.viewOf(s).Proved():
 		if late && !reliable {
@@ -332,7 +332,7 @@ func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 
 // letGo queues a message to be sent. It adds the tick of the state that the message follows, unless the other end has
 // acknowledged that state. It reports whether there is no more room for reliable messages, which then stay.
-func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) bool {
+func (c *endpointCore) letGo(l *connection, s *Session, m *heldMessage, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
@@ -347,10 +347,10 @@ func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) boo
 	if s != nil {
 		body = c.server.unseen(s, m.Type, body)
 	}
-	err := l.outgoing.Push(&p, body)
+	err := l.Outgoing.Push(&p, body)
 	switch {
 	case err == nil:
-		c.record(l.remote, &p, body)
+		c.record(l.Remote, &p, body)
 		if m.Channel.Delivery() == wire.UnreliableSequenced {
 			l.held.newest[m.Channel.Number()] = m.place
 		}
@@ -368,7 +368,7 @@ func (c *endpointCore) letGo(l *link, s *Session, m *heldMessage, full bool) boo
 
 // releaseLast sends messages that wait only for state of this end, which is not sent any more: the connection is about to
 // end, and its messages are delivered first.
-func (c *endpointCore) releaseLast(l *link, s *Session) {
+func (c *endpointCore) releaseLast(l *connection, s *Session) {
 	e := l.held
 	if e == nil || e.count == 0 {
 		return

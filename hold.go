@@ -5,25 +5,22 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// heldState is the state that an extension holds back from a client's world.
+// heldState is the state that an extension holds back from a client's world: ClientHooks.HoldState.
 type heldState struct {
 	newest    *replica.Replica // Decodes the packets; nil: Client.Replica does.
-	take      func(payload []byte, packet uint64)
-	complete  tick.Tick // Client.Replica has all state of it.
+	complete  tick.Tick        // Client.Replica has all state of it.
 	suspended bool
 }
 
-// HoldState makes an extension decide when the state of a packet is shown: call it in ClientHooks.Opened. A Replica of its own, which
-// is Newest, then decodes each packet and acknowledges it. take is given the payload, good until it returns, and the packet's
-// number. Client.Replica has only the state that ShowState gives it. For the player of a host HoldState does nothing.
-func (c *Client) HoldState(take func(payload []byte, packet uint64)) {
-	if c.replica == nil {
-		return
+// newHeldState begins a connection.
+func (c *Client) newHeldState() (h heldState) {
+	if c.hooks.hold != nil {
+		h.newest = replica.New(c.protocol.schema, c.agreed.snapshot(), c.replica.Tick())
 	}
-	c.back = heldState{take: take, newest: replica.New(c.protocol.schema, c.agreed.snapshot(), c.replica.Tick())}
+	return h
 }
 
-// ShowState reads into Replica a payload that HoldState's function was given. Those of the ticks before it must have been shown
+// ShowState reads into Replica a payload that ClientHooks.HoldState was given. Those of the ticks before it must have been shown
 // before, as far as they came.
 func (c *Client) ShowState(payload []byte) {
 	t := replica.PayloadTick(payload, c.replica.Tick())
@@ -34,7 +31,7 @@ func (c *Client) ShowState(payload []byte) {
 		return
 	}
 	c.applied = false
-	c.time.shown.Arrive(t, c.time.raw)
+	c.time.Shown.Arrive(t, c.time.Raw)
 	call(c.hooks.read)
 }
 

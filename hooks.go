@@ -2,12 +2,10 @@ package netcode
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -133,18 +131,12 @@ type serverHooks struct {
 	sent       []func(*Session, []byte)
 	presented  []func(*Session, Tick) (tick.Time, bool)
 	observe    []func(*Session, *snapshot.View)
-	sections   []serverSection
-	byType     [wire.FirstUserMessage]*ServerSection // Of packets that come.
-}
-
-// serverSection is a section with the type that it is sent as.
-type serverSection struct {
-	*ServerSection
-	kind wire.MessageType
+	hold       []func(*Session, int) (bool, int)
+	stateSent  []func(*Session, int, bool)
 }
 
 // add takes over the functions of one extension.
-func (h *serverHooks) add(e *ServerHooks, in, out wire.MessageType) {
+func (h *serverHooks) add(e *ServerHooks) {
 	h.states = appendGiven(h.states, e.State, e.State != nil)
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
@@ -155,15 +147,8 @@ func (h *serverHooks) add(e *ServerHooks, in, out wire.MessageType) {
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
 	h.observe = appendGiven(h.observe, e.BeforeObserve, e.BeforeObserve != nil)
-	if e.Section == nil {
-		return
-	}
-	if in != 0 && e.Section.Check != nil && e.Section.Take != nil {
-		h.byType[in] = e.Section
-	}
-	if out != 0 && e.Section.Due != nil && e.Section.Write != nil {
-		h.sections = append(h.sections, serverSection{e.Section, out})
-	}
+	h.hold = appendGiven(h.hold, e.HoldState, e.HoldState != nil)
+	h.stateSent = appendGiven(h.stateSent, e.StateSent, e.StateSent != nil)
 }
 
 // clientHooks is the functions of all extensions of a client.
@@ -182,18 +167,11 @@ type clientHooks struct {
 	actsAt     []func() Tick
 	captureOwn []func()
 	owns       []func(NetworkID) bool
-	sections   []clientSection
-	byType     [wire.FirstUserMessage]*ClientSection // Of packets that come.
-}
-
-// clientSection is a section with the type that it is sent as.
-type clientSection struct {
-	*ClientSection
-	kind wire.MessageType
+	hold       func(payload []byte, packet uint64) // Nil for none.
 }
 
 // add takes over the functions of one extension.
-func (h *clientHooks) add(e *ClientHooks, in, out wire.MessageType) {
+func (h *clientHooks) add(e *ClientHooks) {
 	h.states = appendGiven(h.states, e.State, e.State != nil)
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
@@ -208,15 +186,13 @@ func (h *clientHooks) add(e *ClientHooks, in, out wire.MessageType) {
 	h.actsAt = appendGiven(h.actsAt, e.ActsAt, e.ActsAt != nil)
 	h.captureOwn = appendGiven(h.captureOwn, e.CaptureOwn, e.CaptureOwn != nil)
 	h.owns = appendGiven(h.owns, e.Owns, e.Owns != nil)
-	if e.Section == nil {
+	if e.HoldState == nil {
 		return
 	}
-	if in != 0 && e.Section.Check != nil && e.Section.Take != nil {
-		h.byType[in] = e.Section
+	if h.hold != nil {
+		panic("netcode: Extend: two extensions hold the state of one client back: register one of them")
 	}
-	if out != 0 && e.Section.Due != nil && e.Section.Write != nil {
-		h.sections = append(h.sections, clientSection{e.Section, out})
-	}
+	h.hold = e.HoldState
 }
 
 // appendGiven appends a hook, if the extension has it.
@@ -232,7 +208,8 @@ func (s *Server) extend() {
 	for i := range s.protocol.extensions {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
 			h := e.Server(s)
-			s.hooks.add(&h, e.ToServer, e.ToClient)
+			s.hooks.add(&h)
+			s.sections.add(h.Section, e.ToServer, e.ToClient)
 		}
 	}
 }
@@ -242,7 +219,8 @@ func (c *Client) extend() {
 	for i := range c.protocol.extensions {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
 			h := e.Client(c)
-			c.hooks.add(&h, e.ToClient, e.ToServer)
+			c.hooks.add(&h)
+			c.sections.add(h.Section.forServer(), e.ToClient, e.ToServer)
 		}
 	}
 	c.tellSent()
@@ -265,7 +243,7 @@ func (c *Session) keepState(state any) {
 // tellSent makes each packet to a client be given to the extensions that ask.
 func (s *Server) tellSent(c *Session) {
 	if len(s.hooks.sent) > 0 {
-		c.sent = func(packet []byte) {
+		c.link.Sent = func(packet []byte) {
 			for _, f := range s.hooks.sent {
 				f(c, packet)
 			}
@@ -276,7 +254,7 @@ func (s *Server) tellSent(c *Session) {
 // tellSent makes each packet to the server be given to the extensions that ask.
 func (c *Client) tellSent() {
 	if len(c.hooks.sent) > 0 {
-		c.sent = func(packet []byte) {
+		c.link.Sent = func(packet []byte) {
 			for _, f := range c.hooks.sent {
 				f(packet)
 			}
@@ -298,163 +276,4 @@ func (s *Server) closeStates(c *Session) {
 		f(c)
 	}
 	c.kept = nil
-}
-
-// judgeSection judges the section of a packet that came, and reports whether the type is one.
-func (c *endpointCore) judgeSection(l *link, r *peer.Reader, got *packetContents) (section bool, err error) {
-	h := r.Header
-	if h.Type >= wire.FirstUserMessage {
-		return false, nil
-	}
-	fromClient, fromServer := (*ServerSection)(nil), (*ClientSection)(nil)
-	if c.server != nil {
-		fromClient = c.server.hooks.byType[h.Type]
-	} else {
-		fromServer = c.client.hooks.byType[h.Type]
-	}
-	switch {
-	case fromClient == nil && fromServer == nil:
-		return false, nil
-	case r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0:
-		return true, fmt.Errorf("section of type %d again, on channel %s or in stage %s", h.Type, r.Channel, h.Stage)
-	}
-	got.sections |= 1 << h.Type
-	c.sections[h.Type] = r.Payload
-	if fromClient != nil {
-		return true, fromClient.Check(c.server.present(l.remote), r.Payload)
-	}
-	return true, fromServer.Check(r.Payload)
-}
-
-// takeSections lets the sections of a packet from a client take effect.
-func (s *Server) takeSections(c *Session, got uint16) {
-	for ; got != 0; got &= got - 1 {
-		kind := bits.TrailingZeros16(got)
-		s.hooks.byType[kind].Take(c, s.endpointCore.sections[kind])
-	}
-}
-
-// takeSections lets the sections of a packet from the server take effect.
-func (c *Client) takeSections(got uint16) {
-	for ; got != 0; got &= got - 1 {
-		kind := bits.TrailingZeros16(got)
-		c.hooks.byType[kind].Take(c.endpointCore.sections[kind])
-	}
-}
-
-// sectionsDue reports whether a packet must be sent to a client for a section.
-func (s *Server) sectionsDue(c *Session, busy bool) bool {
-	for i := range s.hooks.sections {
-		if s.hooks.sections[i].Due(c, busy) {
-			return true
-		}
-	}
-	return false
-}
-
-// addSections puts the sections into a packet.
-func (s *Server) addSections(c *Session, b *peer.Builder) {
-	for i := range s.hooks.sections {
-		section := &s.hooks.sections[i]
-		if n := section.Write(c, b.Payload(), b.Sequence()); n > 0 {
-			b.Add(section.kind, tick.Initialization, n)
-		}
-	}
-}
-
-// addBehind puts the sections into a packet that follow its state.
-func (s *Server) addBehind(c *Session, b *peer.Builder, state []byte) {
-	for i := range s.hooks.sections {
-		section := &s.hooks.sections[i]
-		if section.Behind == nil {
-			continue
-		}
-		if n := section.Behind(c, b.Payload(), b.Sequence(), state); n > 0 {
-			b.Add(section.kind, tick.Initialization, n)
-		}
-	}
-}
-
-// sectionsDue reports whether a packet must be sent for a section.
-func (c *Client) sectionsDue(busy bool) bool {
-	for i := range c.hooks.sections {
-		if c.hooks.sections[i].Due(busy) {
-			return true
-		}
-	}
-	return false
-}
-
-// sendSections sends the sections, when one must be sent. Messages share the packet.
-func (c *Client) sendSections() {
-	if len(c.hooks.sections) == 0 || !c.sectionsDue(c.wants()) {
-		return
-	}
-	if c.budget.Spent() {
-		c.stats.BudgetSpent++
-		return
-	}
-	b, ok := c.beginPacket()
-	if !ok {
-		return
-	}
-	if c.addSections(&b) {
-		c.addUpstream(&b)
-		c.load(&b, false)
-	}
-	if !b.Empty() {
-		c.finish(&b)
-	}
-}
-
-// addSections puts the sections into a packet and reports whether there was any.
-func (c *Client) addSections(b *peer.Builder) (any bool) {
-	for i := range c.hooks.sections {
-		section := &c.hooks.sections[i]
-		if n := section.Write(b.Payload(), b.Sequence()); n > 0 && b.Add(section.kind, tick.Initialization, n) {
-			any = true
-		}
-	}
-	return any
-}
-
-// handSections hands the sections of a host's player to the server in its process.
-func (c *Client) handSections() {
-	seat := c.seat()
-	for i := range c.hooks.sections {
-		section := &c.hooks.sections[i]
-		if seat == nil || !section.Due(false) {
-			continue
-		}
-		room := c.borrow(c.agreed.PacketSize)
-		n, number := section.Write(room[:c.agreed.PacketSize], c.handed), c.handed
-		c.handed++
-		if other := c.host.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(seat, room[:n]) == nil {
-			other.Take(seat, room[:n])
-		}
-		c.giveBack(room)
-		if n > 0 && section.Acked != nil {
-			section.Acked(number)
-		}
-	}
-}
-
-// handSections hands the sections of the server to a host's player.
-func (s *Server) handSections(c *Session) {
-	for i := range s.hooks.sections {
-		section := &s.hooks.sections[i]
-		if !section.Due(c, false) {
-			continue
-		}
-		room := s.borrow(s.config.PacketSize)
-		n, number := section.Write(c, room[:s.config.PacketSize], c.handed), c.handed
-		c.handed++
-		if other := c.near.client.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(room[:n]) == nil {
-			other.Take(room[:n])
-		}
-		s.giveBack(room)
-		if n > 0 && section.Acked != nil {
-			section.Acked(c, number)
-		}
-	}
 }

@@ -56,9 +56,9 @@ func Host(s *Server, c *Client) error {
 	s.lastID++
 	l := &Session{id: s.lastID, state: connected, server: s}
 	l.recaller.session = l
-	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
-	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
-	l.near = &c.endpointCore
+	l.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	l.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
+	l.link.near = &c.endpointCore
 	s.counts[connected]++
 	s.byID[l.id] = l
 	s.sessions = append(s.sessions, l)
@@ -66,8 +66,8 @@ func Host(s *Server, c *Client) error {
 	l.view.Share()
 
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
-	c.replica = nil
-	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
+	c.replica, c.back = nil, heldState{}
+	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.endpointCore
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
@@ -112,13 +112,13 @@ func (c *Client) unhost(reason *peer.Error) {
 }
 
 // hand gives a message to the other end of a link in this process.
-func hand[T any](l *link, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
 	local := nearMessage(p)
 	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
 }
 
 // handBytes is hand for a message that is encoded already.
-func (l *link) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
+func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
 	local := nearMessage(p)
 	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
 }
@@ -136,10 +136,10 @@ func nearMessage(p *peer.Post) message.Message {
 // sourceOf returns the source of the messages of an end in this process.
 func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	if c.client != nil {
-		return c.client.link.source
+		return c.client.link.Source
 	}
 	if s := c.server.client(sender); s != nil {
-		return s.source
+		return s.link.Source
 	}
 	return c.inbound.Local()
 }

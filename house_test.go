@@ -55,9 +55,9 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
-			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
-			"internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/outbox", "internal/plain",
+			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
@@ -89,7 +89,7 @@ func houseArrows() map[string][]string {
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
 		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
-		houseRoot:     {"internal/calls", "internal/canon", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
+		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},
@@ -105,14 +105,17 @@ func houseArrows() map[string][]string {
 		// It speaks the protocol without a client or a server of the root.
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
-		"examples":          append(all, "internal"),
+		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
+		"examples":          append(all, "load", "internal"),
 		"bench":             append(all, "internal", "nettest/adversary"),
 		"cmd":               append(all, "internal"),
 		"internal":          {},
 		houseWalk:           all,
 		// Parts of the root that need no server and no client.
+		"internal/admission": {"peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
 		"internal/canon":     {"peer"},
+		"internal/link":      {"internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/parallel":  {},
 		"internal/report":    {},
 		"internal/outbox":    {"transport"},
@@ -328,7 +331,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "nettest/soak" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

@@ -1,10 +1,10 @@
 package netcode
 
 import (
-	"encoding/binary"
 	"fmt"
-	"log/slog"
 
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -24,12 +24,12 @@ type packetContents struct {
 	sections    uint16 // Bit t: the section of type t.
 	pulsed      bool   // A keep-alive of the server told its tick.
 	pulse       uint16
-	idle        bool // That keep-alive was not padded: the server had no state for the tick.
+	idle        bool // That keep-alive was not padded: the server had sent all state up to the tick.
 }
 
 // judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
 // no honest peer sent this packet.
-func (c *endpointCore) judgePacket(l *link, in *peer.Incoming) (packetContents, *peer.Error) {
+func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
 	scratch := c.inbound.Scratch()
 	found, r := c.plains[:0], in.Messages()
@@ -69,10 +69,10 @@ func closeError(err error) *peer.Error {
 }
 
 // judgeOther judges a message that is not a legal message of the game on channel 0 of Unreliable without flags.
-func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) error {
+func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
-	if section, err := c.judgeSection(l, r, got); section {
-		return err
+	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
+		return c.sections.judge(c.sessionOf(l), r, got)
 	}
 	switch {
 	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
@@ -86,7 +86,7 @@ func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) 
 		}
 		return got.take(h, r.Payload, c.role())
 	}
-	if err := l.arrivals.Judge(r.Channel, h, r.Payload); err != nil {
+	if err := l.Arrivals.Judge(r.Channel, h, r.Payload); err != nil {
 		return err
 	}
 	got.messages++
@@ -98,6 +98,14 @@ func (c *endpointCore) judgeOther(l *link, r *peer.Reader, got *packetContents) 
 		return err
 	}
 	return c.judgeMessage(&a)
+}
+
+// sessionOf returns the session of a connection at a server; nil on a client.
+func (c *endpointCore) sessionOf(l *connection) *Session {
+	if c.server == nil {
+		return nil
+	}
+	return c.server.present(l.Remote)
 }
 
 // needsUpstream reports whether a type is legal only where clients send state: state from a client, and the server's request
@@ -114,17 +122,17 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 	switch {
 	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && isPadding(payload):
 		return nil
-	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= pulseSize && isPadding(payload[pulseSize:]):
-		c.pulsed, c.pulse, c.idle = true, parsePulse(payload), len(payload) == pulseSize
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= link.PulseSize && isPadding(payload[link.PulseSize:]):
+		c.pulsed, c.pulse, c.idle = true, link.ParsePulse(payload), len(payload) == link.PulseSize
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload
 		return nil
-	case h.Type == wire.MessageResync && !c.resync && len(payload) == resyncSize:
-		c.resync, c.resyncEpoch = true, parseResync(payload)
+	case h.Type == wire.MessageResync && !c.resync && len(payload) == link.ResyncSize:
+		c.resync, c.resyncEpoch = true, link.ParseResync(payload)
 		return nil
 	case h.Type == wire.MessageCredit && !c.credited && len(payload) == peer.CreditSize:
-		c.credited, c.credit = true, parseCredit(payload)
+		c.credited, c.credit = true, link.ParseCredit(payload)
 		return nil
 	case h.Type == wire.MessageClose && c.closed == nil:
 		reason, err := peer.ParseClose(payload)
@@ -175,12 +183,11 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 // queue puts the game's messages of a judged packet into the queues of Dispatch. The error is the reason to end the connection
 // that shows only now: messages of one packet that contradict each other, or pieces that make no message. plain is true if
 // judgePacket has listed all of them.
-func (c *endpointCore) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
-	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
-	l.gotMessages = true
+func (c *endpointCore) queue(l *connection, in *peer.Incoming, plain bool) *peer.Error {
+	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
 	if plain {
 		c.inbound.PushSimple(in.Batches, c.plains)
-		l.tooMuch = l.tooMuch || l.source.Refused() > 0
+		l.NoteMessages()
 		return nil
 	}
 	c.from, c.fault = l, nil
@@ -198,14 +205,14 @@ func (c *endpointCore) queue(l *link, in *peer.Incoming, plain bool) *peer.Error
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
 			continue
 		}
-		if err := l.arrivals.Take(in.Sequence, r.Channel, h, r.Payload, c.arrived); err != nil {
+		if err := l.Arrivals.Take(in.Sequence, r.Channel, h, r.Payload, c.arrived); err != nil {
 			return closeError(err)
 		}
 		if c.fault != nil {
 			return closeError(c.fault)
 		}
 	}
-	l.tooMuch = l.tooMuch || l.source.Refused() > 0
+	l.NoteMessages()
 	return nil
 }
 
@@ -234,19 +241,19 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if a.Header.Flags&wire.FlagState != 0 {
 		m.State = max(tick.Near(a.State, c.newestOf(c.from)), tick.None)
 	}
-	if c.server != nil && !a.Entity.IsZero() && !c.server.MayConcern(c.from.remote, a.Entity) {
-		c.from.arrivals.Freed(a.Cost)
+	if c.server != nil && !a.Entity.IsZero() && !c.server.MayConcern(c.from.Remote, a.Entity) {
+		c.from.Arrivals.Freed(a.Cost)
 		return
 	}
 	_ = c.inbound.Push(&m, a.Body) // It counts refusals; for a reliable one the source has a Fault.
 }
 
 // newestOf returns the newest tick of state that came from the other end of a connection.
-func (c *endpointCore) newestOf(l *link) tick.Tick {
+func (c *endpointCore) newestOf(l *connection) tick.Tick {
 	if c.client != nil {
 		return c.client.replica.Tick()
 	}
-	if s := c.server.client(l.remote); s != nil && s.upstream != nil {
+	if s := c.server.client(l.Remote); s != nil && s.upstream != nil {
 		return s.upstream.Tick()
 	}
 	return tick.None
@@ -262,7 +269,7 @@ func (c *endpointCore) unknown(t wire.MessageType) bool {
 // so that its caller does not wait.
 func (c *endpointCore) ignore(a *peer.Arrival) {
 	c.noteUnknown(a.Header.Type)
-	c.from.arrivals.Freed(a.Cost)
+	c.from.Arrivals.Freed(a.Cost)
 	if a.Header.Flags&wire.FlagCall != 0 {
 		c.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)
 	}
@@ -273,7 +280,7 @@ func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.toldTypes[t] {
 		c.toldTypes[t] = true
-		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
+		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
 	}
 }
 
@@ -289,20 +296,3 @@ func (c *endpointCore) special(ctx *Context, payload []byte) {
 		codec.Handle(ctx, payload)
 	}
 }
-
-// resyncSize is the size of a resync message: the epoch that the client asks for, 2 bytes little-endian.
-const resyncSize = 2
-
-func parseResync(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
-
-func putResync(payload []byte, epoch uint16) { binary.LittleEndian.PutUint16(payload, epoch) }
-
-func parseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }
-
-// pulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
-// empty.
-const pulseSize = 2
-
-func parsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
-
-func putPulse(payload []byte, now tick.Tick) { binary.LittleEndian.PutUint16(payload, now.Low()) }

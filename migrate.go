@@ -1,9 +1,9 @@
 package netcode
 
 import (
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -21,7 +21,7 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 	}
 	s.stats.Resumes++
 	c := s.byID[r.Client]
-	if c == nil || c.nonce != r.Nonce || c.near != nil {
+	if c == nil || c.nonce != r.Nonce || c.link.near != nil {
 		s.reset(from, &r)
 		return
 	}
@@ -31,7 +31,7 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 		s.stats.BadHandshakes++
 	case r.Number <= c.resumed:
 		s.stats.ResumesOld++
-	case from == c.address:
+	case from == c.link.Address:
 		s.resumed(c, r.Number)
 	default:
 		s.mayMigrate(c, from, &r)
@@ -40,21 +40,21 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 
 // resumed notes a Resume from the session's own address. The client gets a packet with the next tick.
 func (s *Server) resumed(c *Session, number uint32) {
-	c.resumed, c.receivedAt, c.confirmed = number, s.frame.now, true
-	c.timed = s.frame.now - s.config.Pulse - s.config.KeepAlive
+	c.resumed, c.link.ReceivedAt, c.confirmed = number, s.frame.Now, true
+	c.timed = s.frame.Now - s.config.Pulse - s.config.KeepAlive
 }
 
 // mayMigrate moves a session to an address that has proved itself, or lets it prove itself.
 func (s *Server) mayMigrate(c *Session, to transport.Addr, r *peer.Resume) {
-	_, proved := s.cookies.Check(r.Cookie, to, r.Path, c.epoch, s.frame.now)
+	_, proved := s.cookies.Check(r.Cookie, to, r.Path, c.epoch, s.frame.Now)
 	switch {
 	case !proved && s.mayWork(to, r.Path, peer.WorkUnproven):
 		s.sendCookie(to, r.Path, c.epoch)
 	case !proved || !s.mayWork(to, r.Path, peer.WorkProven):
 	default:
-		s.take(c.address.IP.Addr(), -1) // A session never stands in its own way.
+		s.places.Free(c.link.Address.IP.Addr()) // A session never stands in its own way.
 		reason := s.crowded(to.IP.Addr())
-		s.take(c.address.IP.Addr(), 1)
+		s.places.Take(c.link.Address.IP.Addr())
 		if reason != nil {
 			s.refuseBriefly(to, r.Path, reason.Reason)
 			return
@@ -67,24 +67,24 @@ func (s *Server) mayMigrate(c *Session, to transport.Addr, r *peer.Resume) {
 // migrate moves a session to another address. One that was there before stays without an address until its own client
 // resumes: two clients may swap.
 func (s *Server) migrate(c *Session, to transport.Addr) {
-	from := c.address
+	from := c.link.Address
 	if s.byAddress[from] == c {
 		delete(s.byAddress, from)
 		for _, other := range s.sessions {
-			if other != c && other.address == from && other.state != gone {
+			if other != c && other.link.Address == from && other.state != gone {
 				s.byAddress[from] = other
 			}
 		}
 	}
-	s.take(from.IP.Addr(), -1)
-	s.take(to.IP.Addr(), 1)
+	s.places.Free(from.IP.Addr())
+	s.places.Take(to.IP.Addr())
 	s.byAddress[to] = c
-	c.address = to
-	c.conn.NewPath()
+	c.link.Address = to
+	c.link.Conn.NewPath()
 	s.stats.Migrated++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client goes on at another address", "client", c.id, "from", from, "to", to)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Server) reset(to transport.Addr, r *peer.Resume) {
 		return
 	}
 	reason := peer.ReasonReset
-	if past := s.past.Find(r.Nonce, s.frame.now); past != nil {
+	if past := s.past.Find(r.Nonce, s.frame.Now); past != nil {
 		reason = past.Reason
 	}
 	s.stats.Resets++
@@ -138,7 +138,7 @@ func (c *Client) heard() {
 		return
 	}
 	if r.moved {
-		c.conn.NewPath()
+		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
 	*r = resume{token: r.token, number: r.number}
@@ -147,13 +147,13 @@ func (c *Client) heard() {
 // quiet returns the silence after which this end resumes. It is longer where packets are rarely heard: a server at rest sends one
 // each Config.Pulse.
 func (c *Client) quiet() time.Duration {
-	return max(quietLeast, 2*c.agreed.interval(), min(4*c.conn.UsualGap(), 2*c.agreed.Pulse))
+	return max(quietLeast, 2*c.agreed.interval(), min(4*c.link.Conn.UsualGap(), 2*c.agreed.Pulse))
 }
 
 // askResume sends Resume while the server is silent.
 func (c *Client) askResume() {
-	r, silence := &c.resume, c.frame.now-c.receivedAt
-	if silence < c.quiet() || r.asks && c.frame.now < r.sayAt {
+	r, silence := &c.resume, c.frame.Now-c.link.ReceivedAt
+	if silence < c.quiet() || r.asks && c.frame.Now < r.sayAt {
 		return
 	}
 	if !r.asks {
@@ -166,17 +166,17 @@ func (c *Client) askResume() {
 	}
 	room := c.out.Room(peer.HelloSize)
 	if room == nil {
-		c.stats.OutputFull++
+		c.counters.OutputFull++
 		return
 	}
-	r.sayAt = c.frame.now + resumeEvery
+	r.sayAt = c.frame.Now + resumeEvery
 	if silence >= resumeQuick {
-		r.sayAt = c.frame.now + resumeSlowly
+		r.sayAt = c.frame.Now + resumeSlowly
 	}
 	r.number++
 	c.stats.Resumes++
 	fromClient, _ := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
-	c.out.Commit(c.address, len(peer.AppendResume(room[:0], peer.Resume{
+	c.out.Commit(c.link.Address, len(peer.AppendResume(room[:0], peer.Resume{
 		Client: c.id, Nonce: c.attempt.nonce, Path: r.path, Number: r.number, Cookie: r.cookie,
 	}, fromClient)))
 }
@@ -192,7 +192,7 @@ func (c *Client) takeResumed(kind peer.Kind, packet []byte) bool {
 		}
 		c.stats.Challenges++
 		if challenge.Cookie != r.cookie {
-			r.cookie, r.moved, r.sayAt = challenge.Cookie, true, c.frame.now
+			r.cookie, r.moved, r.sayAt = challenge.Cookie, true, c.frame.Now
 		}
 	case peer.KindRefuse:
 		refuse, err := peer.ParseRefuse(packet)
@@ -215,7 +215,7 @@ func (c *Client) takeResumed(kind peer.Kind, packet []byte) bool {
 // takeReset ends a connection that the server does not know any more. With the token of the session only its server can have
 // said so. Without, as from a server that was restarted with another key, it has to answer this silence.
 func (c *Client) takeReset(reset *peer.Reset) {
-	if !reset.Token.Equal(c.resume.token) && c.frame.now-c.receivedAt < unprovenAfter {
+	if !reset.Token.Equal(c.resume.token) && c.frame.Now-c.link.ReceivedAt < unprovenAfter {
 		c.stats.ResetsWaited++
 		return
 	}

@@ -13,23 +13,21 @@ func (s *Server) SetOpen(open bool) {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.near != nil:
+		case c.link.near != nil:
 		case c.state == leaving:
-			s.end(c, c.reason, closeQuiet)
+			s.end(c, c.link.Reason, closeQuiet)
 		default:
 			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
 		}
 	}
-	for len(s.players.away) > 0 {
-		s.endPlayer(s.players.away[0])
-	}
+	s.endAway()
 	s.events.fire()
 }
 
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.
 func (s *Server) Alone() bool {
 	for _, c := range s.sessions {
-		if c.near == nil && c.state != gone {
+		if c.link.near == nil && c.state != gone {
 			return false
 		}
 	}

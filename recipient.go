@@ -158,9 +158,9 @@ type recipientQueue struct {
 }
 
 // open stores a connection that messages can be sent on.
-func (d *recipientCache) open(l *link) {
-	if e := &d[l.remote%numRecipients]; e.queue != l.outgoing {
-		*e = recipientQueue{queue: l.outgoing, id: l.remote}
+func (d *recipientCache) open(l *connection) {
+	if e := &d[l.Remote%numRecipients]; e.queue != l.Outgoing {
+		*e = recipientQueue{queue: l.Outgoing, id: l.Remote}
 	}
 }
 

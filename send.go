@@ -105,7 +105,7 @@ func postFrom[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf
 }
 
 // write encodes a message directly into the queue of one peer.
-func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
+func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
 	p := &to.Post
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
@@ -126,25 +126,25 @@ func write[T any](c *endpointCore, l *link, of *message.Type, codec *message.Cod
 	if codec.Size() < 0 {
 		return writeAside(c, l, of, codec, p, m, bound)
 	}
-	room, err := l.outgoing.Reserve(p, bound)
+	room, err := l.Outgoing.Reserve(p, bound)
 	if err != nil {
 		return l.failed(err, of.Name, p, bound)
 	}
 	n, err := codec.Encode(scratch, room[:bound], m)
 	if err != nil {
-		l.outgoing.Cancel()
+		l.Outgoing.Cancel()
 		return err
 	}
 	if c.server != nil && c.protocol.naming[p.Type] != nil {
-		n = copy(room, c.server.unseen(c.server.client(l.remote), p.Type, room[:n]))
+		n = copy(room, c.server.unseen(c.server.client(l.Remote), p.Type, room[:n]))
 	}
-	l.outgoing.Commit(n)
-	c.record(l.remote, p, room[:n])
+	l.Outgoing.Commit(n)
+	c.record(l.Remote, p, room[:n])
 	return nil
 }
 
 // writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet.
-func writeHeld[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T, held bool) error {
+func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T, held bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
@@ -156,9 +156,9 @@ func writeHeld[T any](c *endpointCore, l *link, of *message.Type, codec *message
 	case held:
 		err = l.delay(to, of.Name, buffer[:n])
 	default:
-		body := c.server.unseen(c.server.client(l.remote), to.Type, buffer[:n])
-		if err = l.outgoing.Push(&to.Post, body); err == nil {
-			c.record(l.remote, &to.Post, body)
+		body := c.server.unseen(c.server.client(l.Remote), to.Type, buffer[:n])
+		if err = l.Outgoing.Push(&to.Post, body); err == nil {
+			c.record(l.Remote, &to.Post, body)
 		} else {
 			err = l.failed(err, of.Name, &to.Post, len(body))
 		}
@@ -169,15 +169,15 @@ func writeHeld[T any](c *endpointCore, l *link, of *message.Type, codec *message
 
 // writeAside is write for a type with a Serialize method. The method may send messages of its own, into the room that is
 // reserved for this one. So it writes into memory of its own.
-func writeAside[T any](c *endpointCore, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
+func writeAside[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
 	if bound > largest {
 		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
 	}
 	buffer := c.borrow(bound)
 	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
 	if err == nil {
-		if err = l.outgoing.Push(p, buffer[:n]); err == nil {
-			c.record(l.remote, p, buffer[:n])
+		if err = l.Outgoing.Push(p, buffer[:n]); err == nil {
+			c.record(l.Remote, p, buffer[:n])
 		} else {
 			err = l.failed(err, of.Name, p, n)
 		}
@@ -258,7 +258,7 @@ const farthest = 1 << 14
 
 // wait makes a message wait for a tick, unless that is long past.
 func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
-	switch now := c.frame.clock.Tick(); { // before may be too far from now for a difference.
+	switch now := c.frame.Clock.Tick(); { // before may be too far from now for a difference.
 	case before-farthest > now && before > now:
 		return ErrTooFar
 	case before > now-farthest:
@@ -319,9 +319,9 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []
 			case id == 0:
 			case l == nil && !here:
 				first = either(first, ErrNotConnected)
-			case l != nil && (l.near != nil) == here:
+			case l != nil && (l.link.near != nil) == here:
 				first = either(first, s.sendToOne(l, of, p, body))
-			case l != nil && l.near != nil:
+			case l != nil && l.link.near != nil:
 				near = true
 			}
 		}
@@ -331,8 +331,8 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []
 		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.maySee(l, to.entity())) {
 			continue
 		}
-		if (l.near != nil) != here {
-			near = near || l.near != nil
+		if (l.link.near != nil) != here {
+			near = near || l.link.near != nil
 			continue
 		}
 		err := s.sendToOne(l, of, p, body)
@@ -353,11 +353,11 @@ func either(a, b error) error {
 }
 
 // failed turns an error of the queue to a peer into the error of Send, and counts it.
-func (l *link) failed(err error, name string, p *peer.Post, size int) error {
+func (l *connection) failed(err error, name string, p *peer.Post, size int) error {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
 		l.stats.TooLarge++
-		return &TooLargeError{Name: name, Size: size, Max: l.outgoing.MaxBody(p)}
+		return &TooLargeError{Name: name, Size: size, Max: l.Outgoing.MaxBody(p)}
 	case errors.Is(err, peer.ErrQueueFull):
 		l.stats.OutboxFull++
 		return ErrQueueFull
@@ -371,7 +371,7 @@ func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 }
 
 // route returns the way of a message: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
-func (c *endpointCore) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
+func (c *endpointCore) route(to Recipient, p *peer.Post) (*connection, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
 	case toSelf:
@@ -400,7 +400,7 @@ func (c *endpointCore) route(to Recipient, p *peer.Post) (*link, recipientKind, 
 }
 
 // routeTo is route for one end by its id.
-func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*link, recipientKind, error) {
+func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connection, recipientKind, error) {
 	if id == local && (id != 0 || c.server != nil) {
 		return nil, toSelf, nil
 	}
@@ -428,11 +428,11 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []by
 		return ErrNotVisible
 	}
 	early := s.namesEarly(p.Type, body)
-	if !early || c.near != nil {
+	if !early || c.link.near != nil {
 		body = s.unseen(c, p.Type, body)
 	}
-	if c.near != nil {
-		return c.handBytes(0, p, body)
+	if c.link.near != nil {
+		return c.link.handBytes(0, p, body)
 	}
 	var err error
 	held := s.holdsBack(&c.link, to)
@@ -440,11 +440,11 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []by
 		s.awaitBirth(to)
 	}
 	if held || early {
-		err = c.delay(to, of.Name, body)
-	} else if err = c.outgoing.Push(p, body); err == nil {
+		err = c.link.delay(to, of.Name, body)
+	} else if err = c.link.Outgoing.Push(p, body); err == nil {
 		s.record(c.id, p, body)
 	} else {
-		err = c.failed(err, of.Name, p, len(body))
+		err = c.link.failed(err, of.Name, p, len(body))
 	}
 	if errors.Is(err, ErrBackPressure) {
 		s.stats.QueueOverflows++
@@ -549,7 +549,7 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	hidden := false
 	for _, lane := range plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
-		if id.Generation != 0 && !s.sees(c, id) && (c.near == nil || !s.store.Reserved(id)) {
+		if id.Generation != 0 && !s.sees(c, id) && (c.link.near == nil || !s.store.Reserved(id)) {
 			row[lane], row[lane+1] = 0, 0
 			hidden = true
 		}

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/internal/worldless"
@@ -47,7 +48,7 @@ import (
 type Server struct {
 	protocol *Protocol
 	config   Config
-	frame    frame
+	frame    tick.Frame
 
 	endpointCore
 	store     *snapshot.Store
@@ -56,12 +57,15 @@ type Server struct {
 	earlySights []earlySight // In the order of the calls.
 	hooks       serverHooks
 
-	interest Interest // Nil: all is visible unless hidden.
-	cookies  *peer.Cookies
-	tokens   *peer.Tokens
-	admission
-	approvals approvals
-	players   players
+	interest  Interest // Nil: all is visible unless hidden.
+	cookies   *peer.Cookies
+	tokens    *peer.Tokens
+	places    *admission.Places
+	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
+	onApprove func(*Approval)   // Nil: all are accepted.
+	prover    transport.Prover  // Nil where the transport proves nothing.
+	decisions admission.Decisions
+	players   admission.Players
 	secretAt  time.Duration // When the cookies' secret was last made anew.
 	out       outbox.Buffer
 	workers   sendWorkers
@@ -82,10 +86,11 @@ type Server struct {
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
-	report report.Reporter
-	events events
-	stats  Stats
-	ended  peer.Stats // Packet counters of the sessions that are gone.
+	report   report.Reporter
+	events   events
+	stats    Stats
+	counters link.Counters
+	ended    peer.Stats // Packet counters of the sessions that are gone.
 }
 
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
@@ -113,20 +118,21 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s := &Server{
 		protocol:  p,
 		config:    config,
-		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
+		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
 		tokens:    peer.NewTokens(config.resetKey(secret)),
-		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
+		places:    admission.NewPlaces(places, config.admission()),
+		past:      peer.NewPastSessions(),
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
-		approvals: approvals{refused: peer.NewPastSessions()},
-		players:   players{byIdentity: map[string]*player{}, byClient: map[wire.ClientID]*player{}},
+		decisions: admission.NewDecisions(),
+		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
 	}
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
-	s.frame.clock.Set(config.FirstTick - 1)
+	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
@@ -137,15 +143,12 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 
 // BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
 func (s *Server) BeginFrame(now time.Duration) {
-	stall := s.frame.begin(now)
-	s.report.Now = s.frame.now
+	stall := s.frame.Begin(now)
+	s.report.Now = s.frame.Now
 	for _, c := range s.sessions {
-		c.receivedAt += stall
-		c.leaveEnd += stall
+		c.link.Shift(stall)
 	}
-	for _, p := range s.players.away {
-		p.until += stall
-	}
+	s.players.Shift(stall)
 	s.beginFrame()
 	call(s.hooks.beginFrame)
 }
@@ -167,7 +170,7 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
-func (s *Server) TickDue() bool { return s.frame.due }
+func (s *Server) TickDue() bool { return s.frame.Due }
 
 // ReportUnreplicated passes an error about a component set to OnError, as Report does, and counts it in Stats.Unreplicated. Capture of
 // package systems calls it.
@@ -204,14 +207,14 @@ func (s *Server) MayListen(socket any) error {
 func (s *Server) ID() ClientID { return 0 }
 
 // Tick is the current network tick.
-func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
+func (s *Server) Tick() Tick { return s.frame.Clock.Tick() }
 
 // TickRate is the number of network ticks a second.
 func (s *Server) TickRate() int { return s.config.TickRate }
 
 // Steps counts the ticks that fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
 // game that lets no tick slip simulates those from Tick-Steps+1 to Tick.
-func (s *Server) Steps() int { return s.frame.steps }
+func (s *Server) Steps() int { return s.frame.Steps }
 
 // Config is the configuration of the server, with defaults.
 func (s *Server) Config() Config { return s.config }
@@ -277,20 +280,50 @@ func (s *Server) Close(reason Reason) {
 	s.closing = true
 	for _, c := range s.sessions {
 		if c.state == leaving {
-			s.end(c, c.reason, closeQuiet)
+			s.end(c, c.link.Reason, closeQuiet)
 			continue
 		}
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
-	for len(s.players.away) > 0 {
-		s.endPlayer(s.players.away[0])
-	}
+	s.endAway()
 	s.events.fire()
 }
 
 // Closed reports whether Close was called and every client was told; then no more frames are needed.
 func (s *Server) Closed() bool {
 	return s.closing && s.counts[connected]+s.counts[lingering] == 0
+}
+
+// SetPacketSize bounds the packets that the server sends to one client, in bytes: for a client whose path takes less than
+// Config.PacketSize. n is from MinPacketSize to Config.PacketSize. The client bounds its own by Client.SetPacketSize. Call it in
+// OnConnect: while messages for the client wait or are not acknowledged, it returns ErrMessagesWait and changes nothing. The other errors
+// are ErrNotConnected and *PacketSizeError. The player of a host has no packets.
+func (s *Server) SetPacketSize(client ClientID, n int) error {
+	c := s.client(client)
+	if c == nil {
+		return ErrNotConnected
+	}
+	if err := c.link.setPacketSize(n); err != nil {
+		return err
+	}
+	c.view.SetPayload(peer.MaxPayload(n))
+	return nil
+}
+
+// SetBudget bounds the bytes that the server sends to one client in a second, as Config.SendBudget does for all: congestion
+// control stays below it, and below 0 there is neither. 0 is that of Config.SendBudget again. It holds for this connection. The
+// budget counts packets without the 28 bytes of IP and UDP, LineState.Rate with them. The error is ErrNotConnected. The player of a
+// host has no packets.
+func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
+	c := s.client(client)
+	if c == nil {
+		return ErrNotConnected
+	}
+	if bytesPerSecond == 0 {
+		bytesPerSecond = s.config.SendBudget
+	}
+	c.link.SetBudget(bytesPerSecond)
+	return nil
 }
 
 // LineState is the state of congestion control of one direction of a connection.
@@ -332,11 +365,11 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	if c == nil {
 		return ClientStats{}, false
 	}
-	rtt, jitter := c.conn.RTT()
+	rtt, jitter := c.link.Conn.RTT()
 	return ClientStats{
-		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(), Line: c.line(), PacketSize: c.conn.PathSize(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.held.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
-		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
+		Address: c.link.Address, RTT: rtt, Jitter: jitter, Loss: c.link.Conn.Loss(), Line: c.link.Line(), PacketSize: c.link.Conn.PathSize(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.waiting(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
+		Packets: c.link.Conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }
 
@@ -481,8 +514,8 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.away {
-			s.interest.Leave(p.id)
+		for _, p := range s.players.Away() {
+			s.interest.Leave(p.ID)
 		}
 	}
 	if policy == nil && s.interest != nil {
@@ -498,7 +531,7 @@ func (s *Server) SetInterest(policy Interest) {
 
 // judgeInterest asks the policy about every client, when the world of this tick is known and nothing of it is sent yet.
 func (s *Server) judgeInterest() {
-	if !s.frame.due || s.store.Tick() == 0 {
+	if !s.frame.Due || s.store.Tick() == 0 {
 		return
 	}
 	s.interest.Prepare(s.store)

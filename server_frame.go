@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"
@@ -40,19 +41,19 @@ func (s *Server) Receive(from transport.Addr, packet []byte) {
 // receivePacket takes a packet from a client. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
-	in, err := c.conn.Read(packet, s.frame.now, (*outcome)(c))
+	in, err := c.link.Conn.Read(packet, s.frame.Now, (*outcome)(c))
 	if err != nil {
 		s.unreadable(c, err)
 		return
 	}
 	if c.state == leaving {
-		if c.closingPacket(in, peer.RoleServer) {
-			c.sendAck()
+		if c.link.ClosingPacket(in, peer.RoleServer) {
+			c.link.SendAck()
 		}
 		return
 	}
 	if c.state == lingering {
-		if c.closingPacket(in, peer.RoleServer) || c.closeAcked {
+		if c.link.ClosingPacket(in, peer.RoleServer) || c.link.CloseAcked {
 			s.remove(c)
 		}
 		return
@@ -62,14 +63,14 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		s.refusePacket(c, reason)
 		return
 	}
-	c.receivedAt, c.confirmed = s.frame.now, true
+	c.link.ReceivedAt, c.confirmed = s.frame.Now, true
 	if content.snapshot != nil && !s.readUpstream(c, content.snapshot) {
 		return
 	}
 	if content.credited {
-		c.outgoing.Credit(content.credit)
+		c.link.Outgoing.Credit(content.credit)
 	}
-	s.takeSections(c, content.sections)
+	s.sections.take(c, content.sections)
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
@@ -77,12 +78,12 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		}
 	}
 	s.resync(c, content)
-	c.conn.Accept(in, s.frame.now)
+	c.link.Conn.Accept(in, s.frame.Now)
 	if content.closed != nil {
-		c.sendAck()
+		c.link.SendAck()
 		s.startLeaving(c, content.closed)
-	} else if c.conn.AckNow() {
-		c.sendAck()
+	} else if c.link.Conn.AckNow() {
+		c.link.SendAck()
 	}
 }
 
@@ -112,13 +113,13 @@ func (s *Server) resync(c *Session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
 	}
-	if c.resynced && s.frame.now-c.resyncAt < resyncEvery {
+	if c.resynced && s.frame.Now-c.resyncAt < resyncEvery {
 		s.stats.ResyncsDeferred++
 		return
 	}
-	c.resynced, c.resyncAt = true, s.frame.now
+	c.resynced, c.resyncAt = true, s.frame.Now
 	s.stats.Resyncs++
-	c.view.Resync(content.resyncEpoch, c.conn.Next())
+	c.view.Resync(content.resyncEpoch, c.link.Conn.Next())
 }
 
 // secretFor is the time for which a secret of the cookies is used.
@@ -139,13 +140,13 @@ func (s *Server) Send() {
 	if s.counts[leaving] > 0 {
 		s.finishLeaving()
 	}
-	if s.frame.now-s.secretAt >= secretFor {
+	if s.frame.Now-s.secretAt >= secretFor {
 		s.rotateSecret()
 	}
 	if s.worldless.Waits() {
 		s.publishAlone()
 	}
-	if len(s.hooks.captured) > 0 && s.frame.due && s.store.Tick() == s.Tick() {
+	if len(s.hooks.captured) > 0 && s.frame.Due && s.store.Tick() == s.Tick() {
 		call(s.hooks.captured)
 	}
 	if len(s.earlySights) > 0 {
@@ -158,7 +159,7 @@ func (s *Server) Send() {
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
-	if s.frame.due {
+	if s.frame.Due {
 		s.store.ClearHandovers()
 	}
 	s.serveAll()
@@ -174,7 +175,7 @@ func (s *Server) Send() {
 // rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
 // their few seconds.
 func (s *Server) rotateSecret() {
-	s.secretAt = s.frame.now
+	s.secretAt = s.frame.Now
 	var secret [32]byte
 	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
 		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
@@ -185,19 +186,19 @@ func (s *Server) rotateSecret() {
 
 // expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
-	if len(s.approvals.pending) > 0 {
+	if s.decisions.Len() > 0 {
 		s.expireApprovals()
 	}
-	if len(s.players.away) > 0 {
+	if len(s.players.Away()) > 0 {
 		s.expireAway()
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.near != nil:
-		case c.state == connected && c.silent():
+		case c.link.near != nil:
+		case c.state == connected && c.link.Silent():
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
-		case c.state == lingering && c.continueClose((*outcome)(c)):
+		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
 			s.remove(c)
 		}
 	}
@@ -209,28 +210,28 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
-	if c.near != nil {
+	if c.link.near != nil {
 		s.observe(c) // Its sight is kept up to date all the same.
-		if s.frame.due {
-			s.handSections(c)
+		if s.frame.Due {
+			s.handSections(&c.link, c, nil, s.config.PacketSize)
 		}
 		return false
 	}
-	if reason := c.overrun(s.Tick()); reason != nil {
+	if reason := c.link.Overrun(s.Tick()); reason != nil {
 		s.end(c, reason, closeTold)
 		return false
 	}
 	s.observe(c)
-	if c.held.count > 0 {
+	if c.link.held.count > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
 		s.recall(c)
 	}
-	c.refill()
-	if !s.frame.due {
-		if !c.starved && !c.saving() {
-			c.sendMessages()
+	c.link.Refill()
+	if !s.frame.Due {
+		if !c.starved && !c.heldBack() {
+			c.link.SendMessages()
 		}
 		return false
 	}
@@ -238,44 +239,44 @@ func (s *Server) serve(c *Session) (due bool) {
 		s.welcome(c)
 	}
 	c.opened = false
-	c.conn.DetectLost(s.frame.now, (*outcome)(c))
+	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
 	if c.upstream != nil {
 		s.askResync(c)
 	}
 	s.repeat(c)
-	c.view.Plan(c.budget.Left())
+	c.view.Plan(c.link.Budget.Left())
 	return true
 }
 
 // deliver sends a client its packets of a tick.
 func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
-	c.fitPath(c.view)
-	c.reserve()
+	c.link.FitPath(c.view)
+	c.holdState()
 	s.fill(c, desk)
-	var payload [pulseSize]byte
-	putPulse(payload[:], s.frame.clock.Tick())
-	c.probe(payload[:])
+	var room [link.PulseSize + 1]byte
+	payload := c.link.PulsePayload(&room, true)
+	c.link.Probe(payload)
 	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
-	c.endTick(c.view.Pending() || c.wants())
+	c.link.EndTick(c.view.Pending() || c.link.Wants())
 	s.pulse(c)
-	if c.conn.AckDue() {
-		c.sendAck()
+	if c.link.Conn.AckDue() {
+		c.link.SendAck()
 	}
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
 // does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
-// as an end, and while it is saved up for there is no pulse: that would say that the tick is complete.
+// as an end, and while an extension holds it back there is no pulse. Where it waits for the budget or for acknowledgements, the
+// pulse is padded: it tells the tick, and not that nothing is missing of it.
 func (s *Server) pulse(c *Session) {
-	ended := c.moving && c.timed != s.frame.now && !c.view.Pending()
-	c.moving = c.timed == s.frame.now
-	if c.saving() || !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
+	c.moving = c.timed == s.frame.Now
+	if c.heldBack() || !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
-	var payload [pulseSize]byte
-	putPulse(payload[:], s.frame.clock.Tick())
-	if c.keepAlive(0, payload[:]) {
-		c.timed, c.moving = s.frame.now, false
+	var payload [link.PulseSize + 1]byte
+	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.view.Pending())) {
+		c.timed, c.moving = s.frame.Now, false
 	}
 }
 
@@ -285,14 +286,14 @@ func (s *Server) repeat(c *Session) {
 	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
 		return
 	}
-	rtt, _ := c.conn.RTT()
+	rtt, _ := c.link.Conn.RTT()
 	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
 }
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
-	for c.stateWaits() || c.wants() && c.mayLoad() || s.sectionsDue(c, false) {
-		if c.short() || !s.sendPacket(c, desk) {
+	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sections.due(c, false) {
+		if c.link.Short() || !s.sendPacket(c, desk) {
 			return
 		}
 	}
@@ -302,22 +303,22 @@ func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
 // rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or if there was
 // no room for a packet.
 func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
-	b, ok := c.beginPacket()
+	b, ok := c.link.Begin()
 	if !ok {
 		return false
 	}
-	s.addSections(c, &b)
+	s.sections.write(c, &b)
 	borrowed := false
 	if !c.stateFirst && c.mayLoad() {
-		borrowed = c.load(&b, c.stateWaits())
+		borrowed = c.link.Load(&b, c.stateWaits())
 	}
 	state := s.addSnapshot(c, &b, desk)
 	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
-	s.addBehind(c, &b, state)
+	s.sections.writeBehind(c, &b, state)
 	if b.Empty() {
 		return false
 	}
-	c.finish(&b)
+	c.link.Finish(&b)
 	return true
 }
 
@@ -326,8 +327,8 @@ func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeC
 	if s.store.Tick() == tick.None || !c.stateWaits() {
 		return nil
 	}
-	if state = c.addState(b, c.view, desk); state != nil {
-		c.timed = s.frame.now
+	if state = c.link.AddState(b, c.view, desk); state != nil {
+		c.timed = s.frame.Now
 	}
 	return state
 }
@@ -344,7 +345,7 @@ func (s *Server) reportOversize(c *Session) {
 		return
 	}
 	c.oversizeID = stats.OversizeID
-	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.fitted)})
+	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.link.Fitted)})
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
@@ -409,9 +410,9 @@ type sendWorkers struct {
 
 // worker is the memory of one part.
 type worker struct {
-	desk  *snapshot.EncodeCache
-	out   outbox.Buffer
-	stats Stats // Only the counters of filling.
+	desk     *snapshot.EncodeCache
+	out      outbox.Buffer
+	counters link.Counters
 }
 
 // setUpWorkers makes the workers for an Executor.
@@ -471,10 +472,8 @@ func (s *Server) deliverInParts() {
 	for i := range w.parts {
 		h := &w.workers[i]
 		s.out.Append(&h.out)
-		s.stats.BudgetSpent += h.stats.BudgetSpent
-		s.stats.SentRingFull += h.stats.SentRingFull
-		s.stats.OutputFull += h.stats.OutputFull
-		h.stats = Stats{}
+		s.counters.Add(h.counters)
+		h.counters = link.Counters{}
 	}
 }
 
@@ -485,11 +484,11 @@ func (s *Server) fillPart(part int) {
 	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
 	defer func() {
 		for _, c := range mine {
-			c.out, c.stats = &s.out, &s.stats
+			c.link.Out, c.link.Counters = &s.out, &s.counters
 		}
 	}()
 	for _, c := range mine {
-		c.out, c.stats = &h.out, &h.stats
+		c.link.Out, c.link.Counters = &h.out, &h.counters
 		s.deliver(c, h.desk)
 	}
 }

@@ -2,9 +2,11 @@ package netcode
 
 import (
 	"fmt"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -36,17 +38,17 @@ const (
 // Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type Session struct {
-	id    wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
-	state sessionState
-	link
+	id           wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
+	state        sessionState
+	link         connection
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
-	kept         []any     // State of extensions.
-	player       *player   // Nil without an identity.
-	returned     bool      // The player had a session before, with the same id.
-	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
+	kept         []any             // State of extensions.
+	player       *admission.Player // Nil without an identity.
+	returned     bool              // The player had a session before, with the same id.
+	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
 	epoch     uint32
@@ -58,10 +60,8 @@ type Session struct {
 	timed            time.Duration // Time at which the client was last told the server's tick.
 	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
-	whole            bool          // See SendWhole,
-	savesUntil       time.Duration // and state waits until then. 0 after a tick that was sent.
-	reserved         int           // Bytes of the budget that are kept for it,
-	leftover         int           // and what was left of the budget in the last tick.
+	holds            bool          // An extension holds the state of this tick back.
+	reserved         int           // Bytes of the budget that messages leave to state that waits.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
 	resyncAt         time.Duration
@@ -79,14 +79,10 @@ func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Acked(seq)
-		for i := range c.server.hooks.sections {
-			if f := c.server.hooks.sections[i].Acked; f != nil {
-				f(c, seq)
-			}
-		}
+		c.server.sections.acked(c, seq)
 	}
 	c.acknowledged = max(c.acknowledged, sentAt)
-	c.acked(seq)
+	c.link.Acked(seq)
 }
 
 // Lost implements peer.Outcome: the view marks entities to be sent again.
@@ -94,13 +90,9 @@ func (o *outcome) Lost(seq uint64) {
 	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Lost(seq)
-		for i := range c.server.hooks.sections {
-			if f := c.server.hooks.sections[i].Lost; f != nil {
-				f(c, seq)
-			}
-		}
+		c.server.sections.lost(c, seq)
 	}
-	c.lost(seq)
+	c.link.Lost(seq)
 }
 
 // ID returns the client's id.
@@ -110,69 +102,49 @@ func (c *Session) ID() ClientID { return c.id }
 func (c *Session) Server() *Server { return c.server }
 
 // Local reports whether the client runs in this process, as the player of a host: no packets are sent to it.
-func (c *Session) Local() bool { return c.near != nil }
+func (c *Session) Local() bool { return c.link.near != nil }
 
 // Connected reports whether the client is connected. It is false while messages of a client that has closed are still handled.
 func (c *Session) Connected() bool { return c.state == connected }
 
 // Waiting returns the bytes of messages that wait to be sent to the client.
-func (c *Session) Waiting() int { return c.outgoing.Waiting() }
+func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 
 // PacketSize returns the size of the largest packet to the client, in bytes.
-func (c *Session) PacketSize() int { return c.packetSize }
+func (c *Session) PacketSize() int { return c.link.PacketSize }
 
 // Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
 
-// wholeEvery is the time for which state waits after a tick that did not fit the budget, where SendWhole is on: as long as a budget is
-// saved up.
-const wholeEvery = 250 * time.Millisecond
+// SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
+func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
 
-// SendWhole makes the state of a tick leave as a whole if that is possible. Where the budget is too short for all state that waits, the
-// server saves: the next state leaves 250 ms later, for which the budget is then at hand at once.
-func (c *Session) SendWhole(on bool) {
-	c.whole, c.saves = on, 0
-	if on {
-		c.saves = wholeEvery
+// holdState asks the extensions, before the packets of a tick are built, whether they hold its state back.
+func (c *Session) holdState() {
+	c.holds, c.reserved = false, 0
+	for _, f := range c.server.hooks.hold {
+		hold, reserve := f(c, c.link.Budget.Left())
+		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
 	}
 }
-
-// saving reports whether state waits until the budget for it is saved up.
-func (c *Session) saving() bool { return c.whole && c.frame.now < c.savesUntil && c.view.Pending() }
 
 // stateWaits reports whether state is to be sent now.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.saving() }
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
 
-// reserve keeps half of what came into the budget for the state that waits.
-func (c *Session) reserve() {
-	if !c.saving() {
-		c.reserved = 0
-		return
-	}
-	c.reserved += max(c.budget.Left()-c.leftover, 0) / 2
-}
+// heldBack reports whether state waits that an extension holds back.
+func (c *Session) heldBack() bool { return c.holds && c.view.Pending() }
 
-// mayLoad reports whether messages may be sent now: the budget has more than what is kept for state, and what was kept is not being
-// spent on it.
+// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
 func (c *Session) mayLoad() bool {
-	switch {
-	case c.saving():
-		left := c.budget.Left()
-		return left < 0 || left >= c.reserved+leastPacket
-	case c.savesUntil > 0:
-		return !c.view.Pending()
-	}
-	return true
+	left := c.link.Budget.Left()
+	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
 }
 
 // endState ends the state of a tick.
 func (c *Session) endState() {
-	c.leftover = c.budget.Left()
-	switch c.starved = c.stateWaits(); {
-	case c.starved && c.whole:
-		c.savesUntil, c.starved = c.frame.now+wholeEvery, false
-	case !c.saving():
-		c.savesUntil = 0
+	c.starved = c.stateWaits()
+	for _, f := range c.server.hooks.stateSent {
+		f(c, c.link.Budget.Left(), c.starved)
 	}
 }
 
@@ -188,7 +160,7 @@ func (c *Session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.near != nil { // A host shows the world itself.
+	if c.link.near != nil { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -216,14 +188,14 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
-	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
-	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.held = new(heldMessages)
+	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
+	c.link.held = new(heldMessages)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	s.take(address.IP.Addr(), 1)
+	s.places.Take(address.IP.Addr())
 	if s.protocol.upstream {
 		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
@@ -245,8 +217,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
 	}
 }
 
@@ -274,25 +246,25 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.take(c.address.IP.Addr(), -1)
-	if c.near == nil {
-		s.past.Add(c.nonce, reason, s.frame.now)
+	s.places.Free(c.link.Address.IP.Addr())
+	if c.link.near == nil {
+		s.past.Add(c.nonce, reason, s.frame.Now)
 	}
 	s.playerLeft(c, reason)
 	s.leaveInterest(c.id)
-	if how == closeFlushed && c.state == connected && c.near == nil {
+	if how == closeFlushed && c.state == connected && c.link.near == nil {
 		s.releaseLast(&c.link, c)
 	}
 	s.forget(c)
 	s.closeStates(c)
 	c.view = nil
-	c.dropHeld()
+	c.link.dropHeld()
 	s.forgetMessages(&c.link)
-	if c.near != nil && c.state == connected {
-		c.near.client.unhosted(reason)
+	if c.link.near != nil && c.state == connected {
+		c.link.near.client.unhosted(reason)
 		how = closeQuiet
 	}
 	if how == closeQuiet {
@@ -301,7 +273,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.move(c, lingering)
 	full := s.counts[lingering] > maxLingering
-	c.startClose(reason, how == closeFlushed && !full)
+	c.link.StartClose(reason, how == closeFlushed && !full)
 	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
@@ -314,11 +286,11 @@ func (s *Server) remove(c *Session) {
 		return
 	}
 	s.forget(c)
-	if s.byAddress[c.address] == c {
-		delete(s.byAddress, c.address)
+	if s.byAddress[c.link.Address] == c {
+		delete(s.byAddress, c.link.Address)
 	}
-	c.outgoing.Clear()
-	s.ended.Add(c.conn.Stats())
+	c.link.Outgoing.Clear()
+	s.ended.Add(c.link.Conn.Stats())
 	s.move(c, gone)
 }
 
@@ -340,14 +312,14 @@ func (s *Server) sweep() {
 
 // startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
 func (s *Server) startLeaving(c *Session, reason *peer.Error) {
-	if !isOrderly(reason) || !s.inbound.MayHold(c.source) {
+	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
 		s.end(c, reason, closeQuiet)
 		return
 	}
 	s.move(c, leaving)
 	s.recipients.shut(c.id)
-	c.dropHeld()
-	c.link.startDrain(reason)
+	c.link.dropHeld()
+	c.link.StartDrain(reason)
 }
 
 // finishLeaving ends the sessions that have no waiting messages any more.
@@ -355,14 +327,14 @@ func (s *Server) finishLeaving() {
 	s.leavers = s.leavers[:0]
 	for _, c := range s.sessions {
 		if c.state == leaving {
-			s.leavers = append(s.leavers, c.source)
+			s.leavers = append(s.leavers, c.link.Source)
 		}
 	}
 	s.inbound.CountUnhandled(s.leavers)
 	clear(s.leavers)
 	for _, c := range s.sessions {
-		if c.state == leaving && c.drained() {
-			s.end(c, c.reason, closeQuiet)
+		if c.state == leaving && c.link.Drained() {
+			s.end(c, c.link.Reason, closeQuiet)
 		}
 	}
 }
@@ -377,3 +349,13 @@ func (s *Server) present(id ClientID) *Session {
 
 // taken returns the number of places in use: a client that leaves has one until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
+
+// isOrderly reports whether an end that closes for this reason delivers its messages first, so that they are to be handled:
+// the reasons of the game, and those of netcode that are no fault.
+func isOrderly(reason *peer.Error) bool {
+	switch reason.Reason {
+	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
+		return true
+	}
+	return !reason.Reason.Ours()
+}

@@ -123,7 +123,7 @@ func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
 
 // publishAlone captures a tick if nobody else did.
 func (s *Server) publishAlone() {
-	if !s.frame.due || s.store.Tick() >= s.Tick() {
+	if !s.frame.Due || s.store.Tick() >= s.Tick() {
 		return
 	}
 	s.store.Begin(s.Tick())

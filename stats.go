@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 )
@@ -100,17 +101,29 @@ func (s *Stats) refused(reason *peer.Error) {
 	s.Malformed++
 }
 
+// addLinks adds the limits that links reached.
+func (s *Stats) addLinks(l *link.Counters) {
+	s.BudgetSpent += l.BudgetSpent
+	s.SentRingFull += l.SentRingFull
+	s.OutputFull += l.OutputFull
+	s.QueueOverflows += l.QueueOverflows
+	s.Stalled += l.Stalled
+	s.RateLimited += l.RateLimited
+	s.FlushesCut += l.FlushesCut
+}
+
 // Stats is a copy of the counters.
 func (s *Server) Stats() Stats {
 	stats := s.stats
 	stats.Packets = s.ended
 	for _, c := range s.sessions {
 		if c.state != gone {
-			stats.Packets.Add(c.conn.Stats())
+			stats.Packets.Add(c.link.Conn.Stats())
 		}
 	}
+	stats.addLinks(&s.counters)
 	stats.Messages = s.inbound.Stats()
-	stats.TicksSlipped = s.frame.clock.Slipped()
+	stats.TicksSlipped = s.frame.Clock.Slipped()
 	stats.EntitiesGrown = s.store.Grown()
 	stats.EntitiesRefused = s.store.Refused()
 	stats.HistoryEvicted = s.store.HistoryEvicted()
@@ -128,11 +141,12 @@ func (s *Server) Stats() Stats {
 func (c *Client) Stats() Stats {
 	stats := c.stats
 	stats.Packets = c.ended
-	if c.conn != nil {
-		stats.Packets.Add(c.conn.Stats())
+	if c.link.Conn != nil {
+		stats.Packets.Add(c.link.Conn.Stats())
 	}
+	stats.addLinks(&c.counters)
 	stats.Messages = c.inbound.Stats()
-	stats.TicksSlipped += c.frame.clock.Slipped()
+	stats.TicksSlipped += c.frame.Clock.Slipped()
 	if c.replica != nil {
 		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
 	}

@@ -48,39 +48,39 @@ func (c *Client) owns(id wire.NetworkID) bool {
 // planUpstream begins the packets of a tick: it captures and plans what the server lacks.
 func (c *Client) planUpstream() {
 	u := &c.up
-	if u.view == nil || !c.frame.due {
+	if u.view == nil || !c.frame.Due {
 		return
 	}
 	call(c.hooks.captureOwn)
-	c.fitPath(u.view)
+	c.link.FitPath(u.view)
 	u.view.Observe()
-	if rtt, _ := c.conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
+	if rtt, _ := c.link.Conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
 		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))
 	}
-	u.view.Plan(c.budget.Left())
+	u.view.Plan(c.link.Budget.Left())
 }
 
 // addUpstream puts state that the server lacks into a packet.
 func (c *Client) addUpstream(b *peer.Builder) bool {
 	u := &c.up
-	if u.view == nil || !c.frame.due || !u.view.Pending() || u.store.Tick() == tick.None {
+	if u.view == nil || !c.frame.Due || !u.view.Pending() || u.store.Tick() == tick.None {
 		return false
 	}
-	return c.addState(b, u.view, u.store.EncodeCache()) != nil
+	return c.link.AddState(b, u.view, u.store.EncodeCache()) != nil
 }
 
 // sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.
 func (c *Client) sendUpstream() {
-	for u := &c.up; u.view != nil && c.frame.due && u.view.Pending(); {
-		if c.short() {
+	for u := &c.up; u.view != nil && c.frame.Due && u.view.Pending(); {
+		if c.link.Short() {
 			return
 		}
-		b, ok := c.beginPacket()
+		b, ok := c.link.Begin()
 		if !ok || !c.addUpstream(&b) {
 			return
 		}
-		c.load(&b, false)
-		c.finish(&b)
+		c.link.Load(&b, false)
+		c.link.Finish(&b)
 	}
 }
 
@@ -113,20 +113,6 @@ func (s *Server) strike(c *Session) {
 // askResync asks a client for all of its state anew, if versions that it is coded against are lost here.
 func (s *Server) askResync(c *Session) {
 	if epoch, want := c.upstream.WantResync(); want {
-		c.sendResync(epoch)
-	}
-}
-
-// sendResync sends a packet that asks for a resync.
-func (l *link) sendResync(epoch uint16) {
-	if l.budget.Spent() {
-		l.stats.BudgetSpent++
-		return
-	}
-	if b, ok := l.beginPacket(); ok {
-		putResync(b.Payload(), epoch)
-		b.Add(wire.MessageResync, tick.Initialization, resyncSize)
-		l.load(&b, false)
-		l.finish(&b)
+		c.link.SendResync(epoch)
 	}
 }

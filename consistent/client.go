@@ -75,6 +75,7 @@ func (f *feature) onClient(end *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{
 		State:      c,
 		Opened:     c.open,
+		HoldState:  c.take,
 		Closed:     func() { c.opened = false },
 		BeginFrame: c.beginFrame,
 		Section: &netcode.ClientSection{
@@ -95,7 +96,6 @@ func (c *client) open() {
 	c.end.Suspend(false)
 	if c.opened = c.end.Replica() != nil; c.opened {
 		c.start = c.end.Replica().Tick()
-		c.end.HoldState(c.take)
 	}
 }
 

@@ -2,7 +2,9 @@ package consistent
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
@@ -14,6 +16,8 @@ const (
 	maxKept = 256 << 10
 	// sendersClaims is the number of claims that a server remembers.
 	sendersClaims = 64
+	// saveFor is the time for which state waits after a tick that did not fit the budget.
+	saveFor = 250 * time.Millisecond
 )
 
 // sender is the state of a session at a server.
@@ -29,6 +33,11 @@ type sender struct {
 	free    [][]byte
 	scratch section
 	stats   ServerStats
+
+	sendAt   netcode.Tick // State waits until then; tick.None after a tick that was sent.
+	holds    bool         // That of this tick waits.
+	reserved int          // Bytes of the budget that are kept for it,
+	leftover int          // and those that were left in the last tick.
 }
 
 // ServerStats counts what a server did for one client.
@@ -65,7 +74,11 @@ func onServer(s *netcode.Server) netcode.ServerHooks {
 		return f
 	}
 	return netcode.ServerHooks{
-		Opened: func(c *netcode.Session) any { c.SendWhole(true); return &sender{} },
+		Opened:    func(c *netcode.Session) any { c.SaveBudget(saveFor); return &sender{} },
+		HoldState: func(c *netcode.Session, left int) (bool, int) { return of(c).hold(c.View().Pending(), s.Tick(), left) },
+		StateSent: func(c *netcode.Session, left int, waits bool) {
+			of(c).stateSent(left, waits, s.Tick()+netcode.Tick((saveFor+s.Interval()-1)/s.Interval()))
+		},
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errSection },
 			Take:  func(*netcode.Session, []byte) {},
@@ -79,6 +92,32 @@ func onServer(s *netcode.Server) netcode.ServerHooks {
 				of(c).lost(packet, s.Store().Tick()-netcode.Tick(s.Config().Window/2))
 			},
 		},
+	}
+}
+
+// hold decides whether the state of a tick, if any waits, is held back until the budget for all of it is saved up. Half of what comes into the budget
+// meanwhile is reserved for it; the state is then sent before any message.
+func (f *sender) hold(waits bool, now netcode.Tick, left int) (hold bool, reserve int) {
+	f.holds = now < f.sendAt && waits
+	switch {
+	case f.holds:
+		f.reserved += max(left-f.leftover, 0) / 2
+		return true, max(f.reserved, 1)
+	case f.sendAt != tick.None:
+		reserve = math.MaxInt
+	}
+	f.reserved = 0
+	return false, reserve
+}
+
+// stateSent ends a tick. Where the budget left state over, the next state is held back until sendAt.
+func (f *sender) stateSent(left int, waits bool, sendAt netcode.Tick) {
+	f.leftover = left
+	switch {
+	case waits:
+		f.sendAt = sendAt
+	case !f.holds:
+		f.sendAt = tick.None
 	}
 }
 

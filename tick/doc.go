@@ -17,6 +17,8 @@
 //   - tick.go, time.go: Tick, Time, Span and their arithmetic
 //   - stage.go: the stages of a frame
 //   - clock.go: time to due ticks, at a server; after a stall it catches up or slips
+//   - frame.go: the present moment of one end; stalls of its process
+//   - clocks.go: all clocks of a client, one frame at a time
 //   - sync.go: the server's time and the input clock, at a client; jumps and restarts
 //   - drift.go: how much faster another clock runs, from the earliest packets
 //   - presentation.go: which moment a client shows

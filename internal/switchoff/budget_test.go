@@ -4,7 +4,7 @@ package switchoff
 func budgets() []mutation {
 	list := []mutation{
 		change("budget", "packets are not cut to what is left", "TestAShortBudgetSendsStateInEachTick",
-			"link.go", "size = min(size, max(left, leastPacket))", "_ = left"),
+			"internal/link/link.go", "size = min(size, max(left, LeastPacket))", "_ = left"),
 		change("budget", "a score begins anew when the entity is sent", "TestWeightsHoldOverTime",
 			"snapshot/priority.go", "p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)", "p.scores[index] = 0"),
 		change("budget", "what was quiet passes what weighs more", "TestQuietEntitiesDoNotPassHeavierOnes",

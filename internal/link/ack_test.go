@@ -1,4 +1,4 @@
-package netcode
+package link
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,25 +17,25 @@ func TestRepeatedAckWithoutRoomIsNotCounted(t *testing.T) {
 		return peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1})
 	}
 	far := end()
-	l := link{conn: end(), out: &outbox.Buffer{}, stats: &Stats{}, frame: &frame{}, config: &Config{PacketSize: 1200}, budget: peer.NewBudget(-1, 0), skipper: peer.NewSkipper(peer.SkipSeed{})}
+	l := Link{Conn: end(), Out: &outbox.Buffer{}, Counters: &Counters{}, Frame: &tick.Frame{}, config: Config{PacketSize: 1200}, Budget: peer.NewBudget(-1, 0), skipper: peer.NewSkipper(peer.SkipSeed{})}
 	room := make([]byte, 1200)
 	b := far.Begin(room)
 	require.True(t, b.Add(wire.MessageKeepAlive, 0, 0))
-	in, err := l.conn.Read(far.Finish(&b, 1, 0), 0, nil)
+	in, err := l.Conn.Read(far.Finish(&b, 1, 0), 0, nil)
 	require.NoError(t, err)
-	l.conn.Accept(in, 0)
-	l.sendAck()
-	said := l.conn.Stats()
+	l.Conn.Accept(in, 0)
+	l.SendAck()
+	said := l.Conn.Stats()
 
-	l.repeatAck()
-	sent := l.conn.Stats()
+	l.RepeatAck()
+	sent := l.Conn.Stats()
 	require.EqualValues(t, 1, sent.Repeated)
 	require.Equal(t, 2*said.BytesSent, sent.BytesSent)
-	require.Equal(t, 2, l.out.Len())
+	require.Equal(t, 2, l.Out.Len())
 
-	l.out.Limit(0)
-	l.repeatAck()
-	require.Equal(t, sent, l.conn.Stats())
-	require.EqualValues(t, 1, l.stats.OutputFull)
-	require.Equal(t, 2, l.out.Len())
+	l.Out.Limit(0)
+	l.RepeatAck()
+	require.Equal(t, sent, l.Conn.Stats())
+	require.EqualValues(t, 1, l.Counters.OutputFull)
+	require.Equal(t, 2, l.Out.Len())
 }

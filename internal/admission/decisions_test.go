@@ -1,0 +1,82 @@
+package admission
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+func TestADecisionIsMadeOnce(t *testing.T) {
+	const until, now = 5 * time.Second, 4900 * time.Millisecond
+	no := &peer.Error{Reason: peer.ReasonNotApproved}
+	for name, row := range map[string]struct {
+		do    func(d *Decision)
+		now   time.Duration
+		open  bool
+		state State
+	}{
+		"waits":                 {func(*Decision) {}, now, true, Open},
+		"its time is over":      {func(*Decision) {}, until, false, Open},
+		"given":                 {func(d *Decision) { d.Accept("a", 0) }, now, false, Given},
+		"refused":               {func(d *Decision) { d.Refuse(no) }, now, false, Refused},
+		"a panic refuses later": {func(d *Decision) { d.Accept("a", 0); d.Refuse(no) }, now, false, Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, d := NewDecisions(), &Decision{Nonce: 1}
+			require.True(t, d.IsOpen(until), "before it waits it has no end")
+			all.Wait(d, until)
+			row.do(d)
+			require.Equal(t, row.open, d.IsOpen(row.now))
+			require.Equal(t, row.state, d.State)
+		})
+	}
+}
+
+func TestDecisionsExpire(t *testing.T) {
+	late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: "late"}
+	all := NewDecisions()
+	at := transport.MustParseAddr("198.51.100.9:1")
+	var list []*Decision
+	for nonce := range uint64(4) {
+		d := &Decision{Address: at, Nonce: nonce}
+		all.Wait(d, 5*time.Second)
+		list = append(list, d)
+	}
+	list[1].Accept("player", 6*time.Second)
+	list[2].Refuse(late)
+	all.Settle(list[3])
+	require.Nil(t, all.Find(at, 3))
+	require.Same(t, list[0], all.Find(at, 0))
+	require.Nil(t, all.Find(transport.MustParseAddr("198.51.100.9:2"), 0), "another address has not proved itself")
+
+	require.Zero(t, all.Expire(5*time.Second-1, late))
+	require.EqualValues(t, 1, all.Expire(5*time.Second, late), "who was refused is not late")
+	require.Equal(t, late, all.Refusal(0, 5*time.Second))
+	require.Nil(t, all.Refusal(2, 5*time.Second))
+	require.Equal(t, []State{Over, Given, Over, Over}, []State{list[0].State, list[1].State, list[2].State, list[3].State})
+	require.Same(t, list[1], all.Find(at, 1), "its next Join finds a place that was given late")
+	require.Zero(t, all.Expire(6*time.Second, late))
+	require.Zero(t, all.Len())
+}
+
+func TestDecisionsOfAnAddressAreBounded(t *testing.T) {
+	all := NewDecisions()
+	from := transport.MustParseAddr("198.51.100.9:1")
+	limits := Limits{ClientsPerAddress: 2, ClientsPerNetwork: 3}
+	for nonce := range uint64(2) {
+		require.False(t, all.Crowded(from, limits))
+		all.Wait(&Decision{Address: from, Nonce: nonce}, time.Second)
+	}
+	require.True(t, all.Crowded(from, limits))
+	neighbour := transport.MustParseAddr("198.51.100.10:1")
+	require.False(t, all.Crowded(neighbour, limits))
+	all.Wait(&Decision{Address: neighbour, Nonce: 9}, time.Second)
+	require.True(t, all.Crowded(transport.MustParseAddr("198.51.100.11:1"), limits), "three of the network")
+	require.False(t, all.Crowded(transport.MustParseAddr("198.51.101.11:1"), limits))
+	require.False(t, all.Crowded(transport.MustParseAddr("127.0.0.1:1"), limits))
+	require.False(t, all.Crowded(from, Limits{}))
+}

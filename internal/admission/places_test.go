@@ -1,0 +1,101 @@
+package admission
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/peer"
+)
+
+func TestPlacesOfAnAddressAndItsNetwork(t *testing.T) {
+	limits := Limits{ClientsPerAddress: 2, ClientsPerNetwork: 3}
+	for name, row := range map[string]struct {
+		limits Limits
+		taken  []string
+		next   string
+		want   Scope
+	}{
+		"a free address":           {limits, nil, "198.51.100.9", None},
+		"one place is left":        {limits, []string{"198.51.100.9"}, "198.51.100.9", None},
+		"the address has its most": {limits, []string{"198.51.100.9", "198.51.100.9"}, "198.51.100.9", Address},
+		"the network has its most": {limits, []string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}, "198.51.100.9", Network},
+		"a network of IPv6":        {limits, []string{"2001:db8::1", "2001:db8::2", "2001:db8::3"}, "2001:db8::ffff", Network},
+		"another network":          {limits, []string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}, "198.51.101.9", None},
+		"a LAN is one network":     {limits, []string{"192.168.1.1", "192.168.1.2", "192.168.1.3"}, "192.168.1.9", None},
+		"an address of a LAN":      {limits, []string{"192.168.1.1", "192.168.1.1"}, "192.168.1.1", Address},
+		"this machine":             {limits, []string{"127.0.0.1", "127.0.0.1", "127.0.0.1"}, "127.0.0.1", None},
+		"IPv4 within IPv6":         {limits, []string{"::ffff:127.0.0.1", "::ffff:127.0.0.1"}, "::ffff:127.0.0.1", None},
+		"without limits":           {Limits{}, []string{"198.51.100.9", "198.51.100.9", "198.51.100.9"}, "198.51.100.9", None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPlaces([16]byte{1}, row.limits)
+			for _, ip := range row.taken {
+				p.Take(netip.MustParseAddr(ip))
+			}
+			next := netip.MustParseAddr(row.next)
+			require.Equal(t, row.want, p.Crowded(next))
+			for _, ip := range row.taken {
+				p.Free(netip.MustParseAddr(ip))
+			}
+			require.Equal(t, None, p.Crowded(next))
+			require.Empty(t, p.taken, "an address without a place takes no memory")
+		})
+	}
+	require.Equal(t, None, NewPlaces([16]byte{1}, limits).Crowded(netip.Addr{}), "a transport without IP")
+}
+
+func TestWorkOfAnAddressAndItsNetwork(t *testing.T) {
+	p := NewPlaces([16]byte{1}, Limits{HandshakesPerAddress: 2, HandshakesPerNetwork: 3})
+	one, other := netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")
+	work := func(ip netip.Addr) Scope { return p.Work(ip, peer.WorkProven, time.Second) }
+	require.Equal(t, []Scope{None, None, Address}, []Scope{work(one), work(one), work(one)})
+	require.Equal(t, []Scope{None, Network}, []Scope{work(other), work(other)})
+	require.Equal(t, None, p.Work(other, peer.WorkUnproven, time.Second), "each kind of work has a budget of its own")
+	require.Equal(t, None, p.Work(one, peer.WorkProven, 3*time.Second), "the budget comes back")
+	for range 10 {
+		require.Equal(t, None, work(netip.MustParseAddr("127.0.0.1")))
+	}
+}
+
+// Places count as a list of addresses does.
+func TestPlacesCount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limits := Limits{ClientsPerAddress: 3, ClientsPerNetwork: 5}
+		p := NewPlaces([16]byte{1}, limits)
+		var taken []netip.Addr
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			ip := netip.AddrFrom4([4]byte{198, 51, byte(rapid.IntRange(1, 2).Draw(t, "network")), byte(rapid.IntRange(1, 4).Draw(t, "host"))})
+			if n := len(taken); n > 0 && rapid.Bool().Draw(t, "free") {
+				at := rapid.IntRange(0, n-1).Draw(t, "at")
+				p.Free(taken[at])
+				taken = append(taken[:at], taken[at+1:]...)
+				continue
+			}
+			address, network := 0, 0
+			for _, other := range taken {
+				if other == ip {
+					address++
+				}
+				if other.As4()[2] == ip.As4()[2] {
+					network++
+				}
+			}
+			want := None
+			switch {
+			case address >= limits.ClientsPerAddress:
+				want = Address
+			case network >= limits.ClientsPerNetwork:
+				want = Network
+			}
+			if got := p.Crowded(ip); got != want {
+				t.Fatalf("%v: %d, not %d", ip, got, want)
+			}
+			p.Take(ip)
+			taken = append(taken, ip)
+		}
+	})
+}

@@ -1,0 +1,611 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// closeRepeats is the number of close messages. An ack ends them earlier.
+	closeRepeats = 4
+	// CloseEvery is the time between two close messages.
+	CloseEvery = 100 * time.Millisecond
+	// LeastPacket is the smallest budget for a packet of state or messages, in bytes: 64 beside headers, checksum and
+	// feedback. A smaller rest is saved for the next tick.
+	LeastPacket = 96
+)
+
+// Link is the part of a connection that both ends have: the packet layer, the queues of messages to send and received, the budget, and the close.
+type Link struct {
+	Conn     *peer.Conn      // The packet layer.
+	Address  transport.Addr  // Where the other end is.
+	Remote   wire.ClientID   // The id of the other end.
+	Outgoing *peer.Outgoing  // Messages to send.
+	Arrivals peer.Arrivals   // The channels of messages that came.
+	Source   *message.Source // The messages of the other end in the queues of Dispatch.
+	Budget   peer.Budget     // Bytes that may be sent now.
+	Saves    time.Duration   // So much of the rate may be saved up, two ticks at least.
+	lent     bool            // Messages had the last loan of the budget: state gets the next one.
+	bounded  bool            // In the last tick the budget kept something from being sent, and the rate did not.
+	skipper  peer.Skipper
+
+	Frame    *tick.Frame    // That of this end.
+	Out      *outbox.Buffer // Packets for Drain, likewise.
+	Counters *Counters      // Of all links of this end.
+	config   Config
+
+	ReceivedAt time.Duration // Time of the newest packet that came.
+	SentAt     time.Duration // Time of the newest packet sent that must be acknowledged.
+
+	gotMessages bool // Messages of the game came in this frame.
+	tooMuch     bool // They exceed the quota.
+	floods      int  // Frames beyond the quota, less frames with messages within it.
+
+	Reason     *peer.Error   // Reason of the end; nil before.
+	leaveEnd   time.Duration // The other end closed: its messages are handled until then at most.
+	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
+	flushEnd   time.Duration
+	closeFirst uint64 // Sequence of the first close message.
+	closesLeft int
+	closeAt    time.Duration
+	PacketSize int  // Bytes of the largest packet that this end sends.
+	Fitted     int  // Bytes of the largest packet of state: less where the path takes less.
+	CloseAcked bool // The other end acknowledged a close message.
+
+	Sent func(packet []byte) // Is given each packet; nil where nobody asks.
+}
+
+// Config is the part of an end's configuration that its links need. The fields are those of netcode.Config.
+type Config struct {
+	PacketSize     int                 // Bytes of a packet at most.
+	SendBudget     int                 // Bytes a second; below 0 without a bound.
+	TickInterval   time.Duration       // Between two network ticks.
+	Outgoing       peer.OutgoingConfig // Bounds of messages that wait to be sent.
+	FloodFrames    int                 // Frames beyond the quota until the connection ends.
+	SilenceTimeout time.Duration       // Of the other end.
+	ReliableStall  time.Duration       // How long reliable messages may wait.
+	FlushTimeout   time.Duration       // How long a close waits for messages to be delivered.
+	LeaveTimeout   time.Duration       // How long messages of an end that closed may wait to be handled.
+}
+
+// Counters counts the limits that links reach, as netcode.Stats does.
+type Counters struct {
+	BudgetSpent    uint64 // Times that the budget was too small for a packet.
+	SentRingFull   uint64 // Packets without a record in the ring of sent packets.
+	OutputFull     uint64 // Packets without room for Drain.
+	QueueOverflows uint64 // Ends because a reliable message could not be kept.
+	Stalled        uint64 // Ends because reliable messages waited for too long.
+	RateLimited    uint64 // Ends because far too much came.
+	FlushesCut     uint64 // Closes with messages undelivered.
+}
+
+// Add adds the counters of another.
+func (c *Counters) Add(other Counters) {
+	c.BudgetSpent += other.BudgetSpent
+	c.SentRingFull += other.SentRingFull
+	c.OutputFull += other.OutputFull
+	c.QueueOverflows += other.QueueOverflows
+	c.Stalled += other.Stalled
+	c.RateLimited += other.RateLimited
+	c.FlushesCut += other.FlushesCut
+}
+
+// Start sets the fields of a fresh connection.
+func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
+	now := l.Frame.Now
+	l.config, l.Address, l.Conn, l.Remote = config, address, conn, remote
+	l.Outgoing = peer.NewOutgoing(config.Outgoing, pool)
+	l.PacketSize, l.Fitted = l.config.PacketSize, l.config.PacketSize
+	l.Arrivals = peer.Arrivals{}
+	l.Source = message.NewSource(remote)
+	l.Budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
+	l.Budget.Pace(l.Conn.Control().Rate())
+	l.skipper = peer.NewSkipper(seed)
+	l.ReceivedAt, l.SentAt = now, now
+	l.gotMessages, l.tooMuch, l.floods = false, false, 0
+	l.Reason, l.flushing, l.closesLeft, l.CloseAcked = nil, false, 0, false
+}
+
+// Refill fills the budget at the rate of congestion control, of which two ticks, or saves if that is more, may be saved up.
+func (l *Link) Refill() {
+	l.Budget.Refill(l.Frame.Now, l.Conn.Control().Rate(), max(2*l.config.TickInterval, l.Saves))
+}
+
+// EndTick tells congestion control whether the rate kept something from being sent in this tick.
+func (l *Link) EndTick(waits bool) {
+	waits = waits && l.Conn.CanSend()
+	paced := l.Budget.Paced()
+	l.bounded = waits && !paced
+	l.Conn.Control().Tick(l.Frame.Now, waits && paced)
+}
+
+// Line returns the state of congestion control of what this end sends.
+func (l *Link) Line() congestion.State {
+	state := l.Conn.Control().State()
+	if state.Reason == congestion.Application && l.bounded {
+		state.Reason = congestion.Bound // There is more to send than the budget allows.
+	}
+	return state
+}
+
+// Short reports whether the budget is too small for a packet, and counts it.
+func (l *Link) Short() bool {
+	if left := l.Budget.Left(); left < 0 || left >= LeastPacket {
+		return false
+	}
+	l.Counters.BudgetSpent++
+	return true
+}
+
+// Begin opens the next packet, as large as the budget and the path allow. It returns false where there is no room for it.
+func (l *Link) Begin() (b peer.Builder, ok bool) {
+	if b, ok = l.open(l.Conn.CanSend()); ok {
+		size := l.Conn.PathSize()
+		if left := l.Budget.Left(); left >= 0 {
+			size = min(size, max(left, LeastPacket))
+		}
+		b.Limit(size)
+	}
+	return b, ok
+}
+
+// mayGrow reports whether a packet may become larger than Begin made it, for one entity or message that does not fit else, and
+// whether the budget lends what it takes.
+func (l *Link) mayGrow() (may, borrows bool) {
+	if left := l.Budget.Left(); left < 0 || left >= l.PacketSize {
+		return true, false
+	}
+	return l.Budget.MayBorrow(), true
+}
+
+// pathLeft returns how many bytes a packet may grow by until it is as large as the path is known to take.
+func (l *Link) pathLeft(b *peer.Builder) int { return max(l.Conn.PathSize()-b.Size(), 0) }
+
+// FitPath makes the state of a view fit what the path is known to take.
+func (l *Link) FitPath(view *snapshot.View) {
+	if n := l.Conn.SettledSize(); n != l.Fitted {
+		l.Fitted = n
+		view.SetPayload(peer.MaxPayload(n))
+	}
+}
+
+// Probe sends a keep-alive that is padded with zeros, if it is to be learned whether the path takes packets of a size.
+func (l *Link) Probe(payload []byte) {
+	n := l.Conn.ProbeDue(l.Frame.Now)
+	if left := l.Budget.Left(); n == 0 || left >= 0 && left < n || !l.Conn.CanSend() {
+		return
+	}
+	room := l.Out.Room(l.config.PacketSize)
+	if room == nil {
+		l.Counters.OutputFull++
+		return
+	}
+	b := l.Conn.BeginProbe(room, n)
+	rest := b.Payload()
+	clear(rest[copy(rest, payload):])
+	b.Add(wire.MessageKeepAlive, tick.Initialization, len(rest))
+	l.Finish(&b)
+}
+
+// sign opens a packet that only acknowledges, or proves that this end is alive. It sometimes gets room where other packets get
+// none: two ends that both wait for acknowledgements must not block each other.
+func (l *Link) sign() (peer.Builder, bool) { return l.open(l.Conn.CanSign(l.Frame.Now)) }
+
+// open opens the next packet if the ring of sent packets has room for it.
+func (l *Link) open(may bool) (peer.Builder, bool) {
+	if !may {
+		l.Counters.SentRingFull++
+		return peer.Builder{}, false
+	}
+	room := l.Out.Room(l.config.PacketSize)
+	if room == nil {
+		l.Counters.OutputFull++
+		return peer.Builder{}, false
+	}
+	return l.Conn.Begin(room), true
+}
+
+// Finish closes a packet and queues it for Drain.
+func (l *Link) Finish(b *peer.Builder) {
+	if !b.Empty() {
+		l.SentAt = l.Frame.Now
+	}
+	packet := l.Conn.Finish(b, l.Frame.Clock.Tick(), l.Frame.Now)
+	l.Budget.Take(len(packet))
+	l.Out.Commit(l.Address, len(packet))
+	if l.Sent != nil {
+		l.Sent(packet)
+	}
+	if l.skipper.Due() {
+		l.Conn.Skip()
+	}
+}
+
+// Wants reports whether there is something to send beside state: messages, or credit for those of the other end.
+func (l *Link) Wants() bool {
+	_, credit := l.Arrivals.CreditDue()
+	return credit || l.Outgoing.Pending()
+}
+
+// Load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may take
+// more than half of a packet, so that messages never starve the state. Where half of a packet is too small for state,
+// packets of messages and of state alternate. A message larger than its share of the budget borrows the rest; borrowed is
+// true then.
+func (l *Link) Load(b *peer.Builder, stateWaits bool) (borrowed bool) {
+	if low, due := l.Arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
+		binary.LittleEndian.PutUint32(b.Payload(), low)
+		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
+		l.Arrivals.CreditSent(b.Sequence())
+	}
+	if !l.Outgoing.Pending() {
+		return false
+	}
+	room := b.Room()
+	share := room + wire.MessageHeaderSize
+	if stateWaits && room/2 >= snapshot.MinPayload {
+		l.Outgoing.Fill(b, room/2)
+		if b.Room() < room {
+			return false
+		}
+		share = room / 2
+	}
+	if may, borrows := l.mayGrow(); b.Spare() > 0 && may && !(stateWaits && l.lent) {
+		if need := l.Outgoing.Next(b); need > share {
+			grown := need - share
+			if fits := l.pathLeft(b); grown > fits { // Beyond the path only for what does not fit it else.
+				grown = max(fits, need-room-wire.MessageHeaderSize)
+			}
+			if grown = b.Grow(grown); borrows {
+				l.Budget.Borrow(grown)
+			}
+			l.Outgoing.Fill(b, need)
+			l.lent = true
+			return true
+		}
+	}
+	l.Outgoing.Fill(b, b.Room()+wire.MessageHeaderSize)
+	return false
+}
+
+// AddState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
+// returns their payload, nil if there were none. One entity, or group, that is larger than the share borrows the rest.
+func (l *Link) AddState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) (state []byte) {
+	share := b.Room()
+	lend, borrows := l.mayGrow()
+	spare := b.Spare()
+	if !b.Empty() { // Beyond the path only for what does not fit it else.
+		spare = min(spare, l.pathLeft(b))
+	}
+	spare = b.Grow(spare)
+	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
+	if n > 0 {
+		state = b.Payload()[:n]
+		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+	}
+	if spare > 0 {
+		borrowed := max(n-share, 0)
+		if borrows {
+			l.Budget.Borrow(borrowed)
+		}
+		b.Grow(borrowed - spare)
+		l.lent = l.lent && !lend
+	}
+	return state
+}
+
+// SendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.
+func (l *Link) SendMessages() {
+	for l.Wants() {
+		if l.Short() {
+			return
+		}
+		b, ok := l.Begin()
+		if !ok {
+			return
+		}
+		if l.Load(&b, false); b.Empty() {
+			return
+		}
+		l.Finish(&b)
+	}
+}
+
+// ResyncSize is the size of a resync message: the epoch that is asked for, 2 bytes little-endian.
+const ResyncSize = 2
+
+// ParseResync reads the payload of a resync message.
+func ParseResync(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
+
+// SendResync sends a packet that asks the other end for all its state anew. Messages share the packet.
+func (l *Link) SendResync(epoch uint16) {
+	if l.Budget.Spent() {
+		l.Counters.BudgetSpent++
+		return
+	}
+	if b, ok := l.Begin(); ok {
+		binary.LittleEndian.PutUint16(b.Payload(), epoch)
+		b.Add(wire.MessageResync, tick.Initialization, ResyncSize)
+		l.Load(&b, false)
+		l.Finish(&b)
+	}
+}
+
+// SendAck sends a packet that only acknowledges.
+func (l *Link) SendAck() {
+	if b, ok := l.sign(); ok {
+		l.Finish(&b)
+	}
+}
+
+// RepeatAck sends the newest acknowledgement once more.
+func (l *Link) RepeatAck() {
+	room := l.Out.Room(peer.AckSize)
+	if room == nil {
+		l.Counters.OutputFull++
+		return
+	}
+	n := l.Conn.Again(room)
+	if n == 0 {
+		l.SendAck()
+		return
+	}
+	l.Budget.Take(n)
+	l.Out.Commit(l.Address, n)
+	if l.Sent != nil {
+		l.Sent(room[:n])
+	}
+}
+
+// KeepAlive sends a message that must be acknowledged, if none was sent for a while: it measures the link and proves that
+// this end is alive. It reports whether it sent one.
+func (l *Link) KeepAlive(every time.Duration, payload []byte) (sent bool) {
+	if l.Frame.Now-l.SentAt < every {
+		return false
+	}
+	b, ok := l.sign()
+	if ok {
+		b.Add(wire.MessageKeepAlive, tick.Initialization, copy(b.Payload(), payload))
+		l.Finish(&b)
+	}
+	return ok
+}
+
+// PulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
+// empty. Zeros behind the tick tell that state of it may be missing.
+const PulseSize = 2
+
+// ParsePulse returns the low bits of the tick in a payload of PulseSize bytes or more.
+func ParsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
+
+// PulsePayload returns the payload of this end's keep-alives, which is empty at a client. complete tells the client that the server has sent
+// all state up to the tick.
+func (l *Link) PulsePayload(room *[PulseSize + 1]byte, complete bool) []byte {
+	if l.Remote == 0 {
+		return nil
+	}
+	binary.LittleEndian.PutUint16(room[:], l.Frame.Clock.Tick().Low())
+	if complete {
+		return room[:PulseSize]
+	}
+	return room[:]
+}
+
+// Shift makes up for a stall of this process, in which nothing was read.
+func (l *Link) Shift(stall time.Duration) {
+	l.ReceivedAt += stall
+	l.leaveEnd += stall
+}
+
+// NoteMessages notes that messages of the game came in this frame, and whether the queues refused some.
+func (l *Link) NoteMessages() {
+	l.gotMessages, l.tooMuch = true, l.tooMuch || l.Source.Refused() > 0
+}
+
+// SetPacketSize bounds the packets that this end sends, in bytes. It returns false, without any effect, while messages wait that were cut
+// for another size.
+func (l *Link) SetPacketSize(n int) bool {
+	if !l.Outgoing.SetPacketSize(n) {
+		return false
+	}
+	l.Conn.SetPacketSize(n)
+	l.PacketSize, l.Fitted = n, n
+	return true
+}
+
+// SetBudget bounds the bytes that are sent in a second. Below 0 there is neither a bound nor congestion control.
+func (l *Link) SetBudget(bytesPerSecond int) {
+	l.Conn.SetBound(Bound(bytesPerSecond))
+	l.Budget.SetBound(bytesPerSecond)
+	l.Budget.Pace(l.Conn.Control().Rate())
+}
+
+// maxBudget is the highest budget that is a limit, in bytes a second.
+const maxBudget = 1 << 30
+
+// Bound returns the most bytes a second that a budget may take of a line: with the headers of IP and UDP, where all packets are
+// small. It is 0 for an unlimited budget.
+func Bound(budget int) int {
+	if budget < 0 {
+		return 0
+	}
+	budget = min(budget, maxBudget)
+	return budget + budget/LeastPacket*peer.PacketOverhead
+}
+
+// ParseCredit reads the payload of a credit message, of peer.CreditSize bytes.
+func ParseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }
+
+// Silent reports whether nothing came for the silence timeout.
+func (l *Link) Silent() bool { return l.Frame.Now-l.ReceivedAt >= l.config.SilenceTimeout }
+
+// Overrun returns, once a frame, the reason to end the connection; nil if there is none. A queue of reliable messages
+// overflowed at one of the two ends, or a client exceeded its quota for long. t is the tick that messages wait for.
+func (l *Link) Overrun(t tick.Tick) *peer.Error {
+	l.Arrivals.Freed(l.Source.TakeFreed())
+	if l.gotMessages {
+		if l.tooMuch && l.Remote != 0 { // A server does not know the quotas of its clients, and they trust it.
+			l.floods++
+		} else {
+			l.floods = max(l.floods-1, 0)
+		}
+		l.gotMessages, l.tooMuch = false, false
+	}
+	if err := l.Source.Fault(); err != nil {
+		l.Counters.QueueOverflows++
+		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: err.Error()}
+	}
+	if l.floods >= l.config.FloodFrames {
+		l.Counters.RateLimited++
+		return &peer.Error{Reason: peer.ReasonRateLimit}
+	}
+	if blocked := l.Outgoing.Blocked(l.Frame.Now, t); blocked >= l.config.ReliableStall {
+		l.Counters.Stalled++
+		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
+	}
+	return nil
+}
+
+// Acked takes an acknowledgement.
+func (l *Link) Acked(seq uint64) {
+	if l.Reason != nil && !l.flushing && seq >= l.closeFirst {
+		l.CloseAcked = true
+	}
+	l.Outgoing.Acked(seq)
+	l.Arrivals.Acked(seq)
+}
+
+// Lost takes a packet that is presumed lost.
+func (l *Link) Lost(seq uint64) {
+	l.Outgoing.Lost(seq)
+	l.Arrivals.Lost(seq)
+}
+
+// StartClose begins the end of a connection. With flush, waiting messages and reliable ones that are not acknowledged are
+// delivered before the first close message, for Config.FlushTimeout at most.
+func (l *Link) StartClose(reason *peer.Error, flush bool) {
+	l.Reason = reason
+	if flush && l.config.FlushTimeout > 0 && l.hasUnconfirmed() {
+		l.flushing, l.flushEnd = true, l.Frame.Now+l.config.FlushTimeout
+		return
+	}
+	l.sendFirstClose()
+}
+
+// hasUnconfirmed reports whether the other end may lack messages, as far as this end knows.
+func (l *Link) hasUnconfirmed() bool { return l.Outgoing.Unconfirmed() > 0 || l.Outgoing.Waiting() > 0 }
+
+// flush delivers messages, and sends the first close message when none is left or the time is over.
+func (l *Link) flush(out peer.Outcome) {
+	if l.Frame.Due {
+		l.Conn.DetectLost(l.Frame.Now, out)
+	}
+	l.Refill()
+	l.SendMessages()
+	if l.Frame.Due {
+		l.EndTick(l.Wants())
+	}
+	if !l.Conn.CanSend() {
+		var room [PulseSize + 1]byte
+		l.KeepAlive(CloseEvery, l.PulsePayload(&room, false))
+	}
+	switch {
+	case !l.hasUnconfirmed():
+	case l.Frame.Now >= l.flushEnd:
+		l.Counters.FlushesCut++
+	default:
+		if l.Frame.Due && l.Conn.AckDue() {
+			l.SendAck()
+		}
+		return
+	}
+	l.sendFirstClose()
+}
+
+// ContinueClose is a frame of a connection that is over: it flushes, or repeats the close message. It reports whether the
+// close is done.
+func (l *Link) ContinueClose(out peer.Outcome) (over bool) {
+	if l.flushing {
+		l.flush(out)
+		return false
+	}
+	return l.repeatClose()
+}
+
+// sendFirstClose sends the first close message; repeatClose sends the others.
+func (l *Link) sendFirstClose() {
+	l.flushing = false
+	l.Outgoing.Clear()
+	l.closesLeft = closeRepeats
+	l.closeFirst = l.Conn.Next()
+	l.sendClose()
+}
+
+// repeatClose repeats the close message and reports whether that is over: acknowledged, or sent often enough.
+func (l *Link) repeatClose() (over bool) {
+	if l.CloseAcked {
+		return true
+	}
+	if l.Frame.Now < l.closeAt {
+		return false
+	}
+	if l.closesLeft == 0 {
+		return true
+	}
+	l.sendClose()
+	return false
+}
+
+// sendClose sends the close message once.
+func (l *Link) sendClose() {
+	l.closesLeft--
+	l.closeAt = l.Frame.Now + CloseEvery
+	if b, ok := l.open(l.Conn.HasRoom()); ok {
+		payload := peer.AppendClose(b.Payload()[:0], *l.Reason)
+		b.Add(wire.MessageClose, tick.Initialization, len(payload))
+		l.Finish(&b)
+	}
+}
+
+// ClosingPacket takes a packet that came after this end closed: credit lets waiting messages leave, and a close message of
+// the other end ends the wait. It reports whether there was one. A packet with a message that has no effect any more is not
+// acknowledged, so that its sender does not count it as handled.
+func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
+	dropped := false
+	r := in.Messages()
+	for r.Next() {
+		switch {
+		case peer.Allowed(peer.StateClosing, role, r.Header.Type) != peer.VerdictAccept || r.Channel != 0:
+			dropped = true
+		case r.Header.Type == wire.MessageClose:
+			closed = true
+		case r.Header.Type == wire.MessageCredit && len(r.Payload) == peer.CreditSize:
+			l.Outgoing.Credit(ParseCredit(r.Payload))
+		}
+	}
+	if r.Err() == nil && !dropped {
+		l.Conn.Accept(in, l.Frame.Now)
+	}
+	return closed
+}
+
+// StartDrain begins the wait for the handlers of messages that the other end sent before it closed in order. Nothing is sent
+// there any more but acknowledgements of its close message.
+func (l *Link) StartDrain(reason *peer.Error) {
+	l.Reason, l.leaveEnd = reason, l.Frame.Now+l.config.LeaveTimeout
+	l.Outgoing.Clear()
+}
+
+// Drained reports whether that wait is over. The inbound queues have counted the waiting messages of the source.
+func (l *Link) Drained() bool {
+	return l.Source.Unhandled() == 0 || l.Source.Fault() != nil || l.Frame.Now >= l.leaveEnd
+}

@@ -1,0 +1,176 @@
+package netcode
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// sections are the packet sections of all extensions of one end, those of a client in the form of a server's: their session is nil.
+type sections struct {
+	out []outSection
+	in  [wire.FirstUserMessage]*ServerSection // By the type of packets that come.
+	got [wire.FirstUserMessage][]byte         // Of the packet that was judged last, by type.
+}
+
+// outSection is a section with the type that it is sent as.
+type outSection struct {
+	*ServerSection
+	kind wire.MessageType
+}
+
+// add takes over the section of one extension, nil for none. in and out are its types, 0 for a direction without one.
+func (s *sections) add(one *ServerSection, in, out wire.MessageType) {
+	if one == nil {
+		return
+	}
+	if in != 0 && one.Check != nil && one.Take != nil {
+		s.in[in] = one
+	}
+	if out != 0 && one.Due != nil && one.Write != nil {
+		s.out = append(s.out, outSection{one, out})
+	}
+}
+
+// forServer returns the section in the form of a server's.
+func (c *ClientSection) forServer() *ServerSection {
+	if c == nil {
+		return nil
+	}
+	var s ServerSection
+	if c.Check != nil {
+		s.Check = func(_ *Session, payload []byte) error { return c.Check(payload) }
+	}
+	if c.Take != nil {
+		s.Take = func(_ *Session, payload []byte) { c.Take(payload) }
+	}
+	if c.Due != nil {
+		s.Due = func(_ *Session, busy bool) bool { return c.Due(busy) }
+	}
+	if c.Write != nil {
+		s.Write = func(_ *Session, room []byte, packet uint64) int { return c.Write(room, packet) }
+	}
+	if c.Acked != nil {
+		s.Acked = func(_ *Session, packet uint64) { c.Acked(packet) }
+	}
+	if c.Lost != nil {
+		s.Lost = func(_ *Session, packet uint64) { c.Lost(packet) }
+	}
+	return &s
+}
+
+// judge judges the section of a packet that came. Its type is one of in. from is nil on a client.
+func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) error {
+	h := r.Header
+	if r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0 {
+		return fmt.Errorf("section of type %d again, on channel %s or in stage %s", h.Type, r.Channel, h.Stage)
+	}
+	got.sections |= 1 << h.Type
+	s.got[h.Type] = r.Payload
+	return s.in[h.Type].Check(from, r.Payload)
+}
+
+// take lets the sections of a packet take effect. Bit t of types is the section of type t.
+func (s *sections) take(from *Session, types uint16) {
+	for ; types != 0; types &= types - 1 {
+		kind := bits.TrailingZeros16(types)
+		s.in[kind].Take(from, s.got[kind])
+	}
+}
+
+// due reports whether a packet must be sent for a section.
+func (s *sections) due(to *Session, busy bool) bool {
+	for i := range s.out {
+		if s.out[i].Due(to, busy) {
+			return true
+		}
+	}
+	return false
+}
+
+// write puts the sections into a packet and reports whether there was any.
+func (s *sections) write(to *Session, b *peer.Builder) (any bool) {
+	for i := range s.out {
+		section := &s.out[i]
+		if n := section.Write(to, b.Payload(), b.Sequence()); n > 0 && b.Add(section.kind, tick.Initialization, n) {
+			any = true
+		}
+	}
+	return any
+}
+
+// writeBehind puts the sections into a packet that follow its state.
+func (s *sections) writeBehind(to *Session, b *peer.Builder, state []byte) {
+	for i := range s.out {
+		section := &s.out[i]
+		if section.Behind == nil {
+			continue
+		}
+		if n := section.Behind(to, b.Payload(), b.Sequence(), state); n > 0 {
+			b.Add(section.kind, tick.Initialization, n)
+		}
+	}
+}
+
+// acked tells the sections of an acknowledgement.
+func (s *sections) acked(to *Session, packet uint64) {
+	for i := range s.out {
+		if f := s.out[i].Acked; f != nil {
+			f(to, packet)
+		}
+	}
+}
+
+// lost tells the sections of a packet that is presumed lost.
+func (s *sections) lost(to *Session, packet uint64) {
+	for i := range s.out {
+		if f := s.out[i].Lost; f != nil {
+			f(to, packet)
+		}
+	}
+}
+
+// handSections hands the sections that are due to an end in this process. to and from are the session at the end that has one.
+func (c *endpointCore) handSections(l *connection, to, from *Session, size int) {
+	for i := range c.sections.out {
+		section := &c.sections.out[i]
+		if !section.Due(to, false) {
+			continue
+		}
+		room := c.borrow(size)
+		n, number := section.Write(to, room[:size], l.handed), l.handed
+		l.handed++
+		if other := l.near.sections.in[section.kind]; n > 0 && other != nil && other.Check(from, room[:n]) == nil {
+			other.Take(from, room[:n])
+		}
+		c.giveBack(room)
+		if n > 0 && section.Acked != nil {
+			section.Acked(to, number)
+		}
+	}
+}
+
+// sendSections sends the sections of a client, when one must be sent. Messages share the packet.
+func (c *Client) sendSections() {
+	if len(c.sections.out) == 0 || !c.sections.due(nil, c.link.Wants()) {
+		return
+	}
+	if c.link.Budget.Spent() {
+		c.counters.BudgetSpent++
+		return
+	}
+	b, ok := c.link.Begin()
+	if !ok {
+		return
+	}
+	if c.sections.write(nil, &b) {
+		c.addUpstream(&b)
+		c.link.Load(&b, false)
+	}
+	if !b.Empty() {
+		c.link.Finish(&b)
+	}
+}
