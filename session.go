@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
@@ -184,7 +185,7 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 		s.Report(err)
 		return
 	}
-	in, out := checksums(epoch, s.protocol.canon.Hash)
+	in, out := handshake.Checksums(epoch, s.protocol.canon.Hash)
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
