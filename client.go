@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/link"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
@@ -373,8 +372,8 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "connected", "server", c.link.Address, "client", c.id)
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
 	}
 }
 
@@ -489,8 +488,8 @@ func (c *Client) over(reason *peer.Error) {
 		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
-	if c.report.Enabled(slog.LevelInfo) {
-		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.Server, "reason", reason.Error())
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "disconnected", "server", c.attempt.Server, "reason", reason.Error())
 	}
 }
 

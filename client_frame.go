@@ -3,9 +3,9 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"

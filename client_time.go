@@ -102,14 +102,18 @@ func (c *Client) endTime() {
 	}
 }
 
-// hearTick takes the server's tick from a packet that was accepted.
+// hearTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
+// waits: no tick around it counts as complete, as if a packet were missing.
 func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
 		server = replica.PayloadTick(content.snapshot, c.time.Newest)
 	case content.pulsed:
-		server = max(tick.Near(content.pulse, c.time.Newest), tick.None)
+		if server = max(tick.Near(content.pulse, c.time.Newest), tick.None); !content.idle {
+			c.time.Tell(server)
+			return
+		}
 	}
 	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
 	newest.Doubt(n.Doubt)

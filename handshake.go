@@ -2,13 +2,13 @@ package netcode
 
 import (
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/handshake"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -187,11 +187,11 @@ func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
 func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
 	s.stats.RefusedProtocol++
 	s.tellRefused(from, hello)
-	if s.refusedAt != 0 && s.frame.Now-s.refusedAt < time.Second || !s.report.Enabled(slog.LevelWarn) {
+	if s.refusedAt != 0 && s.frame.Now-s.refusedAt < time.Second || !s.report.Enabled(report.Warn) {
 		return
 	}
 	s.refusedAt = max(s.frame.Now, 1)
-	s.report.Log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
+	s.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }

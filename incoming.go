@@ -1,11 +1,10 @@
 package netcode
 
 import (
-	"encoding/binary"
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
-	"log/slog"
 
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -25,7 +24,7 @@ type packetContents struct {
 	sections    uint16 // Bit t: the section of type t.
 	pulsed      bool   // A keep-alive of the server told its tick.
 	pulse       uint16
-	idle        bool // That keep-alive was not padded: the server had no state for the tick.
+	idle        bool // That keep-alive was not padded: the server had sent all state up to the tick.
 }
 
 // judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
@@ -123,8 +122,8 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 	switch {
 	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && isPadding(payload):
 		return nil
-	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= pulseSize && isPadding(payload[pulseSize:]):
-		c.pulsed, c.pulse, c.idle = true, parsePulse(payload), len(payload) == pulseSize
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) >= link.PulseSize && isPadding(payload[link.PulseSize:]):
+		c.pulsed, c.pulse, c.idle = true, link.ParsePulse(payload), len(payload) == link.PulseSize
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload
@@ -281,7 +280,7 @@ func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.toldTypes[t] {
 		c.toldTypes[t] = true
-		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
+		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
 	}
 }
 
@@ -297,11 +296,3 @@ func (c *endpointCore) special(ctx *Context, payload []byte) {
 		codec.Handle(ctx, payload)
 	}
 }
-
-// pulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
-// empty.
-const pulseSize = 2
-
-func parsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
-
-func putPulse(payload []byte, now tick.Tick) { binary.LittleEndian.PutUint16(payload, now.Low()) }

@@ -1,10 +1,10 @@
 package netcode
 
 import (
-	"github.com/arche-netcode/netcode/internal/handshake"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -84,8 +84,8 @@ func (s *Server) migrate(c *Session, to transport.Addr) {
 	c.link.Conn.NewPath()
 	s.stats.Migrated++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client goes on at another address", "client", c.id, "from", from, "to", to)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)
 	}
 }
 

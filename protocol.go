@@ -42,6 +42,7 @@ type Protocol struct {
 	upstream   bool // Clients send state: an extension's Upstream.
 	described  described
 	settings   [][]any // Of components, by row, once frozen.
+	banded     []bandedPlan
 
 	freezing sync.Once
 	frozen   bool
@@ -128,7 +129,9 @@ func (p *Protocol) freeze() {
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
+		p.setBands()
 		p.freezeExtensions()
+		p.describeBands()
 		p.canon.Entries = append(p.describe(), p.described.behind...)
 		for row := range p.components {
 			p.canon.Entries[1+row].Text += p.described.components[row]
@@ -292,6 +295,9 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}
+	if r.bands != nil {
+		p.addBands(t, plan, &r)
+	}
 }
 
 // compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
@@ -345,6 +351,7 @@ type registration struct {
 	rows      snapshot.RowOptions
 	component string                                   // The name of an extension's option of Replicate,
 	set       []func(p *Protocol, plan *quantize.Plan) // and what it does.
+	bands     []Band
 
 	extrapolator string
 	extrapolate  quantize.Extrapolation
@@ -403,6 +410,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	}
 	if call != "Replicate" && r.set != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %s is for components", call, t, r.component))
+	}
+	if call != "Replicate" && r.bands != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: Bands is for components: a message travels as it is", call, t))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))

@@ -2,10 +2,10 @@ package netcode
 
 import (
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
 	"io"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"
@@ -253,9 +253,9 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	c.link.FitPath(c.view)
 	c.holdState()
 	s.fill(c, desk)
-	var payload [pulseSize]byte
-	putPulse(payload[:], s.frame.Clock.Tick())
-	c.link.Probe(payload[:])
+	var room [link.PulseSize + 1]byte
+	payload := c.link.PulsePayload(&room, true)
+	c.link.Probe(payload)
 	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
 	c.link.EndTick(c.view.Pending() || c.link.Wants())
 	s.pulse(c)
@@ -266,16 +266,16 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
 // does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
-// as an end, and while an extension holds it back there is no pulse: that would say that the tick is complete.
+// as an end, and while an extension holds it back there is no pulse. Where it waits for the budget or for acknowledgements, the
+// pulse is padded: it tells the tick, and not that nothing is missing of it.
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
 	c.moving = c.timed == s.frame.Now
 	if c.heldBack() || !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
-	var payload [pulseSize]byte
-	putPulse(payload[:], s.frame.Clock.Tick())
-	if c.link.KeepAlive(0, payload[:]) {
+	var payload [link.PulseSize + 1]byte
+	if c.link.KeepAlive(0, c.link.PulsePayload(&payload, !c.view.Pending())) {
 		c.timed, c.moving = s.frame.Now, false
 	}
 }

@@ -2,12 +2,12 @@ package netcode
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
-	"log/slog"
-	"time"
-
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -218,8 +218,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.link.Address)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
 	}
 }
 
@@ -247,8 +247,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.places.Free(c.link.Address.IP.Addr())
 	if c.link.near == nil {

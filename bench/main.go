@@ -57,6 +57,7 @@ func scenarios() []scenario {
 		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
 		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},
+		{"bands", "distance bands: bytes, error in pixels and server tick of 1000 bodies over 512 m, against the same without bands (-e -c)", runBands},
 		{"predict", "keeping, comparing, going back and replaying 12 ticks of 64 and 1000 predicted entities, against memcpy and the systems alone; a server with 64 predicting clients against one without (-e -t)", runPredict},
 		{"secure", "transport/secure: seal and open of 1200 bytes against the AEAD alone, a flood without cookies, handshakes, a server tick over secure UDP against plain UDP (-t)", runSecure},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},

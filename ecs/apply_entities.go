@@ -398,6 +398,11 @@ func (a *Apply) queueRemoval(index uint32) {
 			a.toRemove = append(a.toRemove, removal{id: id, entity: e})
 		}
 	}
+	if at.table != nowhere {
+		if t := a.tracker.tables[at.table]; !t.scattered && int(at.slot) < t.length {
+			a.tracker.spoilSlot(t, int(at.slot))
+		}
+	}
 	a.tracker.free(id)
 	a.refs.cut(index, ^a.refs.none)
 	a.refs.requeueReferrers(id)

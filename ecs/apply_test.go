@@ -438,3 +438,30 @@ func TestListenerSeesWrittenValues(t *testing.T) {
 	p.same()
 	require.InDeltaSlice(t, []float32{12, 24}, seen, 0.002)
 }
+
+// An entity that is shown again and comes to lie in its former row is placed there: the bytes of its former life are not taken for it.
+func TestEntityShownAgainInItsFormerRow(t *testing.T) {
+	p, all := populated(t, 3)
+	for _, e := range all {
+		p.server.world.Add(e, p.server.seeker) // names nobody
+	}
+	p.step()
+	id, _ := p.capture.ID(all[1])
+	p.view.Hide(id)
+	p.step() // the third lies in the row of the second now
+	p.server.world.Add(all[2], p.server.vel)
+	p.view.Show(id)
+	p.step() // the third leaves that row, and the second comes there
+	p.same()
+	p.server.position(all[1]).X = 9
+	p.step()
+	p.same()
+	require.Empty(t, p.client.kinds())
+	p.view.Hide(id)
+	p.step()
+	left := 0
+	for range netecs.Entities(p.client.world) {
+		left++
+	}
+	require.Equal(t, 2, left)
+}

@@ -385,7 +385,7 @@ func bind(w *ecs.World, schema *snapshot.Schema) binding {
 	return b
 }
 
-// rows returns the schema's rows among the components of an Arche mask.
+// rows returns the schema's rows among the components of an Arche mask, without those of distance bands, which game code does not have.
 func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 	var m snapshot.Mask
 	for row, id := range b.ids {
@@ -393,7 +393,7 @@ func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 			m = m.With(row)
 		}
 	}
-	return m
+	return m &^ b.schema.Coarse
 }
 
 // hasRelation reports whether a mask has a relation component of any kind, replicated or not.

@@ -158,9 +158,16 @@ func (w *tracker) assignSlots(t *table, from, to int) {
 		}
 		w.assignSlot(t, row, row)
 		t.keepRow(row, row)
-		if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {
-			t.replicas.spoil(row, *r) // a copy of a delayed despawn may come to lie here, with equal bytes
+		if _, ok := w.owner(t, row); !ok {
+			w.spoilSlot(t, row) // one that is despawned and not removed yet: another with equal bytes may come to lie here
 		}
+	}
+}
+
+// spoilSlot makes a slot with a Replicated of ours equal to none, so that it is not taken for the one of a later entity with the same id.
+func (w *tracker) spoilSlot(t *table, slot int) {
+	if r := t.replicas.keptReplicated(slot); r.World == w.tag {
+		t.replicas.spoil(slot, r)
 	}
 }
 

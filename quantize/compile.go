@@ -50,18 +50,23 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 		return nil, fmt.Errorf("wire: %s: %w", root, err)
 	}
 	c := compiler{root: root, plan: &Plan{name: name, typ: t}}
-	if err := c.value(t, "", 0, ""); err != nil {
-		return nil, err
-	}
-	if isRelation(t) {
-		if err := c.target(); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.close(); err != nil {
+	if err := c.compile(t); err != nil {
 		return nil, err
 	}
 	return c.plan, nil
+}
+
+// compile compiles the whole type.
+func (c *compiler) compile(t reflect.Type) error {
+	if err := c.value(t, "", 0, ""); err != nil {
+		return err
+	}
+	if isRelation(t) {
+		if err := c.target(); err != nil {
+			return err
+		}
+	}
+	return c.close()
 }
 
 // rootName returns the name of a type in errors.
@@ -87,10 +92,12 @@ func checkName(name string) error {
 
 // compiler builds one plan.
 type compiler struct {
-	root  string
-	plan  *Plan
-	tag   tag        // of the field that is being compiled
-	found []tailSpec // texts and lists, which come behind all other fields
+	root   string
+	plan   *Plan
+	tag    tag        // of the field that is being compiled
+	found  []tailSpec // texts and lists, which come behind all other fields
+	scale  int        // of CompileCoarse; 0: fields have the steps of their tags
+	coarse int        // fields that became coarser
 }
 
 // fail returns an error that names the field.
@@ -117,6 +124,10 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 	tag, err := parseTag(tagText)
 	if err != nil {
 		return c.fail(path, "%v", err)
+	}
+	if c.scale > 1 && tag.steps() {
+		tag.coarsen(c.scale)
+		c.coarse++
 	}
 	c.tag = tag
 	if tag.mode == tagEntity && isEntity(t) {

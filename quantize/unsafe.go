@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"reflect"
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
@@ -553,4 +554,23 @@ func bytesOf[T any](values []T) (first *byte, size uintptr) {
 func lanesMemory(lanes []uint32) []byte {
 	// SAFETY: any number may be read as bytes.
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(lanes))), 4*len(lanes))
+}
+
+// Conversion turns rows of one plan into rows of another plan of the same type. It belongs to one goroutine.
+type Conversion struct {
+	from, to *Plan
+	value    unsafe.Pointer // a component
+}
+
+// NewConversion returns the conversion between two plans of one type without entity fields.
+func NewConversion(from, to *Plan) Conversion {
+	// SAFETY: the memory is that of a value of the type, which the garbage collector knows by its type.
+	return Conversion{from: from, to: to, value: reflect.New(from.typ).UnsafePointer()}
+}
+
+// Row converts a row: to becomes what quantising the value of from gives. It never allocates.
+func (c *Conversion) Row(from, to []uint32) {
+	// SAFETY: value points to a value of the type of both plans.
+	c.from.Dequantise(from, c.value)
+	c.to.Quantise(c.value, to)
 }

@@ -85,8 +85,15 @@ func (r *Replica) ClearChanged() { r.changed.clear() }
 // Row returns the newest lanes of a row, nil when the entity lacks it. The slice is the Replica's own: read it, do not keep it.
 func (r *Replica) Row(index uint32, row int) []uint32 {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.lives[h].mask.Has(row) {
+	if h < 0 || r.lives[h].gone {
 		return nil
+	}
+	if !r.lives[h].mask.Has(row) {
+		band := r.schema.Band(r.lives[h].mask, row)
+		if band < 0 {
+			return nil
+		}
+		return r.bands.fine(band, r.newestRow(h, band))
 	}
 	return r.newestRow(h, row)
 }
@@ -161,10 +168,10 @@ func (r *Replica) Stretch(index, count uint32) (s EntityRange, ok bool) {
 const leastRange = 4
 
 // rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be
-// in a range: it does not live, its rows are not in one piece, or a row of it has entities or is sent whole.
+// in a range: it does not live, its rows are not in one piece, or a row of it has entities, is sent whole or is a band.
 func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) {
+	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) || r.lives[h].mask&r.schema.Coarse != 0 {
 		return e, false
 	}
 	l := &r.lives[h]

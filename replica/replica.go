@@ -58,8 +58,9 @@ type Replica struct {
 	left     rowPages         // by life: the rows of its evicted version
 	kept     rowPages         // by index: the newest rows whose history was lost
 	layouts  *rowLayouts
-	newest   tick.Tick // the newest tick decoded
-	lastRead tick.Tick // the tick decoded last
+	bands    *bandReader // nil without distance bands
+	newest   tick.Tick   // the newest tick decoded
+	lastRead tick.Tick   // the tick decoded last
 	changed  changedIndexes
 
 	lostAt   tick.Tick   // the newest tick when Lose was last called
@@ -100,6 +101,9 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 	}
 	r.complete = make([]tick.Tick, len(r.history.blocks))
+	if schema.Coarse != 0 {
+		r.bands = newBandReader(schema)
+	}
 	return r
 }
 
@@ -139,7 +143,7 @@ func (r *Replica) Entity(index uint32) Entity {
 		Alive: !l.gone, Tick: l.applied,
 	}
 	if e.Alive {
-		e.Mask = l.mask
+		e.Mask = r.schema.Fold(l.mask)
 	}
 	return e
 }

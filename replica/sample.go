@@ -87,7 +87,9 @@ type Sample struct {
 // Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
 	Tick    tick.Tick   // of the record that it is of
-	Mask    format.Mask // rows present
+	Mask    format.Mask // rows present, a component for each of its bands
+	rows    format.Mask // rows as they were sent
+	bands   *bandReader
 	schema  *format.Schema
 	lanes   []uint32  // of all rows
 	evicted *rowPages // not nil: the rows are the evicted ones of a life
@@ -96,16 +98,25 @@ type Version struct {
 
 // Row returns the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
 func (v *Version) Row(row int) []uint32 {
-	if !v.Mask.Has(row) {
-		return nil
+	if !v.rows.Has(row) {
+		band := v.schema.Band(v.rows, row)
+		if band < 0 {
+			return nil
+		}
+		return v.bands.fine(band, v.sent(band))
 	}
+	return v.sent(row)
+}
+
+// sent returns the lanes of a row that was sent.
+func (v *Version) sent(row int) []uint32 {
 	if v.evicted != nil {
 		if v.schema.Tags.Has(row) {
 			return []uint32{}
 		}
 		return v.evicted.row(uint32(v.life), row)[sinceWords:]
 	}
-	n := v.schema.Lanes(v.Mask & (format.Bit(row) - 1))
+	n := v.schema.Lanes(v.rows & (format.Bit(row) - 1))
 	return v.lanes[n : n+v.schema.Plan(row).Lanes() : n+v.schema.Plan(row).Lanes()]
 }
 
@@ -145,7 +156,7 @@ func (l *life) asOf(r *Replica, n int32, at tick.Tick) (from Version, ref versio
 		from = r.version(ref.tick, v)
 	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at:
 		old := &r.evicted[n]
-		from = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
+		from = Version{Tick: old.tick, Mask: r.schema.Fold(old.mask), rows: old.mask, bands: r.bands, schema: r.schema, evicted: &r.left, life: n}
 	default:
 		return from, ref, to, toTick, false
 	}
@@ -179,7 +190,7 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 }
 
 func (r *Replica) version(t tick.Tick, v *version) Version {
-	return Version{Tick: t, Mask: v.mask, schema: r.schema, lanes: r.history.lanes(t, v)}
+	return Version{Tick: t, Mask: r.schema.Fold(v.mask), rows: v.mask, bands: r.bands, schema: r.schema, lanes: r.history.lanes(t, v)}
 }
 
 // ahead returns the version before the one of ref without an end of the entity between them, and when the motion from it began.
@@ -205,7 +216,7 @@ func (r *Replica) ahead(l *life, ref versionRef) (before Version, start tick.Tic
 
 // stride returns the capture interval of an entity between two versions, 1 when it rested.
 func stride(before, v *Version) tick.Tick {
-	if before.Tick == tick.None || before.Mask == v.Mask && slices.Equal(before.lanes, v.lanes) {
+	if before.Tick == tick.None || before.rows == v.rows && slices.Equal(before.lanes, v.lanes) {
 		return 1
 	}
 	return min(v.Tick-before.Tick, maxStride)

@@ -10,22 +10,30 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
 		return
 	}
-	was := v.Rows(id)
-	if !v.Visible(id) || was == rows {
+	if !v.Visible(id) {
 		return
 	}
-	if was&^rows != 0 {
+	was := v.rowsOf(id.Index)
+	if rows = v.unfold(id.Index, rows); was&^rows != 0 {
 		v.noteHidden(id.Index, false)
 	}
-	v.overrides.rows = grown(v.overrides.rows, int(id.Index)+1, len(v.acks))
-	v.overrides.shape = grown(v.overrides.shape, int(id.Index)+1, len(v.acks))
-	if !v.overrides.masked.has(id.Index) {
-		v.overrides.shape[id.Index] = v.store.shape[id.Index]
+	v.changeRows(id.Index, was, rows)
+}
+
+// changeRows changes the rows that the client may see of a visible entity.
+func (v *View) changeRows(index uint32, was, rows Mask) {
+	if was == rows {
+		return
 	}
-	v.overrides.hideRows(id.Index, ^rows)
+	v.overrides.rows = grown(v.overrides.rows, int(index)+1, len(v.acks))
+	v.overrides.shape = grown(v.overrides.shape, int(index)+1, len(v.acks))
+	if !v.overrides.masked.has(index) {
+		v.overrides.shape[index] = v.store.shape[index]
+	}
+	v.overrides.hideRows(index, ^rows)
 	v.overrides.looks++
-	if (was^rows)&v.store.rows.masks[id.Index] != 0 {
-		v.touch(id.Index, v.next())
+	if (was^rows)&v.store.rows.masks[index] != 0 {
+		v.touch(index, v.next())
 	}
 }
 
@@ -35,7 +43,7 @@ func (v *View) Rows(id wire.NetworkID) Mask {
 	if !v.Visible(id) {
 		return 0
 	}
-	return v.rowsOf(id.Index)
+	return v.store.schema.Fold(v.rowsOf(id.Index))
 }
 
 func (v *View) rowsOf(index uint32) Mask {

@@ -210,7 +210,7 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 func (m *members) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
-		if size += recordBits(s.schema, s.rows.masks[index], s.gens[index]); size > limit {
+		if size += recordBits(s.schema, s.rows.masks[index]&^s.schema.Coarse, s.gens[index]); size > limit {
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 // clientOverrides is the state that differs from client to client beside visibility. Its slices are allocated at first use.
 type clientOverrides struct {
+	usual   Mask        // rows that no client sees at first: the bands of the schema
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
 	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them
@@ -21,10 +22,21 @@ type clientOverrides struct {
 	latest tick.Tick // of touched
 }
 
-// reset gives an index at the start of a lifetime the state that all have at first.
-func (o *clientOverrides) reset(index uint32) {
+// growUsual makes room for the rows of all indexes where some are hidden at first.
+func (o *clientOverrides) growUsual(s *Store) {
+	n := len(o.rows)
+	o.rows = grown(o.rows, len(s.gens), cap(s.gens))
+	o.shape = grown(o.shape, len(s.gens), cap(s.gens))
+	for ; n < len(o.rows); n++ {
+		o.reset(uint32(n), s.shape[n])
+	}
+}
+
+// reset gives an index at the start of a lifetime the state that all have at first. shape is the tick since which the entity has its rows.
+func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 	if int(index) < len(o.rows) {
-		o.hideRows(index, 0)
+		o.hideRows(index, o.usual)
+		o.shape[index] = shape
 	}
 	if int(index) < len(o.touched) {
 		o.touched[index] = tick.None
@@ -77,7 +89,7 @@ func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargete
 // ChangedRows returns the rows of an entity that the newest capture changed, as the client will read them. Call it before
 // Observe. Rows that the client may not see are left out.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
-	rows := v.store.ChangedRows(id) & v.Rows(id)
+	rows := v.store.changedRows(id, v.rowsOf(id.Index)) & v.Rows(id)
 	for m := rows & v.store.schema.Refs; m != 0; m &= m - 1 {
 		row := m.Lowest()
 		if c := v.store.refs.noted(id.Index, row); c != nil && v.readsAlike(c) {

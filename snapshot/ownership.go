@@ -53,12 +53,20 @@ func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 
 // ChangedRows returns the rows of an entity that the newest capture changed.
 func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
-	for m := s.Mask(id); m != 0; m &= m - 1 {
+	return s.changedRows(id, ^s.schema.Coarse)
+}
+
+// changedRows returns the components of which the newest capture changed one of some rows.
+func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
+	if !s.Alive(id) {
+		return 0
+	}
+	for m := s.rows.masks[id.Index] & of; m != 0; m &= m - 1 {
 		if row := m.Lowest(); s.sinceOf(id.Index, row) == s.tick {
 			rows = rows.With(row)
 		}
 	}
-	return rows
+	return s.schema.Fold(rows)
 }
 
 // ownWrites records the changes that a client made itself, or may not see. They are no changes to this client.

@@ -111,7 +111,7 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 	if uint(row) >= uint(s.schema.Rows()) {
 		return nil, ErrNoRow
 	}
-	mask, err := s.MaskAt(id, t)
+	mask, err := s.maskAt(id, t)
 	if err != nil || !mask.Has(row) {
 		return nil, err
 	}
@@ -125,8 +125,14 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 	return lanes, nil
 }
 
-// MaskAt is the rows that an entity had as of tick t. Errors as of RowAt.
+// MaskAt is the rows that an entity had as of tick t, without those of distance bands. Errors as of RowAt.
 func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
+	mask, err := s.maskAt(id, t)
+	return mask &^ s.schema.Coarse, err
+}
+
+// maskAt is MaskAt with all rows.
+func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
 	case t > s.tick:
 		return 0, ErrNotYet

@@ -39,6 +39,7 @@ type Store struct {
 	mirrors   bool // Entities have their ids from another store.
 
 	past    history
+	bands   bands
 	groups  groups
 	refs    backRefs
 	cache   EncodeCache    // of whoever writes alone
@@ -78,6 +79,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packed: make([][]uint64, n),
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
+		bands:  newBands(schema),
 	}
 	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
 	for _, d := range schema.Codes.Deltas {
@@ -99,6 +101,7 @@ func (s *Store) Begin(t tick.Tick) {
 	if n := s.observers.Swap(0); n > 0 {
 		s.views = int(n)
 	}
+	s.bands.before = s.tick
 	s.tick, s.open, s.count = t, true, 0
 	s.reshaped = s.reshaped[:0]
 	s.refs.begin()
@@ -111,6 +114,9 @@ func (s *Store) Begin(t tick.Tick) {
 func (s *Store) Commit() {
 	if !s.open {
 		return
+	}
+	if len(s.bands.rows) > 0 {
+		s.deriveBands()
 	}
 	s.open = false
 	s.births = slices.DeleteFunc(s.births, func(id wire.NetworkID) bool { return !s.Alive(id) })
@@ -218,12 +224,12 @@ func (s *Store) Alive(id wire.NetworkID) bool {
 	return s.alive.has(id.Index) && s.gens[id.Index] == id.Generation
 }
 
-// Mask says which rows id has. It is zero for an entity that does not live.
+// Mask says which rows id has, without those of distance bands. It is zero for an entity that does not live.
 func (s *Store) Mask(id wire.NetworkID) Mask {
 	if !s.Alive(id) {
 		return 0
 	}
-	return s.rows.masks[id.Index]
+	return s.rows.masks[id.Index] &^ s.schema.Coarse
 }
 
 // Row is the newest lanes of a row, nil when the entity lacks it. The slice is

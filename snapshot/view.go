@@ -112,6 +112,7 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
+	v.overrides.usual = store.schema.Coarse
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1
@@ -140,6 +141,9 @@ func (v *View) grow() {
 	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
+	if v.overrides.usual != 0 {
+		v.overrides.growUsual(v.store)
+	}
 	if len(v.ties.first) > 0 {
 		v.ties.grow(n, cap(v.acks))
 	}

@@ -144,7 +144,7 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	p.life = t
 	g := &v.pages[id.Index/format.PageEntities]
 	g.since = max(g.since, t)
-	v.overrides.reset(id.Index)
+	v.overrides.reset(id.Index, v.store.shape[id.Index])
 	v.despawnOwed.unset(id.Index)
 	v.retained.unset(id.Index)
 	v.visible.set(id.Index)
@@ -328,6 +328,7 @@ const (
 	orderRows
 	orderWeight
 	orderAgain
+	orderBands
 	orderShowNew
 	orderShowAll
 )
@@ -354,6 +355,8 @@ func (v *View) applyDeferred() {
 			v.Keep(o.id)
 		case orderRows:
 			v.SetRows(o.id, o.rows)
+		case orderBands:
+			v.SetBands(o.id, o.rows)
 		case orderWeight:
 			v.SetWeight(o.id, o.weight)
 		case orderAgain:

@@ -43,13 +43,18 @@ func (t *Clocks) Begin(now time.Duration) {
 func (t *Clocks) Hear(sequence uint64, server Tick, held bool) News {
 	n := t.arrived.Note(sequence, server)
 	if server != None {
-		t.Newest = max(t.Newest, server)
-		t.Sync.Sample(server, t.Raw)
+		t.Tell(server)
 		if !held {
 			t.Shown.ArriveAfter(n.Idle, server, t.Raw)
 		}
 	}
 	return n
+}
+
+// Tell records a tick of the server, and nothing of the state that belongs to it.
+func (t *Clocks) Tell(server Tick) {
+	t.Newest = max(t.Newest, server)
+	t.Sync.Sample(server, t.Raw)
 }
 
 // Advance moves the input clock to this frame, once. A round trip of 0 is not known.

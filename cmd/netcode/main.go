@@ -1,9 +1,10 @@
-// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, and makes keys for transport/secure.
+// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, makes keys for transport/secure, and lets bots play.
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
 //	netcode ship delta/shipped.tables
 //	netcode key server.key
+//	netcode bots -addr 127.0.0.1:9000
 package main
 
 import (
@@ -27,6 +28,8 @@ const commands = `usage:
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
+  netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: go run PACKAGE bots -addr ADDRESS; the game is
+                                              ./examples/arena unless given; netcode bots -help lists the flags
 `
 
 func main() {
@@ -40,9 +43,9 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, ship or key; netcode help says what they do")
+		return usage.Errorf("no command: train, info, ship, key or bots; netcode help says what they do")
 	}
-	if isHelp(args[0]) || args[0] != "train" && len(args) > 1 && isHelp(args[1]) {
+	if isHelp(args[0]) || args[0] != "train" && args[0] != "bots" && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
 		return err
 	}
@@ -55,8 +58,10 @@ func run(args []string, out, progress io.Writer) error {
 		return runShip(args[1:], out)
 	case "key":
 		return runKey(args[1:], out)
+	case "bots":
+		return runBots(args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, ship and key; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, ship, key and bots; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of train is its flags'.

@@ -310,3 +310,12 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, progress.String(), "-o file")
 	require.Error(t, run([]string{"dance"}, &out, &progress))
 }
+
+// The command bots starts the program of a game, and what is wrong there is its error.
+func TestBotsStartTheProgramOfAGame(t *testing.T) {
+	var out, progress bytes.Buffer
+	err := run([]string{"bots", "-game", "../../examples/arena"}, &out, &progress)
+	require.ErrorContains(t, err, "ended with status")
+	require.Contains(t, progress.String(), "-addr is missing")
+	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
+}

@@ -318,13 +318,13 @@ var withHost = map[string]func(t *testing.T){
 		require.Equal(t, h.player.ID(), h.server.Owner(id))
 		h.until(t, func() bool { return h.server.Store().Alive(id) })
 	},
-	"save load": func(t *testing.T) {
+	"save restore": func(t *testing.T) {
 		p := protocol()
 		h := newHosted(t, p, netcode.Config{}, nil)
 		h.body(t)
 		var file bytes.Buffer
 		require.NoError(t, save(h.server, &file))
-		require.NoError(t, load(h.group.ServerSystems, h.world, &file))
+		require.NoError(t, restore(h.group.ServerSystems, h.world, &file))
 		h.until(t, func() bool { return h.server.Store().Len() == 2 })
 	},
 	"equip": func(t *testing.T) {
@@ -574,6 +574,7 @@ var withoutHost = map[string]string{
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
+	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",

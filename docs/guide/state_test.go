@@ -35,7 +35,7 @@ type Shield struct{ Strength uint8 }
 // begin guide
 func save(server *netcode.Server, file io.Writer) error { return record.Save(server, file) } // the newest capture
 
-func load(group *systems.ServerSystems, world *ecs.World, file io.Reader) error { // once the systems are initialized: NewRunner did that
+func restore(group *systems.ServerSystems, world *ecs.World, file io.Reader) error { // once the systems are initialized: NewRunner did that
 	entities, err := systems.Load(group, world, file)
 	if err != nil {
 		return err // nothing was made
@@ -264,6 +264,6 @@ func TestGuideSaveAndLoad(t *testing.T) {
 	a.body(t)
 	require.NoError(t, save(a.server, &file))
 	b := newHosted(t, protocol(), netcode.Config{}, nil)
-	require.NoError(t, load(b.group.ServerSystems, b.world, &file))
+	require.NoError(t, restore(b.group.ServerSystems, b.world, &file))
 	b.until(t, func() bool { return b.server.Store().Len() == 1 })
 }

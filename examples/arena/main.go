@@ -19,6 +19,7 @@
 //	go run ./examples/arena -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
 //	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
+//	go run ./examples/arena bots -addr 127.0.0.1:9000   200 bots or 1000, and how they fare; bots -help
 package main
 
 import (
@@ -29,6 +30,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/arche-netcode/netcode/load"
 )
 
 // Exit statuses.
@@ -47,6 +50,9 @@ func main() {
 
 // run is the whole command. When ctx ends, motion ends early and what follows it follows.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "bots" {
+		return load.Main(ctx, args[1:], stdout, stderr, botGame())
+	}
 	o, err := parseOptions(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

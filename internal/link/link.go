@@ -380,6 +380,26 @@ func (l *Link) KeepAlive(every time.Duration, payload []byte) (sent bool) {
 	return ok
 }
 
+// PulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
+// empty. Zeros behind the tick tell that state of it may be missing.
+const PulseSize = 2
+
+// ParsePulse returns the low bits of the tick in a payload of PulseSize bytes or more.
+func ParsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
+
+// PulsePayload returns the payload of this end's keep-alives, which is empty at a client. complete tells the client that the server has sent
+// all state up to the tick.
+func (l *Link) PulsePayload(room *[PulseSize + 1]byte, complete bool) []byte {
+	if l.Remote == 0 {
+		return nil
+	}
+	binary.LittleEndian.PutUint16(room[:], l.Frame.Clock.Tick().Low())
+	if complete {
+		return room[:PulseSize]
+	}
+	return room[:]
+}
+
 // Shift makes up for a stall of this process, in which nothing was read.
 func (l *Link) Shift(stall time.Duration) {
 	l.ReceivedAt += stall
@@ -495,7 +515,8 @@ func (l *Link) flush(out peer.Outcome) {
 		l.EndTick(l.Wants())
 	}
 	if !l.Conn.CanSend() {
-		l.KeepAlive(CloseEvery, nil)
+		var room [PulseSize + 1]byte
+		l.KeepAlive(CloseEvery, l.PulsePayload(&room, false))
 	}
 	switch {
 	case !l.hasUnconfirmed():

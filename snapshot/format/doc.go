@@ -4,6 +4,7 @@
 //
 //   - row: one component of one entity, as its quantised lanes; a lane is 32 bits
 //   - [Schema]: the components of a protocol, in its order; [Mask] is a set of its rows
+//   - [Banded], [Band]: a component that clients far away get in coarser steps, as another row
 //   - [Codes]: the prefix codes of the schema
 //   - page: [PageEntities] entities, neighbours by index
 //   - nibble: the symbol that tells of which of the next [NibbleSize] entities of a page a payload has records

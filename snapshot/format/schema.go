@@ -20,6 +20,7 @@ type Schema struct {
 	Tags    Mask            // rows without lanes
 	Whole   Mask            // rows that are sent whole whenever they changed
 	Weighed bool            // some rows have an importance of their own
+	Coarse  Mask            // rows that are bands of other rows
 
 	Codes  Codes              // prefix codes
 	Floats quantize.FloatRows // copies rows of exact floats
@@ -27,6 +28,7 @@ type Schema struct {
 	plans   []*quantize.Plan
 	options []RowOptions
 	exact   Mask // rows of nothing but exact floats
+	banded  []Banded
 }
 
 // NormalWeight is the weight of priority 1, and of relevance 1.

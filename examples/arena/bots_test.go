@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Bots of two processes play at the server's half, and their figures add up.
+func TestBotsOfTwoProcesses(t *testing.T) {
+	binary := build(t)
+	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0")
+	address := server.wait(t, `(127\.0\.0\.1:\d+)`)[1]
+	bots := start(t, "bots", binary, "bots -addr "+address+" -n 20 -ramp 100 -processes 2 -for 3s")
+	bots.wait(t, `^20 of 20 bots connected`)
+	bots.wait(t, `^round trip +\d+\.\d+ / \d+\.\d+ ms`)
+	bots.wait(t, `^input to state +\d*[1-9]\d*\.\d+ /`)
+	bots.wait(t, `^first failure +none`)
+	require.Zero(t, bots.end(t))
+}

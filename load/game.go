@@ -1,0 +1,180 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/udp"
+)
+
+// Game gives a game to its bots.
+type Game struct {
+	// Protocol is the game's, with the handlers of a client. All bots of a process share it, and run in several goroutines:
+	// a handler finds its bot by BotOf, and keeps what it has to keep in Bot.State.
+	Protocol *netcode.Protocol
+	Config   netcode.Config // Of each client.
+
+	// Payload is for Server.OnApprove; nil: none.
+	Payload func(number int) []byte
+	// Secure wraps a bot's socket, in transport/secure for example; nil: in clear. See Server.MayListen.
+	Secure func(number int, socket systems.Socket, server netcode.Addr) (systems.Socket, error)
+	// Join is called once, before a bot's first frame: it adds systems to Loop, and functions to Client. Nil: none.
+	Join func(b *Bot)
+	// Play is called in each frame in which a network tick begins, in stage Update, while the bot is connected: it looks at the
+	// world and acts, as a player would. Nil: the bot only watches.
+	Play func(b *Bot)
+}
+
+// Bot is one player. It belongs to one goroutine.
+type Bot struct {
+	Number int                    // From 0; it differs in each process.
+	Client *netcode.Client        // Its connection.
+	World  *ecs.World             // The entities that the server shows it.
+	Loop   *systems.ClientSystems // Its systems.
+	Random *rand.Rand             // Seeded by Options.Seed and Number.
+	State  any                    // The game's own.
+
+	line    *line
+	steps   []systems.System
+	acts    []act // Of which the state has not come.
+	ended   error
+	told    bool // The end was counted.
+	before  traffic
+	latency *Histogram // Of the sample of this second.
+	now     func() time.Duration
+}
+
+// act is a frame in which a bot acted for a tick.
+type act struct {
+	tick tick.Tick
+	at   time.Duration
+}
+
+// mostActs bounds the acts that wait for their state: four seconds of them at 60 ticks a second.
+const mostActs = 256
+
+// traffic is the bytes of a connection up to a moment.
+type traffic struct{ up, down uint64 }
+
+// BotOf finds the bot of a client, for the handler of a message: BotOf(ctx.End). It is nil for any other end.
+func BotOf(end any) *Bot {
+	b, _ := netcode.ExtensionOf[*Bot](end)
+	return b
+}
+
+// newBot makes a bot, and begins to connect it.
+func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bot, err error) {
+	server := o.Servers[number%len(o.Servers)]
+	client, err := netcode.NewClient(game.Protocol, game.Config)
+	if err != nil {
+		return nil, err
+	}
+	at := ":0"
+	if server.IP.Addr().IsLoopback() && server.IP.Addr().Is4() {
+		at = "127.0.0.1:0"
+	}
+	socket, err := udp.Listen(at, udp.Config{Queue: 128, ReadBuffer: 1 << 18, WriteBuffer: 1 << 16})
+	if err != nil {
+		return nil, fmt.Errorf("the socket of bot %d: %w (a limit of open files? ulimit -n)", number, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, socket.Close())
+		}
+	}()
+	world := ecs.NewWorld()
+	b = &Bot{Number: number, Client: client, World: &world, Random: rand.New(rand.NewPCG(o.Seed, uint64(number))), now: now, latency: &Histogram{}}
+	var end systems.Socket = socket
+	if o.isBad(number) {
+		b.line = newLine(socket, o.Link, o.Seed+uint64(number), now)
+		end = b.line
+	}
+	if game.Secure != nil {
+		if end, err = game.Secure(number, end, server); err != nil {
+			return nil, err
+		}
+	}
+	b.Loop = systems.NewClient(client, end, now)
+	b.Loop.Interpolate = nil
+	client.Extend(netcode.ClientHooks{State: b, Applied: func(tick.Time) { b.noteState() }})
+	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { b.ended = reason })
+	if game.Join != nil {
+		game.Join(b)
+	}
+	if game.Play != nil {
+		b.Loop.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { b.play(game.Play) }))
+	}
+	b.steps = b.Loop.Systems()
+	for _, s := range b.steps {
+		s.Initialize(b.World)
+	}
+	var payload []byte
+	if game.Payload != nil {
+		payload = game.Payload(number)
+	}
+	return b, client.ConnectWith(server, payload)
+}
+
+// isBad tells whether a bot has the bad link.
+func (o *Options) isBad(number int) bool {
+	if isClear(o.Link) {
+		return false
+	}
+	return int(float64(number+1)*o.Bad) > int(float64(number)*o.Bad)
+}
+
+// isClear tells of a link that does nothing.
+func isClear(l transport.Link) bool {
+	return l.Delay == 0 && l.Jitter == 0 && l.Loss == 0 && l.Rate == 0 && l.Duplicate == 0 && l.Reorder == 0 && l.BurstLoss.Enter == 0
+}
+
+// play lets the game act, and notes when.
+func (b *Bot) play(play func(*Bot)) {
+	if b.Client.State() != netcode.Connected || b.Client.Steps() == 0 {
+		return
+	}
+	play(b)
+	if len(b.acts) < mostActs {
+		b.acts = append(b.acts, act{b.Client.Time().Tick, b.now()})
+	}
+}
+
+// noteState counts the acts of which the state has come.
+func (b *Bot) noteState() {
+	newest, n := b.Client.Replica().Tick(), 0
+	for n < len(b.acts) && b.acts[n].tick <= newest {
+		b.latency.Add(b.now() - b.acts[n].at)
+		n++
+	}
+	b.acts = append(b.acts[:0], b.acts[n:]...)
+}
+
+// step runs one frame.
+func (b *Bot) step() {
+	for _, s := range b.steps {
+		s.Update(b.World)
+	}
+}
+
+// finish frees the bot's socket.
+func (b *Bot) finish() {
+	for _, s := range b.steps {
+		s.Finalize(b.World)
+	}
+}
+
+// moved returns the bytes since it was called last.
+func (b *Bot) moved() (up, down uint64) {
+	p := b.Client.Stats().Packets
+	up, down = p.BytesSent-b.before.up, p.BytesReceived-b.before.down
+	b.before = traffic{p.BytesSent, p.BytesReceived}
+	return up, down
+}

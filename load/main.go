@@ -1,0 +1,248 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/transport/udp"
+)
+
+// command is the command line of a program of bots.
+type command struct {
+	o         Options
+	addresses string
+	inspector string
+	svg       string
+	processes int
+	part      int // 1 and more: this process is one of several, and prints its samples
+}
+
+// parse reads the command line.
+func parse(args []string, out io.Writer) (*command, error) {
+	c := &command{}
+	f := flag.NewFlagSet("bots", flag.ContinueOnError)
+	f.SetOutput(out)
+	f.StringVar(&c.addresses, "addr", "", "`address` of the server; several with commas between them share the bots")
+	f.IntVar(&c.o.Bots, "n", 100, "bots")
+	f.Float64Var(&c.o.Ramp, "ramp", 50, "bots that join in a second")
+	f.DurationVar(&c.o.For, "for", 10*time.Second, "how long they play when all have joined")
+	f.IntVar(&c.o.Rate, "rate", 60, "frames of a bot in a second")
+	f.Uint64Var(&c.o.Seed, "seed", 1, "seed of the bots and of their links")
+	c.o.Bad = 1
+	var trip time.Duration
+	f.Func("rtt", "round trip `time` of the bad link (default 0s)", func(s string) (err error) {
+		trip, err = usage.RoundTrip(s)
+		return err
+	})
+	f.DurationVar(&c.o.Link.Jitter, "jitter", 0, "jitter of the bad link")
+	f.Func("loss", "`percent` of the packets that the bad link loses, each way (default 0)", func(s string) (err error) {
+		c.o.Link.Loss, err = usage.Percent(s)
+		return err
+	})
+	f.Func("bad", "`percent` of the bots that have the bad link (default 100%)", func(s string) (err error) {
+		c.o.Bad, err = usage.Percent(s)
+		return err
+	})
+	f.IntVar(&c.processes, "processes", 1, "processes that share the bots")
+	f.StringVar(&c.inspector, "inspect", "", "`address` of the server's inspector, which tells how long its ticks take")
+	f.DurationVar(&c.o.Bound, "bound", 0, "stop when the 99th percentile of the ticks is above this `time` for three seconds, or at the first failure, and say how many players the machine holds; needs -inspect")
+	f.StringVar(&c.svg, "svg", "", "draw the report into this `file`")
+	f.IntVar(&c.part, "part", 0, "number of this process, from 1: for the processes that -processes starts")
+	if err := usage.Parse(f, args, usage.Takes{"n": "a whole number above 0", "rtt": "a time from 0s to 1s", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100"}); err != nil {
+		return nil, err
+	}
+	c.o.Link.Delay = trip / 2
+	switch {
+	case c.addresses == "":
+		return nil, usage.Errorf("-addr is missing: give the address of the server, as in -addr 127.0.0.1:9000")
+	case c.processes < 1 || c.processes > c.o.Bots:
+		return nil, usage.Errorf("-processes %d: give 1 to the number of bots", c.processes)
+	case c.o.Bound > 0 && c.inspector == "":
+		return nil, usage.Errorf("-bound is of the server's ticks: give -inspect, the address of its inspector")
+	}
+	if c.inspector != "" {
+		c.o.Ticks = InspectorTicks(c.inspector)
+	}
+	return c, c.resolve()
+}
+
+// resolve finds the servers.
+func (c *command) resolve() error {
+	for _, one := range strings.Split(c.addresses, ",") {
+		address, err := udp.Resolve(one)
+		if err != nil {
+			return err
+		}
+		c.o.Servers = append(c.o.Servers, address)
+	}
+	return nil
+}
+
+// Main is a program of bots: it reads the flags of args (-help lists them), lets a game's bots play, prints a line each second and
+// a report, and returns the exit status: 0 if bots played, 1 if none ever connected or nothing could be run, 2 for a wrong flag. ctx
+// ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args and -part.
+func Main(ctx context.Context, args []string, out, complaints io.Writer, game Game) int {
+	c, err := parse(args, complaints)
+	if err == nil {
+		err = c.run(ctx, out, complaints, game)
+	}
+	status := usage.Status(err)
+	if status != 0 {
+		fmt.Fprintln(complaints, "bots:", err)
+	}
+	return status
+}
+
+// run runs the bots of this process, or the processes.
+func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game) error {
+	if c.part > 0 {
+		return c.runPart(ctx, out, game)
+	}
+	fmt.Fprintln(out, Title)
+	c.o.Each = func(s *Sample) { fmt.Fprintln(out, s.Line()) }
+	report, err := c.report(ctx, complaints, game)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s", report)
+	if c.svg != "" {
+		if err := c.draw(report); err != nil {
+			return err
+		}
+	}
+	for i := range report.Samples {
+		if report.Samples[i].Connected > 0 {
+			return nil
+		}
+	}
+	return errors.New("no bot ever connected")
+}
+
+// report runs the bots, in this process or in several.
+func (c *command) report(ctx context.Context, complaints io.Writer, game Game) (*Report, error) {
+	if c.processes == 1 {
+		return Run(ctx, game, c.o)
+	}
+	return c.runProcesses(ctx, complaints)
+}
+
+// draw writes the plot.
+func (c *command) draw(report *Report) error {
+	f, err := os.Create(c.svg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.WriteSVG(f), f.Close())
+}
+
+// share is the part of something that one of the processes has.
+func (c *command) share(n, part int) (first, count int) {
+	first = n * (part - 1) / c.processes
+	return first, n*part/c.processes - first
+}
+
+// runPart is one of several processes: its samples are lines of JSON.
+func (c *command) runPart(ctx context.Context, out io.Writer, game Game) error {
+	lines := json.NewEncoder(out)
+	c.o.First, c.o.Bots = c.share(c.o.Bots, c.part)
+	c.o.Ramp /= float64(c.processes)
+	c.o.Ticks, c.o.Bound = nil, 0
+	c.o.Each = func(s *Sample) { _ = lines.Encode(s) } // The first process has ended: this one ends by ctx.
+	_, err := Run(ctx, game, c.o)
+	return err
+}
+
+// runProcesses starts the program several times and adds up what the processes measure in each second.
+func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Report, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r := &Report{Asked: c.o.Bots, Bound: c.o.Bound}
+	parts := make([]chan Sample, c.processes)
+	faults := make([]error, c.processes)
+	var running sync.WaitGroup
+	for i := range parts {
+		parts[i] = make(chan Sample, 1)
+		child := exec.CommandContext(ctx, program, append(os.Args[1:len(os.Args):len(os.Args)], "-part", strconv.Itoa(i+1))...)
+		child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+		child.Stderr, child.WaitDelay = complaints, 5*time.Second
+		running.Go(func() {
+			defer close(parts[i])
+			faults[i] = follow(child, parts[i])
+		})
+	}
+	for {
+		s, more := collectParts(parts)
+		if !more {
+			break
+		}
+		if c.o.Ticks != nil {
+			if s.Ticks, err = c.o.Ticks(); err != nil {
+				s.TicksFault = err.Error()
+			}
+		}
+		c.o.Each(&s)
+		if r.add(&s) {
+			break
+		}
+	}
+	stop()
+	for _, part := range parts {
+		for range part { // So that nobody waits to be heard.
+			continue
+		}
+	}
+	running.Wait()
+	if len(r.Samples) == 0 {
+		return nil, errors.Join(faults...)
+	}
+	return r, nil
+}
+
+// follow runs a process and passes its samples on.
+func follow(child *exec.Cmd, to chan<- Sample) error {
+	pipe, err := child.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	const longest = 1 << 20
+	lines := bufio.NewScanner(pipe)
+	lines.Buffer(nil, longest)
+	for lines.Scan() {
+		var s Sample
+		if json.Unmarshal(lines.Bytes(), &s) == nil {
+			to <- s
+		}
+	}
+	return child.Wait()
+}
+
+// collectParts adds up the next sample of each process. It returns false when one has no more.
+func collectParts(parts []chan Sample) (sum Sample, more bool) {
+	for _, part := range parts {
+		s, ok := <-part
+		if !ok {
+			return sum, false
+		}
+		sum.merge(&s)
+	}
+	return sum, true
+}

@@ -1,0 +1,183 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// TickTimes tells how long the server's ticks took of late.
+type TickTimes struct {
+	P50 time.Duration `json:"p50"` // Median.
+	P99 time.Duration `json:"p99"` // 99th percentile.
+}
+
+// Sample has the figures of about a second, of all bots together.
+type Sample struct {
+	At        time.Duration `json:"at"`        // Since the beginning.
+	Asked     int           `json:"asked"`     // Bots that were told to join.
+	Connected int           `json:"connected"` // Bots that are connected.
+	Ramping   bool          `json:"ramping"`   // Some have not joined yet.
+	Up        uint64        `json:"up"`        // Bytes to the server, without headers of UDP and IP.
+	Down      uint64        `json:"down"`      // Bytes from it.
+	RTT       Histogram     `json:"rtt"`       // Round trips, one of each bot.
+	State     Histogram     `json:"state"`     // Input to state.
+	Late      Histogram     `json:"late"`      // Of frames of bots.
+
+	Ticks      TickTimes `json:"ticks"`                 // Zero: not known.
+	TicksFault string    `json:"ticks_fault,omitempty"` // Why Ticks are not known.
+
+	Failed  int           `json:"failed"`             // Bots whose connection, or attempt, ended.
+	First   string        `json:"first,omitempty"`    // The first of them, and why.
+	FirstAt time.Duration `json:"first_at,omitempty"` // When.
+}
+
+// fail counts a bot that is out.
+func (s *Sample) fail(why string, at time.Duration) {
+	if s.Failed++; s.First == "" || at < s.FirstAt {
+		s.First, s.FirstAt = why, at
+	}
+}
+
+// merge adds what another part of the bots measured in the same second.
+func (s *Sample) merge(o *Sample) {
+	s.At = max(s.At, o.At)
+	s.Asked += o.Asked
+	s.Connected += o.Connected
+	s.Ramping = s.Ramping || o.Ramping
+	s.Up += o.Up
+	s.Down += o.Down
+	s.RTT.Merge(&o.RTT)
+	s.State.Merge(&o.State)
+	s.Late.Merge(&o.Late)
+	if o.Failed > 0 {
+		if s.First == "" || o.FirstAt < s.FirstAt {
+			s.First, s.FirstAt = o.First, o.FirstAt
+		}
+		s.Failed += o.Failed
+	}
+}
+
+// Report has the samples of a run, and the answers.
+type Report struct {
+	Asked   int           // Options.Bots.
+	Bound   time.Duration // Options.Bound.
+	Samples []Sample      // One a second.
+	Failed  int           // Bots whose connection, or attempt, ended.
+	First   string        // The first of them, and why; empty: none.
+	FirstAt time.Duration // When.
+	// Holds is the most bots that were connected in a second in which the server's ticks were within Bound and nobody failed. It is
+	// 0 without a Bound.
+	Holds int
+	Full  bool // Something was the limit: the ticks, or a failure. Else the machine holds more.
+
+	above int // Seconds in a row that are above the bound.
+}
+
+// mostAbove is the number of seconds in a row above the bound that end a run: one alone may be the machine's.
+const mostAbove = 3
+
+// add takes a sample in, and tells whether the run is over.
+func (r *Report) add(s *Sample) (over bool) {
+	r.Samples = append(r.Samples, *s)
+	if s.Failed > 0 && r.Failed == 0 {
+		r.First, r.FirstAt = s.First, s.FirstAt
+	}
+	r.Failed += s.Failed
+	if r.Bound == 0 {
+		return false
+	}
+	if s.Ticks.P99 > r.Bound {
+		r.above++
+	} else {
+		r.above = 0
+	}
+	if r.above == 0 && r.Failed == 0 && s.Ticks.P99 > 0 {
+		r.Holds = max(r.Holds, s.Connected)
+	}
+	r.Full = r.above >= mostAbove || r.Failed > 0
+	return r.Full
+}
+
+// Steady adds up the samples in which all bots had joined, or all samples where there is none. Its Connected is the newest, and its
+// Ticks are those of the worst second.
+func (r *Report) Steady() (sum Sample, seconds int) {
+	last := -1
+	for i := range r.Samples {
+		if r.Samples[i].Ramping {
+			last = i
+		}
+	}
+	if last == len(r.Samples)-1 {
+		last = -1
+	}
+	for i := last + 1; i < len(r.Samples); i++ {
+		s := r.Samples[i]
+		sum.merge(&s)
+		sum.Ticks.P50, sum.Ticks.P99 = max(sum.Ticks.P50, s.Ticks.P50), max(sum.Ticks.P99, s.Ticks.P99)
+		seconds++
+	}
+	if seconds > 0 {
+		newest := &r.Samples[len(r.Samples)-1]
+		sum.Connected, sum.Asked = newest.Connected, newest.Asked
+	}
+	return sum, seconds
+}
+
+// Title is the head of the table of which Line is a line.
+const Title = "    s   bots  failed   tick p50/p99 ms   round trip p50/p99 ms   input to state p50/p99 ms   kB/s down/up a bot   late p99 ms"
+
+// Line is a sample as a line of text.
+func (s *Sample) Line() string {
+	ticks := "-"
+	if s.Ticks.P99 > 0 {
+		ticks = pair(s.Ticks.P50, s.Ticks.P99)
+	}
+	each := 1000 * float64(max(s.Connected, 1))
+	return fmt.Sprintf("%5.0f %6d %7d   %15s   %21s   %25s   %18s   %11.1f", s.At.Seconds(), s.Connected, s.Failed, ticks,
+		pair(s.RTT.At(.5), s.RTT.At(.99)), pair(s.State.At(.5), s.State.At(.99)),
+		fmt.Sprintf("%.2f / %.2f", float64(s.Down)/each, float64(s.Up)/each), millis(s.Late.At(.99)))
+}
+
+func pair(a, b time.Duration) string { return fmt.Sprintf("%.2f / %.2f", millis(a), millis(b)) }
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// String is the report in a few lines.
+func (r *Report) String() string {
+	var b strings.Builder
+	s, seconds := r.Steady()
+	each := 1000 * float64(max(s.Connected, 1)) * float64(max(seconds, 1))
+	fmt.Fprintf(&b, "%d of %d bots connected, over %d s\n", s.Connected, r.Asked, seconds)
+	if s.Ticks.P99 > 0 {
+		fmt.Fprintf(&b, "server tick     %s ms, p50 / p99 of the worst second\n", pair(s.Ticks.P50, s.Ticks.P99))
+	}
+	fmt.Fprintf(&b, "round trip      %s ms, p50 / p99\n", pair(s.RTT.At(.5), s.RTT.At(.99)))
+	fmt.Fprintf(&b, "input to state  %s ms, p50 / p99\n", pair(s.State.At(.5), s.State.At(.99)))
+	fmt.Fprintf(&b, "each bot        %.2f kB/s down, %.2f kB/s up\n", float64(s.Down)/each, float64(s.Up)/each)
+	fmt.Fprintf(&b, "bots late       %.1f ms, p99: where it is more than a frame, the bots lack processors and the times above are theirs\n", millis(s.Late.At(.99)))
+	if r.First != "" {
+		fmt.Fprintf(&b, "first failure   after %.1f s, %s; %d in all\n", r.FirstAt.Seconds(), r.First, r.Failed)
+	} else {
+		fmt.Fprintf(&b, "first failure   none\n")
+	}
+	switch {
+	case r.Bound > 0 && r.Full:
+		fmt.Fprintf(&b, "this machine holds %d players: ticks within %v at the 99th percentile, and nobody failed\n", r.Holds, r.Bound)
+	case r.Bound > 0 && r.Holds == 0:
+		fmt.Fprintf(&b, "the server's ticks were never known: %s\n", r.lastFault())
+	case r.Bound > 0:
+		fmt.Fprintf(&b, "this machine holds %d players or more: ask for more bots\n", r.Holds)
+	}
+	return b.String()
+}
+
+// lastFault tells why the server's ticks are not known.
+func (r *Report) lastFault() string {
+	for i := len(r.Samples) - 1; i >= 0; i-- {
+		if f := r.Samples[i].TicksFault; f != "" {
+			return f
+		}
+	}
+	return "the run was over before the first second"
+}

@@ -1,0 +1,30 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// InspectorTicks asks the inspector of a server, the page that inspect/live serves, for the time of its ticks: for Options.Ticks.
+func InspectorTicks(url string) func() (TickTimes, error) {
+	const most = 1 << 16
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	client := http.Client{Timeout: time.Second}
+	return func() (t TickTimes, err error) {
+		answer, err := client.Get(strings.TrimSuffix(url, "/") + "/ticks")
+		if err != nil {
+			return t, err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return t, fmt.Errorf("load: the inspector at %s answers %s: give the address of the page", url, answer.Status)
+		}
+		return t, json.NewDecoder(io.LimitReader(answer.Body, most)).Decode(&t)
+	}
+}

@@ -1,0 +1,137 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot/format"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// A component with distance bands (netcode.Bands) has a row for each band, with coarser steps. The game writes the component alone. Each
+// commit derives the others from it, at the turns that their rates give them. A View shows one of these rows and hides the others,
+// so that deltas, baselines, losses and the cache of encoded deltas are those of any component.
+
+// bands derives the rows of the bands.
+type bands struct {
+	rows   []bandRow
+	before tick.Tick        // the capture before this one
+	ids    []wire.NetworkID // scratch: entities to replace
+	lanes  []uint32         // scratch: their new rows
+	one    []uint32         // scratch: a row
+}
+
+// bandRow is the row of one band.
+type bandRow struct {
+	row, of int // of the band, and of the component itself
+	every   tick.Tick
+	coarse  quantize.Conversion
+	waits   bitset // entities of which the component changed since it was derived
+}
+
+func newBands(schema *Schema) (b bands) {
+	for _, c := range schema.Banded() {
+		for _, band := range c.Bands {
+			b.rows = append(b.rows, bandRow{
+				row: band.Row, of: c.Row, every: tick.Tick(max(schema.Options(band.Row).Every, 1)),
+				coarse: quantize.NewConversion(schema.Plan(c.Row), schema.Plan(band.Row)),
+			})
+		}
+	}
+	return b
+}
+
+// deriveBands brings the rows of the bands to what their components are in this capture.
+func (s *Store) deriveBands() {
+	for i := range s.bands.rows {
+		b := &s.bands.rows[i]
+		b.waits = b.waits.grownTo(len(s.gens))
+		for _, w := range s.words {
+			for left := s.changed[w]; left != 0; left &= left - 1 {
+				if index := firstOf(w, left); s.sinceOf(index, b.of) == s.tick {
+					b.waits.set(index)
+				}
+			}
+		}
+		s.deriveBand(b)
+	}
+}
+
+// deriveBand derives the rows of one band that have their turn. A component that comes or goes does not wait.
+func (s *Store) deriveBand(b *bandRow) {
+	all, n := &s.bands, int(s.schema.Widths[b.row])
+	all.ids, all.lanes = all.ids[:0], all.lanes[:0]
+	all.one = grown(all.one, n, n)[:n]
+	for w, word := range b.waits {
+		for left := word; left != 0; left &= left - 1 {
+			index := firstOf(uint32(w), left)
+			id := wire.NetworkID{Index: index, Generation: s.gens[index]}
+			has, had := s.rows.masks[index].Has(b.of), s.rows.masks[index].Has(b.row)
+			switch {
+			case !s.alive.has(index) || !has && !had:
+			case !has:
+				s.Remove(id, b.row)
+			case !had:
+				b.coarse.Row(s.rows.row(index, b.of), all.one)
+				s.Set(id, b.row, all.one)
+			case b.every > 1 && !s.Turn(id, b.every, all.before, s.tick):
+				continue
+			default:
+				b.coarse.Row(s.rows.row(index, b.of), all.one)
+				all.ids, all.lanes = append(all.ids, id), append(all.lanes, all.one...)
+			}
+			b.waits.unset(index)
+		}
+	}
+	if len(all.ids) > 0 {
+		s.ReplaceRows(all.ids, b.row, all.lanes)
+	}
+}
+
+// SetBands sets which rows the client gets of the components of an entity that have bands: of each one of [format.Banded].Family. At the
+// begin of a lifetime these are the components themselves. A component that the client may not see stays hidden. The call does
+// nothing for an entity that is not visible.
+func (v *View) SetBands(id wire.NetworkID, rows Mask) {
+	if v.deferCall(deferredCall{what: orderBands, id: id, rows: rows}) {
+		return
+	}
+	if !v.Visible(id) {
+		return
+	}
+	now := v.rowsOf(id.Index)
+	next := now
+	for _, b := range v.store.schema.Banded() {
+		if rows := rows & b.Family; now&b.Family != 0 && rows != 0 {
+			next = next&^b.Family | format.Bit(rows.Lowest())
+		}
+	}
+	v.changeRows(id.Index, now, next)
+}
+
+// Bands returns the rows that the client gets of the components of an entity that have bands.
+func (v *View) Bands(id wire.NetworkID) (rows Mask) {
+	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
+		return 0
+	}
+	for _, b := range v.store.schema.Banded() {
+		rows |= v.rowsOf(id.Index) & b.Family
+	}
+	return rows
+}
+
+// unfold returns rows, as game code names them, with the bands that the client gets of an entity in place of the components. One that comes
+// into sight begins as the component itself.
+func (v *View) unfold(index uint32, rows Mask) Mask {
+	now := v.rowsOf(index)
+	for _, b := range v.store.schema.Banded() {
+		shown := now & b.Family
+		if shown == 0 {
+			shown = format.Bit(b.Row)
+		}
+		if rows.Has(b.Row) {
+			rows = rows&^b.Family | shown
+		} else {
+			rows &^= b.Family
+		}
+	}
+	return rows
+}

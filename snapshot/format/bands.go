@@ -1,0 +1,61 @@
+package format
+
+import "fmt"
+
+// Banded is a component with distance bands. Each band is a row of its own, with the component's type and coarser steps. An entity with
+// the component has all of them at the server, and a client gets one: that of the component itself near by, and a band beyond its distance.
+type Banded struct {
+	Row    int    // of the component itself
+	Family Mask   // Row and the rows of the bands
+	Bands  []Band // by ascending distance
+}
+
+// Band is one band of a component.
+type Band struct {
+	Row    int     // of the schema
+	Beyond float32 // distance from a client's viewpoint, in the game's unit of length
+}
+
+// SetBands gives a row bands. It is for start-up, and panics for rows of different types and for a row that is a band already.
+func (s *Schema) SetBands(row int, bands []Band) {
+	b := Banded{Row: row, Family: Bit(row), Bands: bands}
+	for _, band := range bands {
+		if s.plans[band.Row].Type() != s.plans[row].Type() || (s.Coarse | b.Family).Has(band.Row) {
+			panic(fmt.Sprintf("format: row %d is no band of row %d", band.Row, row))
+		}
+		s.Coarse, b.Family = s.Coarse.With(band.Row), b.Family.With(band.Row)
+	}
+	s.banded = append(s.banded, b)
+}
+
+// Banded lists the components with bands. The slice is the Schema's own.
+func (s *Schema) Banded() []Banded { return s.banded }
+
+// Fold returns rows with the component itself in place of its bands, as game code knows them.
+func (s *Schema) Fold(m Mask) Mask {
+	if m&s.Coarse == 0 {
+		return m
+	}
+	for i := range s.banded {
+		if b := &s.banded[i]; m&b.Family != 0 {
+			m = m&^b.Family | Bit(b.Row)
+		}
+	}
+	return m
+}
+
+// Band returns the row that stands for a component in m: its own, that of a band, or -1 if m has none of them.
+func (s *Schema) Band(m Mask, row int) int {
+	if m.Has(row) {
+		return row
+	}
+	if m&s.Coarse == 0 {
+		return -1
+	}
+	for i := range s.banded {
+		if b := &s.banded[i]; b.Row == row && m&b.Family != 0 {
+			return (m & b.Family).Lowest()
+		}
+	}
+	return -1
+}
