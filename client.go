@@ -50,7 +50,7 @@ func (s State) String() string {
 // # Methods for games
 //
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
-//     [Client.RTT], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
@@ -60,7 +60,7 @@ func (s State) String() string {
 // A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
 // Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo]
+//   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Methods for extensions
@@ -198,6 +198,16 @@ func (c *Client) RTT() (smoothed, jitter time.Duration) {
 		return 0, 0
 	}
 	return c.link.Conn.RTT()
+}
+
+// Ping returns the time to the server and back without the waits of both ends for their frames, as of the last second: the figure for a
+// scoreboard, where RTT is for what the game does. 0 is not known yet. It is exact as far as the socket is a transport.Timed, and the
+// time that a frame takes until its packets leave counts. It is 0 for the player of a host.
+func (c *Client) Ping() time.Duration {
+	if c.link.Conn == nil {
+		return 0
+	}
+	return c.link.Conn.Ping()
 }
 
 // Waiting returns the bytes of messages that wait to be sent to the server.

@@ -31,6 +31,14 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 	c.events.fire()
 }
 
+// ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
+// that wait.
+func (c *Client) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+	c.frame.Waited = max(waited, 0)
+	c.Receive(from, packet)
+	c.frame.Waited = 0
+}
+
 // receivePacket takes a packet from the server. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
@@ -39,6 +47,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.unreadable(err)
 		return
 	}
+	in.Arrived -= c.frame.Waited
 	if c.state == Closing {
 		switch closed := c.link.ClosingPacket(in, peer.RoleClient); {
 		case closed && c.leaving:

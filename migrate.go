@@ -89,6 +89,27 @@ func (s *Server) migrate(c *Session, to transport.Addr) {
 	}
 }
 
+// Moved begins the path to a client anew, as when it migrates: round trip, loss, rate and size of packets are measured from the beginning,
+// and OnMigrate is told. It is for a transport that follows its peers by itself and keeps their addresses (transport.Mover), so the
+// address of the session stays. Package systems calls it.
+func (s *Server) Moved(m transport.Move) {
+	c := s.byAddress[m.Peer]
+	if c == nil || c.state != connected {
+		return
+	}
+	s.stats.Migrated++
+	s.events.waiting = append(s.events.waiting, event{client: c.id, from: m.From, to: m.To})
+	c.link.Conn.NewPath()
+}
+
+// Moved begins the path to the server anew: Server.Moved for a client's own move.
+func (c *Client) Moved(m transport.Move) {
+	if c.state == Connected && m.Peer == c.link.Address {
+		c.link.Conn.NewPath()
+		c.stats.Migrated++
+	}
+}
+
 // reset tells that a session is over or not known here. A session that still tells its client of its end does that at its
 // address itself.
 func (s *Server) reset(to transport.Addr, r *peer.Resume) {
