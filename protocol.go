@@ -501,16 +501,6 @@ func describeMessage(m handled) canon.Entry {
 type (
 	// Replicated on an entity makes it exist on every client that may see it.
 	Replicated = components.Replicated
-	// Owner on an entity names the client that it belongs to.
-	Owner = components.Owner
-	// Group on entities makes them travel together.
-	Group = components.Group
-	// Priority on an entity is its weight where bandwidth does not suffice.
-	Priority = components.Priority
-	// Rate on an entity sets how often it is captured.
-	Rate = components.Rate
-	// Kind on an entity tells clients its kind.
-	Kind = components.Kind
 	// ClientID names a client; 0 is the server.
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine.
@@ -551,14 +541,8 @@ type (
 	Endpoint = message.Endpoint
 	// Delivery is the mode of delivery of a message.
 	Delivery = wire.Delivery
-	// History is the messages of one frame, for looking at.
-	History = message.Frame
 	// FieldError reports a field of a message with a value that cannot travel; the message is not sent.
 	FieldError = message.FieldError
-	// BoundError reports a Serialize method that wrote more than it had measured; the message is not sent.
-	BoundError = message.BoundError
-	// SerializeError reports a Serialize method that failed; the message is not sent.
-	SerializeError = message.SerializeError
 )
 
 // The modes of delivery.
