@@ -327,12 +327,12 @@ func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 
 // ClientStats is the state of one client's connection at a server.
 type ClientStats struct {
-	Address transport.Addr // Where its packets come from.
-	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
-	Jitter  time.Duration  // Smoothed mean deviation of RTT.
-	Ping    time.Duration  // Time to the client and back without the waits of both ends for their frames, as of the last second, for display: a client may lie. 0: not known yet.
-	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
-	Line    congestion.State      // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
+	Address transport.Addr   // Where its packets come from.
+	RTT     time.Duration    // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
+	Jitter  time.Duration    // Smoothed mean deviation of RTT.
+	Ping    time.Duration    // Time to the client and back without the waits of both ends for their frames, as of the last second, for display: a client may lie. 0: not known yet.
+	Loss    float64          // Share of packets to the client that were lost lately, 0 to 1.
+	Line    congestion.State // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
 
 	PacketSize int // Bytes of the largest packet that is known to reach the client: 512 at first, and up to Config.PacketSize once packets need it.
 
