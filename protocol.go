@@ -333,7 +333,7 @@ func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, ot
 	}
 }
 
-// Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
+// Option adjusts one registration: Named for all, Every, Once, Marked, Importance and Bands for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
 // registration is the result of the options of one Replicate, Handle or Answer.
