@@ -326,7 +326,7 @@ func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 	return nil
 }
 
-// LineState is the state of congestion control of one direction of a connection.
+// LineState is the state of congestion control of one direction of a connection. See [congestion.State].
 type LineState = congestion.State
 
 // ClientStats is the state of one client's connection at a server.
@@ -571,5 +571,5 @@ func (s *Server) reportGroups() {
 	s.store.ClearLargeGroups()
 }
 
-// Interest is a policy of visibility.
+// Interest is a policy of visibility. See [snapshot.Interest].
 type Interest = snapshot.Interest
