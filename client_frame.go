@@ -3,9 +3,9 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -21,7 +21,7 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 		f(packet)
 	}
 	switch {
-	case from != c.attempt.server || (kind == peer.KindPacket && c.state < Connected):
+	case from != c.attempt.Server || (kind == peer.KindPacket && c.state < Connected):
 		c.stats.Strangers++
 	case kind == peer.KindPacket:
 		c.receivePacket(packet)
@@ -220,7 +220,7 @@ func (c *Client) serve() {
 	}
 	if c.link.Silent() {
 		c.stats.SilenceTimeouts++
-		c.closeWith(c.silentFor(), false)
+		c.closeWith(c.resume.GivenUp(), false)
 		return
 	}
 	c.askResume()

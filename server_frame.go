@@ -2,10 +2,10 @@ package netcode
 
 import (
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
 	"io"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"

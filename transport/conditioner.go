@@ -110,6 +110,9 @@ func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
 // Proved implements Prover: it is that of the connection inside.
 func (c *Conditioner) Proved(of Addr) (user string, data []byte, ok bool) { return proved(c.inner, of) }
 
+// Moved implements Mover: it is that of the connection inside.
+func (c *Conditioner) Moved() (m Move, ok bool) { return moved(c.inner) }
+
 // Overhead implements Overheader: it is that of the connection inside.
 func (c *Conditioner) Overhead() int { return OverheadOf(c.inner) }
 

@@ -107,6 +107,27 @@ type Prover interface {
 	Proved(of Addr) (user string, data []byte, ok bool)
 }
 
+// Mover is implemented by a Conn that follows its peers to other paths and keeps their addresses, as transport/secure does. Who measures
+// paths has to know: the new one may be slower, and take smaller datagrams.
+type Mover interface {
+	// Moved returns a move that was not returned yet, by peer the last one. ok is false if there is none.
+	Moved() (m Move, ok bool)
+}
+
+// Move is a change of the path to a peer.
+type Move struct {
+	Peer     Addr // By this address it is known, before and after.
+	From, To Addr // There it received, and receives now. Both are Peer where this end is the one that moved.
+}
+
+// moved is Moved of any connection.
+func moved(conn Conn) (m Move, ok bool) {
+	if p, is := conn.(Mover); is {
+		return p.Moved()
+	}
+	return Move{}, false
+}
+
 // proved is Proved of any connection.
 func proved(conn Conn, of Addr) (user string, data []byte, ok bool) {
 	if p, is := conn.(Prover); is {

@@ -190,6 +190,17 @@ func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 	return proved(c, of)
 }
 
+// Moved implements Mover: the moves of all connections inside.
+func (j *Joined) Moved() (m Move, ok bool) {
+	for v, c := range j.conns {
+		if m, ok = moved(c); ok {
+			m.Peer.Via, m.From.Via, m.To.Via = uint8(v+1), uint8(v+1), uint8(v+1)
+			return m, true
+		}
+	}
+	return Move{}, false
+}
+
 // Waited implements Timed: it is that of the connection of the last datagram.
 func (j *Joined) Waited() time.Duration { return WaitedOf(j.conns[j.last]) }
 

@@ -90,7 +90,7 @@ func laterPredictions() []mutation {
 		change("predict", "a client does not ask for local state after a hang", local,
 			"predict/client.go", "c.take(i)\n\t\t\t\tc.wantLocals(i)", "c.take(i)"),
 		change("predict", "a client does not ask for local state after a misprediction", local,
-			"predict/compare.go", "if k.marks[n].asked+Window < k.now {", "if k.marks[n].asked > k.now {"),
+			"predict/compare.go", "if k.slots[n].asked+Window < k.now {", "if k.slots[n].asked > k.now {"),
 		change("predict", "an answer about local state is lost in a replay", local,
 			"predict/client.go", "if len(c.locals.taken) > 0 {", "if len(c.locals.taken) < 0 {"),
 		change("predict", "local state of others is told", others,
