@@ -26,7 +26,7 @@ func TestSetBudgetBoundsOneClient(t *testing.T) {
 		return stats.Line
 	}
 	require.LessOrEqual(t, line(first.ID()).Rate, 6000+6000/96*28, "with IP and UDP of small packets")
-	require.Equal(t, 64<<10, line(second.ID()).Rate)
+	require.Equal(t, 16<<10, line(second.ID()).Rate, "the first rate")
 	require.Equal(t, congestion.Application, line(second.ID()).Reason)
 	require.Equal(t, congestion.Application, first.Line().Reason)
 	require.Equal(t, netcode.LineState{}, second.Line(), "unlimited is not controlled")

@@ -517,6 +517,8 @@ type (
 	NetworkID = wire.NetworkID
 	// Addr is the address of a peer, as its transport names it.
 	Addr = transport.Addr
+	// Move is a change of the path to a peer, below its address.
+	Move = transport.Move
 	// Tick numbers a network step, from 1.
 	Tick = tick.Tick
 	// Stage is a point in the frame.

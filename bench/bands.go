@@ -74,7 +74,7 @@ type bandsClient struct {
 	systems *systems.ClientSystems
 }
 
-// bandsPose is where a body is and how it is turned.
+// bandsPose is the place and the rotation of a body.
 type bandsPose struct {
 	at [3]float32
 	q  [4]float32

@@ -52,6 +52,30 @@ func (a *Attribution) Total() uint64 {
 // Add adds a datagram from the server to the account. Records of state are coded against versions that the client holds, so
 // call it while the datagram is new: when it is sent, if that is in the same process, or before or after Receive.
 func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
+	a.add(datagram, func(payload []byte) bool {
+		if c.Newest() == nil {
+			return false
+		}
+		c.Newest().AddBits(a.State, payload)
+		return true
+	})
+}
+
+// AddSent adds a datagram to a client to the account, where it is sent: the server knows what its records are coded against, until it
+// receives something. Call it in the frame that the datagram was built in. A nil session is one that is over: its state is Unknown.
+func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
+	a.add(datagram, func(payload []byte) bool {
+		if c == nil || c.View() == nil {
+			a.State.Unknown += 8 * uint64(len(payload))
+			return true
+		}
+		replica.AddBits(c.Server().Protocol().Schema(), a.State, payload, c.Server().Store().Tick(), c.View().Baselines())
+		return true
+	})
+}
+
+// add adds a datagram; state adds the payload of a snapshot, or returns false.
+func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
 	size := uint64(len(datagram))
 	a.Datagrams++
 	a.Bytes += size
@@ -67,18 +91,18 @@ func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	a.Headers += uint64(n)
 	a.Checksums += wire.ChecksumSize
 	body := datagram[n : len(datagram)-wire.ChecksumSize]
-	a.addBatches(c, body)
+	a.addBatches(body, state)
 }
 
 // addBatches adds a packet's batches.
-func (a *Attribution) addBatches(c *netcode.Client, body []byte) {
+func (a *Attribution) addBatches(body []byte, state func([]byte) bool) {
 	in := peer.Incoming{Batches: body}
 	rest := uint64(len(body))
 	r := in.Messages()
 	for r.Next() {
 		a.Messages += wire.MessageHeaderSize
 		rest -= wire.MessageHeaderSize + uint64(len(r.Payload))
-		a.addMessage(c, r.Header, r.Payload)
+		a.addMessage(r.Header, r.Payload, state)
 	}
 	if r.Err() != nil {
 		a.Unreadable += rest
@@ -88,10 +112,9 @@ func (a *Attribution) addBatches(c *netcode.Client, body []byte) {
 }
 
 // addMessage adds a message's payload.
-func (a *Attribution) addMessage(c *netcode.Client, h wire.MessageHeader, payload []byte) {
+func (a *Attribution) addMessage(h wire.MessageHeader, payload []byte, state func([]byte) bool) {
 	switch i := int(h.Type) - int(wire.FirstUserMessage); {
-	case h.Type == wire.MessageSnapshot && c.Newest() != nil:
-		c.Newest().AddBits(a.State, payload)
+	case h.Type == wire.MessageSnapshot && state(payload):
 	case i >= 0 && i < len(a.Types):
 		a.Types[i].Count++
 		a.Types[i].Bytes += uint64(len(payload))

@@ -486,9 +486,13 @@ func (b *Bits) Total() uint64 {
 
 // AddBits adds a payload to an account. The replica has the baselines: call it before or after Read of the payload, and for a lost one as
 // soon as it was written.
-func (r *Replica) AddBits(to *Bits, payload []byte) {
-	d := dumper{schema: r.schema, past: r, bits: to}
-	d.all(payload, r.newest)
+func (r *Replica) AddBits(to *Bits, payload []byte) { AddBits(r.schema, to, payload, r.newest, r) }
+
+// AddBits adds a payload to an account. Its tick is read as near to the one given. The baselines of records are those of past: a replica,
+// or a server's View.Baselines for a payload that was just written. Behind the first record whose baseline past lacks, all is Unknown.
+func AddBits(s *format.Schema, to *Bits, payload []byte, near tick.Tick, past Baselines) {
+	d := dumper{schema: s, past: past, bits: to}
+	d.all(payload, near)
 }
 
 // account adds the bits that were read since the last call to one of the sums.

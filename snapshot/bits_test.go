@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +16,7 @@ import (
 // written.
 func TestBitsAddUpToThePayload(t *testing.T) {
 	d := newDuo(t)
-	account := replica.NewBits(d.store.schema)
+	account, own := replica.NewBits(d.store.schema), replica.NewBits(d.store.schema)
 	written := uint64(0)
 	var ids []wire.NetworkID
 	for s := tick.Tick(1); s < 200; s++ {
@@ -43,6 +45,8 @@ func TestBitsAddUpToThePayload(t *testing.T) {
 		written += 8 * uint64(len(p.payload))
 		d.replica.AddBits(account, p.payload)
 		require.Equal(t, written, account.Total(), "tick %d", s)
+		replica.AddBits(d.store.schema, own, p.payload, s, d.view.Baselines())
+		require.Equal(t, account, own, "the server knows as much as the client, tick %d", s)
 		if s%3 != 0 { // the others are lost
 			d.ack(p)
 		} else {
@@ -77,4 +81,19 @@ func TestBitsOfAnythingAddUp(t *testing.T) {
 			require.LessOrEqual(t, account.Total(), uint64(8*cut))
 		}
 	}
+}
+
+// accounted reads a payload that was just written, without the client: all of its bits are somebody's, and they are the same ones as
+// the client finds.
+func (s *sequence) accounted(c *seqClient, payload []byte) error {
+	own, theirs := replica.NewBits(s.store.schema), replica.NewBits(s.store.schema)
+	replica.AddBits(s.store.schema, own, payload, s.store.Tick(), c.view.Baselines())
+	c.replica.AddBits(theirs, payload)
+	if own.Unknown > 0 || own.Total() != uint64(8*len(payload)) {
+		return fmt.Errorf("tick %d: of a payload of %d bytes the server counts %d bits and cannot read %d", s.now, len(payload), own.Total(), own.Unknown)
+	}
+	if theirs.Unknown == 0 && !reflect.DeepEqual(own, theirs) {
+		return fmt.Errorf("tick %d: the server counts %v, the client %v", s.now, own, theirs)
+	}
+	return nil
 }

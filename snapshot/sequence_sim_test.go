@@ -295,6 +295,9 @@ func (s *sequence) send(c *seqClient) error {
 		if n == 0 {
 			break
 		}
+		if err := s.accounted(c, buf[:n]); err != nil {
+			return err
+		}
 		c.seq++
 		c.sent[c.seq] = seqSent{tick: s.store.Tick(), at: s.now}
 		f := seqFlight{seq: c.seq, tick: s.store.Tick(), payload: buf[:n], epoch: c.view.epoch}

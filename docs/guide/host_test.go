@@ -134,6 +134,11 @@ var withHost = map[string]func(t *testing.T){
 		h.step()
 		require.Equal(t, level, loaded)
 	},
+	"scoreboard": func(t *testing.T) {
+		h := newHosted(t, netcode.NewProtocol(), netcode.Config{}, nil)
+		h.step()
+		require.Equal(t, []string{"player 1: 0 ms"}, scoreboard(h.server))
+	},
 	"shop ask": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		shop(p, map[uint16]uint32{3: 20})
