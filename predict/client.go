@@ -56,7 +56,8 @@ type slot struct {
 	entity  ecs.Entity
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
-	late    bool         // The server's came before the step was replayed that spawns it here.
+	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
+	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
 	spawnIn uint32       // The run in which a step spawned it last.
 	asked   netcode.Tick // When its local components were asked for.
 	show    correction
