@@ -98,13 +98,13 @@ func (s *Server) Moved(m transport.Move) {
 	}
 	s.stats.Migrated++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, from: m.From, to: m.To})
-	c.conn.NewPath()
+	c.link.Conn.NewPath()
 }
 
 // Moved begins the path to the server anew: Server.Moved for a client's own move.
 func (c *Client) Moved(m transport.Move) {
-	if c.state == Connected && m.Peer == c.address {
-		c.conn.NewPath()
+	if c.state == Connected && m.Peer == c.link.Address {
+		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
 }
