@@ -1,6 +1,7 @@
 package congestion
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -69,7 +70,7 @@ func (w *world) at(t time.Duration, do func()) {
 	e := event{max(t, w.now), w.n, do}
 	i, _ := slices.BinarySearchFunc(w.events, e, func(a, b event) int {
 		if a.at != b.at {
-			return int(b.at - a.at)
+			return cmp.Compare(b.at, a.at)
 		}
 		return b.n - a.n
 	})
