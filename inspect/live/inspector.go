@@ -41,7 +41,7 @@ const (
 	// lookFor is for how long the server is measured after somebody has asked.
 	lookFor = 3 * time.Second
 	// accountShare is the part of the time between two ticks that reading datagrams may take: one of so many.
-	accountShare = 100
+	accountShare = 200
 	// mostListeners bounds the pages that are open at a time.
 	mostListeners = 16
 	// backlog is the number of snapshots that wait for a slow page, beyond which it misses some.
