@@ -593,6 +593,7 @@ var withoutHost = map[string]string{
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
+	"inspected":     "live.New takes the HostSystems of a host as they are",
 	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
