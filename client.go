@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -220,9 +221,9 @@ func (c *Client) Waiting() int {
 
 // Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
 // the server. For the other direction ask the server (ClientStats.Line).
-func (c *Client) Line() LineState {
+func (c *Client) Line() congestion.State {
 	if c.link.Conn == nil {
-		return LineState{}
+		return congestion.State{}
 	}
 	return c.link.Line()
 }

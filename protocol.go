@@ -333,7 +333,7 @@ func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, ot
 	}
 }
 
-// Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
+// Option adjusts one registration: Named for all, Every, Once, Marked, Importance and Bands for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
 // registration is the result of the options of one Replicate, Handle or Answer.
@@ -501,16 +501,6 @@ func describeMessage(m handled) canon.Entry {
 type (
 	// Replicated on an entity makes it exist on every client that may see it. See [components.Replicated].
 	Replicated = components.Replicated
-	// Owner on an entity names the client that it belongs to. See [components.Owner].
-	Owner = components.Owner
-	// Group on entities makes them travel together. See [components.Group].
-	Group = components.Group
-	// Priority on an entity is its weight where bandwidth does not suffice. See [components.Priority].
-	Priority = components.Priority
-	// Rate on an entity sets how often it is captured. See [components.Rate].
-	Rate = components.Rate
-	// Kind on an entity tells clients its kind. See [components.Kind].
-	Kind = components.Kind
 	// ClientID names a client; 0 is the server. See [wire.ClientID].
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine. See [wire.NetworkID].
@@ -553,14 +543,8 @@ type (
 	Endpoint = message.Endpoint
 	// Delivery is the mode of delivery of a message. See [wire.Delivery].
 	Delivery = wire.Delivery
-	// History is the messages of one frame, for looking at. See [message.Frame].
-	History = message.Frame
 	// FieldError reports a field of a message with a value that cannot travel; the message is not sent. See [message.FieldError].
 	FieldError = message.FieldError
-	// BoundError reports a Serialize method that wrote more than it had measured; the message is not sent. See [message.BoundError].
-	BoundError = message.BoundError
-	// SerializeError reports a Serialize method that failed; the message is not sent. See [message.SerializeError].
-	SerializeError = message.SerializeError
 )
 
 // The modes of delivery.

@@ -195,6 +195,20 @@ var withHost = map[string]func(t *testing.T){
 		allowed.Show(1, id)
 		h.until(t, func() bool { return h.server.Visible(1, id) })
 	},
+	"distant look": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		distant(p)
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { look(p, h.server).Look(1, 0, 0, 0) })
+		spots := generic.NewMap2[components.Replicated, Spot](h.world)
+		e := spots.NewWith(&components.Replicated{}, &Spot{X: 301.2345})
+		id, _ := h.group.ID(e)
+		for range 20 {
+			h.step()
+		}
+		require.True(t, h.server.Visible(1, id))
+		_, spot := spots.Get(e)
+		require.Equal(t, float32(301.2345), spot.X, "a host's player sees the server's world, in which nothing is rounded")
+	},
 	"convoy": func(t *testing.T) {
 		p := protocol()
 		netcode.Replicate[CarriedBy](p)
@@ -588,6 +602,7 @@ var withoutHost = map[string]string{
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
+	"inspected":     "live.New takes the HostSystems of a host as they are",
 	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
