@@ -365,7 +365,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.link.Conn.RTT()
 	return ClientStats{
 		Address: c.link.Address, RTT: rtt, Jitter: jitter, Ping: c.link.Conn.Ping(), Loss: c.link.Conn.Loss(), Line: c.link.Line(), PacketSize: c.link.Conn.PathSize(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.waiting(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.Bytes(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
 		Packets: c.link.Conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }
