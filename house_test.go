@@ -55,7 +55,7 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
-			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
@@ -105,8 +105,9 @@ func houseArrows() map[string][]string {
 		// It speaks the protocol without a client or a server of the root.
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
+		"inspect/live":      {houseArche, houseRoot, "inspect", "systems", "tick", "transport", "wire"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
-		"examples":          append(all, "load", "internal"),
+		"examples":          append(all, "inspect/live", "load", "internal"),
 		"bench":             append(all, "internal", "nettest/adversary"),
 		"cmd":               append(all, "internal"),
 		"internal":          {},

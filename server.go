@@ -567,5 +567,5 @@ func (s *Server) reportGroups() {
 	s.store.ClearLargeGroups()
 }
 
-// Interest is a policy of visibility.
+// Interest is a policy of visibility. See [snapshot.Interest].
 type Interest = snapshot.Interest

@@ -64,12 +64,15 @@ func (b *bandedStore) put(id wire.NetworkID, x float32) {
 	b.store.Set(id, 0, lanes)
 }
 
-// band returns the band of an entity at the client, after the ticks in which it is decided about.
+// band returns the band of an entity at the client, after the ticks in which it is decided about; -1 where it has not one alone.
 func (b *bandedStore) band(id wire.NetworkID, ticks int) int {
 	for range ticks {
 		b.tick(func() {})
 	}
-	return b.view.Bands(id).Lowest()
+	if rows := b.view.Bands(id); rows.Count() == 1 {
+		return rows.Lowest()
+	}
+	return -1
 }
 
 func TestBandsFollowTheDistance(t *testing.T) {

@@ -56,7 +56,8 @@ type slot struct {
 	entity  ecs.Entity
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
-	late    bool         // The server's came before the step was replayed that spawns it here.
+	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
+	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
 	spawnIn uint32       // The run in which a step spawned it last.
 	asked   netcode.Tick // When its local components were asked for.
 	show    correction
@@ -443,7 +444,7 @@ func (c *client) keepOthers(t netcode.Tick) {
 
 // slotOf is the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
-	if int(id.Index) < len(c.byIndex) {
+	if uint(id.Index) < uint(len(c.byIndex)) {
 		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
 			return n
 		}
@@ -495,7 +496,7 @@ func (c *client) free(n int) {
 	if s.id.IsZero() {
 		c.unnamed--
 	}
-	if id := s.id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
+	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
