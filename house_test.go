@@ -104,6 +104,7 @@ func houseArrows() map[string][]string {
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		// It speaks the protocol without a client or a server of the root.
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
+		"nettest/processes": append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"inspect/live":      {houseArche, houseRoot, "inspect", "systems", "tick", "transport", "wire"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
@@ -334,7 +335,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.
