@@ -23,7 +23,7 @@ const tree = "../.."
 
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(),
-		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(),
+		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(), looking(),
 		transfers(), congestionRules(), soaks())
 }
 
