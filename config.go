@@ -5,14 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/admission"
-	"github.com/arche-netcode/netcode/internal/link"
 	"io"
-	"log/slog"
 	"math"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -141,9 +140,17 @@ type Config struct {
 	// Plain lets a server listen on an address that is neither loopback nor private without encryption: anyone on the path can then
 	// read and change everything. See Server.MayListen. Server only.
 	Plain bool
-	// Logger is the log, at most some ten lines a second; default: the faults that no OnError is told of, on
-	// slog.Default().
-	Logger *slog.Logger
+	// Logger is the log, at most some ten lines a second: a *slog.Logger, or one of your own. Default: the faults that no OnError is
+	// told of, by package log.
+	Logger Logger
+}
+
+// Logger takes the lines of Config.Logger, which *slog.Logger does: a text, and names and values in turn. It is an interface because
+// log/slog would make each client for browsers larger by 0.13 MB.
+type Logger interface {
+	Info(text string, args ...any)  // Somebody connected or left.
+	Warn(text string, args ...any)  // A remote end, or the network, does what it should not.
+	Error(text string, args ...any) // The program has a fault.
 }
 
 // withDefaults fills in the zero fields.
@@ -312,13 +319,6 @@ func (c Config) link() link.Config {
 		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
 		SilenceTimeout: c.SilenceTimeout, ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
 	}
-}
-
-// checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
-// packet that the network sends back to its sender fails: the two never agree.
-func checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
-	check := wire.NewChecksum(epoch, protocol)
-	return check, ^check
 }
 
 // resetKey is the key of the tokens of sessions: that of the game, or one that follows from a secret of this start.

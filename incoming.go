@@ -2,9 +2,9 @@ package netcode
 
 import (
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/link"
-	"log/slog"
 
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -280,7 +280,7 @@ func (c *endpointCore) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.toldTypes[t] {
 		c.toldTypes[t] = true
-		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
+		c.report.Log(report.Warn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.Remote)
 	}
 }
 

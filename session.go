@@ -2,11 +2,13 @@ package netcode
 
 import (
 	"fmt"
-	"github.com/arche-netcode/netcode/internal/admission"
-	"github.com/arche-netcode/netcode/internal/link"
-	"log/slog"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -184,13 +186,13 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 		s.Report(err)
 		return
 	}
-	in, out := checksums(epoch, s.protocol.canon.Hash)
+	in, out := handshake.Checksums(epoch, s.protocol.canon.Hash)
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.link.held = new(heldMessages)
+	c.link.held = new(held.Queue)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
@@ -217,8 +219,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.link.Address)
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
 	}
 }
 
@@ -246,8 +248,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.Enabled(slog.LevelInfo) {
-		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.places.Free(c.link.Address.IP.Addr())
 	if c.link.near == nil {

@@ -1,8 +1,9 @@
 package delta
 
 import (
-	"github.com/arche-netcode/netcode/quantize"
 	"math"
+
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // A rotation goes on turning as it turned: its extrapolation is a straight line through the two versions on the sphere of

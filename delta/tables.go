@@ -318,18 +318,23 @@ func (p *tableParser) line() (line []byte, ok bool) {
 	return line, ok
 }
 
-// table takes one table.
-func (p *tableParser) table(codes *int) (*Table, error) {
+// head takes the line before a table: "table NAME symbols=N contexts=N".
+func (p *tableParser) head() (name string, symbols, contexts int, err error) {
 	head, ok := p.line()
 	word := bytes.Split(head, []byte{' '})
 	if !ok || len(word) != 4 || string(word[0]) != "table" {
-		return nil, p.fail("%.100q is no head of a table", head)
+		return "", 0, 0, p.fail("%.100q is no head of a table", head)
 	}
-	symbols, err := p.number(word[2], "symbols=", MaxSymbols)
-	if err != nil {
-		return nil, err
+	if symbols, err = p.number(word[2], "symbols=", MaxSymbols); err != nil {
+		return "", 0, 0, err
 	}
-	contexts, err := p.number(word[3], "contexts=", maxContexts)
+	contexts, err = p.number(word[3], "contexts=", maxContexts)
+	return string(word[1]), symbols, contexts, err
+}
+
+// table takes one table.
+func (p *tableParser) table(codes *int) (*Table, error) {
+	name, symbols, contexts, err := p.head()
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +350,7 @@ func (p *tableParser) table(codes *int) (*Table, error) {
 			return nil, err
 		}
 	}
-	t, err := NewTable(string(word[1]), lengths)
+	t, err := NewTable(name, lengths)
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", at, err)
 	}
@@ -403,12 +408,13 @@ func lazyTables(text string) (*Tables, error) {
 	_, rest, _ := strings.Cut(text, "\n")
 	for len(rest) > sumLine {
 		head, lines, _ := strings.Cut(rest, "\n")
-		t := &Table{}
-		contexts := 0
-		if _, err := fmt.Sscanf(head, "table %s symbols=%d contexts=%d", &t.name, &t.symbols, &contexts); err != nil {
-			return nil, fmt.Errorf("%w: %q: %w", ErrTableText, head, err)
+		p := tableParser{rest: []byte(head + "\n")}
+		name, symbols, contexts, err := p.head()
+		if err != nil {
+			return nil, err
 		}
-		size := contexts * (t.symbols + 1)
+		t := &Table{name: name, symbols: symbols}
+		size := contexts * (symbols + 1)
 		if size > len(lines) {
 			return nil, fmt.Errorf("%w: %q promises more than follows", ErrTableText, head)
 		}

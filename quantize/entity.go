@@ -1,10 +1,11 @@
 package quantize
 
 import (
-	"github.com/arche-netcode/netcode/wire"
 	"math"
 	"math/bits"
 	"reflect"
+
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // An entity field names another entity. In memory it is two uint32, as Arche's handle is; everywhere else it is two

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -41,6 +42,12 @@ func (r *Receive) Update(*ecs.World) {
 	if r.buffer == nil {
 		r.Initialize(nil)
 	}
+	r.takeAll()
+	r.tellMoves()
+}
+
+// takeAll gives the datagrams that wait to the end.
+func (r *Receive) takeAll() {
 	bad := 0
 	for range maxDatagrams {
 		n, from, err := r.Socket.Receive(r.buffer)
@@ -54,8 +61,25 @@ func (r *Receive) Update(*ecs.World) {
 			return
 		default:
 			r.faults.last = ""
-			r.End.Receive(from, r.buffer[:n])
+			waited := time.Duration(0)
+			if socket, ok := r.Socket.(interface{ Waited() time.Duration }); ok { // a transport.Timed
+				waited = socket.Waited()
+			}
+			r.End.ReceiveAfter(from, r.buffer[:n], waited)
 		}
+	}
+}
+
+// tellMoves tells the end of the paths that have changed below its addresses.
+func (r *Receive) tellMoves() {
+	mover, ok := r.Socket.(interface{ Moved() (netcode.Move, bool) }) // A transport.Mover.
+	end, knows := r.End.(interface{ Moved(m netcode.Move) })
+	for ok && knows {
+		m, more := mover.Moved()
+		if !more {
+			return
+		}
+		end.Moved(m)
 	}
 }
 

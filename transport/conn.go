@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"time"
 )
 
 // MaxDatagram is the largest datagram that any connection takes, in bytes: what is left of an IPv4 datagram of 65,535
@@ -58,6 +59,20 @@ type BatchSender interface {
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
 
+// Timed is implemented by a Conn that knows when datagrams came, before Receive was called for them.
+type Timed interface {
+	// Waited returns for how long the datagram that Receive returned last had been here by then.
+	Waited() time.Duration
+}
+
+// WaitedOf is Waited of a connection, or of any other value: 0 if it is not Timed.
+func WaitedOf(conn any) time.Duration {
+	if t, ok := conn.(Timed); ok {
+		return t.Waited()
+	}
+	return 0
+}
+
 // Secured is implemented by a Conn that knows whether anyone on the path can read or change its datagrams. A Conn without it is in
 // clear.
 type Secured interface {
@@ -90,6 +105,27 @@ type Prover interface {
 	// Proved returns the user at an address, and what else the proof says of it, which is not to be changed. ok is false where
 	// nothing is proved.
 	Proved(of Addr) (user string, data []byte, ok bool)
+}
+
+// Mover is implemented by a Conn that follows its peers to other paths and keeps their addresses, as transport/secure does. Who measures
+// paths has to know: the new one may be slower, and take smaller datagrams.
+type Mover interface {
+	// Moved returns a move that was not returned yet, by peer the last one. ok is false if there is none.
+	Moved() (m Move, ok bool)
+}
+
+// Move is a change of the path to a peer.
+type Move struct {
+	Peer     Addr // By this address it is known, before and after.
+	From, To Addr // There it received, and receives now. Both are Peer where this end is the one that moved.
+}
+
+// moved is Moved of any connection.
+func moved(conn Conn) (m Move, ok bool) {
+	if p, is := conn.(Mover); is {
+		return p.Moved()
+	}
+	return Move{}, false
 }
 
 // proved is Proved of any connection.

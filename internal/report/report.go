@@ -1,11 +1,28 @@
 package report
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
+	"log"
 	"reflect"
+	"strings"
 	"time"
+)
+
+// logger is netcode.Logger.
+type logger interface {
+	Info(text string, args ...any)
+	Warn(text string, args ...any)
+	Error(text string, args ...any)
+}
+
+// Level tells how important a line is.
+type Level uint8
+
+// The levels.
+const (
+	Info Level = iota
+	Warn
+	Error
 )
 
 // linesPerSecond bounds the lines that a server or a client logs in a second; more are counted and left out.
@@ -14,8 +31,8 @@ const linesPerSecond = 10
 // Reporter tells the user what happened: errors that have no caller go to OnError, and everything worth a line goes
 // to the injected logger, so rarely that no remote end can fill a disk with it.
 type Reporter struct {
-	logger   *slog.Logger
-	injected bool            // The user wants all lines; else only what nobody else is told goes to the default logger.
+	logger   logger
+	injected bool            // The user wants all lines; else only what nobody else is told goes to the standard logger.
 	OnError  []func(error)   // Told of each error.
 	misuses  map[misuse]bool // Looked up only.
 
@@ -28,19 +45,19 @@ type Reporter struct {
 	Suppressed uint64 // Lines left out.
 }
 
-// New reports to a logger, or, when it is nil, to the default one what would otherwise be lost.
-func New(logger *slog.Logger) Reporter {
-	if logger == nil {
-		return Reporter{logger: slog.Default()}
+// New reports to a logger, or, when that is nil, to the standard one of package log what would otherwise be lost.
+func New(to logger) Reporter {
+	if v := reflect.ValueOf(to); to == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return Reporter{logger: standard{}}
 	}
-	return Reporter{logger: logger, injected: true}
+	return Reporter{logger: to, injected: true}
 }
 
 // Error passes an error to OnError and to the log.
 func (r *Reporter) Error(err error) {
 	r.Errors++
 	if r.injected || len(r.OnError) == 0 {
-		r.Log(slog.LevelWarn, err.Error())
+		r.Log(Warn, err.Error())
 	}
 	for _, f := range r.OnError {
 		f(err)
@@ -51,9 +68,9 @@ func (r *Reporter) Error(err error) {
 func (r *Reporter) Panicked(err error, stack string, details ...any) {
 	r.Errors++
 	if r.injected {
-		r.Log(slog.LevelError, "a handler panicked", append(details, "stack", stack)...)
+		r.Log(Error, "a handler panicked", append(details, "stack", stack)...)
 	} else {
-		r.Log(slog.LevelError, err.Error()+"\n\n"+stack) // The default handler writes a text as it is, and quotes what is beside it.
+		r.Log(Error, err.Error()+"\n\n"+stack) // A handler may quote what is beside the text.
 	}
 	for _, f := range r.OnError {
 		f(err)
@@ -88,14 +105,12 @@ type misuse struct {
 	of   reflect.Type
 }
 
-// Enabled tells if a line at that level would be wanted at all; it keeps the arguments of log from being made for
+// Enabled tells if a line at that level would be wanted at all; it keeps the arguments of Log from being made for
 // nothing.
-func (r *Reporter) Enabled(level slog.Level) bool {
-	return (r.injected || level >= slog.LevelWarn) && r.logger.Enabled(context.Background(), level)
-}
+func (r *Reporter) Enabled(level Level) bool { return r.injected || level >= Warn }
 
 // Log writes one line unless too many were written in this second.
-func (r *Reporter) Log(level slog.Level, text string, args ...any) {
+func (r *Reporter) Log(level Level, text string, args ...any) {
 	if !r.Enabled(level) {
 		return
 	}
@@ -112,5 +127,33 @@ func (r *Reporter) Log(level slog.Level, text string, args ...any) {
 		args = append(args, "lines left out", r.skipped)
 		r.skipped = 0
 	}
-	r.logger.Log(context.Background(), level, text, args...)
+	switch level {
+	case Info:
+		r.logger.Info(text, args...)
+	case Warn:
+		r.logger.Warn(text, args...)
+	default:
+		r.logger.Error(text, args...)
+	}
+}
+
+// standard writes to the standard logger of package log, in the form of slog's default handler.
+type standard struct{}
+
+// Info implements Logger.
+func (standard) Info(text string, args ...any) { printLine("INFO ", text, args) }
+
+// Warn implements Logger.
+func (standard) Warn(text string, args ...any) { printLine("WARN ", text, args) }
+
+// Error implements Logger.
+func (standard) Error(text string, args ...any) { printLine("ERROR ", text, args) }
+
+func printLine(level, text string, args []any) {
+	var line strings.Builder
+	line.WriteString(level + text)
+	for ; len(args) > 1; args = args[2:] {
+		fmt.Fprintf(&line, " %v=%v", args[0], args[1])
+	}
+	log.Print(line.String())
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/nettest"
@@ -15,7 +17,7 @@ const breaksAt = 200
 
 // server returns the configuration of the server.
 func (o *options) server() netcode.Config {
-	c := netcode.Config{Clients: 256, SentPackets: 256}
+	c := netcode.Config{Clients: 256, SentPackets: 256, Keep: 5 * time.Second}
 	if o.breaks == "I4" {
 		c.ReliableBytes, c.ReliableStall, c.SilenceTimeout = 1<<28, 1<<40, 1<<40
 	}

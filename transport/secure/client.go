@@ -75,10 +75,15 @@ type Client struct {
 	waiting []byte        // The newest datagram before there is a session.
 	scratch []byte
 	text    [pathText]byte // Of a Path.
+	asks    [pathText]byte // Of the newest question of the server.
+	moved   bool           // It was a new one, which Moved has not told.
 	out     []byte
 }
 
-var _ transport.Conn = (*Client)(nil)
+var (
+	_ transport.Conn  = (*Client)(nil)
+	_ transport.Mover = (*Client)(nil)
+)
 
 // Dial wraps a client's connection. The connection belongs to the Client, which closes it. Nothing is sent before the first Send. The
 // error is ErrTokenMalformed, ErrTokenExpired, or says what is missing.
@@ -140,6 +145,9 @@ func (c *Client) Secure() bool { return true }
 
 // Overhead implements transport.Overheader.
 func (c *Client) Overhead() int { return Overhead + transport.OverheadOf(c.inner) }
+
+// Waited implements transport.Timed: it is that of the connection inside.
+func (c *Client) Waited() time.Duration { return transport.WaitedOf(c.inner) }
 
 // LocalAddr implements transport.Conn.
 func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
@@ -295,6 +303,7 @@ func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
 		c.heard = now
 		if isPath {
 			c.stats.Paths++
+			c.noteMove()
 			return 0, c.sealPath(now)
 		}
 		c.stats.Opened++
@@ -377,7 +386,7 @@ func (c *Client) accept(message []byte, now time.Duration) error {
 	keyOut, keyIn := toServer.UnsafeKey(), toClient.UnsafeKey()
 	c.id, c.to, c.from = binary.BigEndian.Uint32(body[2:]), newSealer(cipher, keyOut, now, c.config.RekeyEvery), newOpener(cipher, keyIn)
 	c.reset = [resetToken]byte(body[6:])
-	c.state, c.hs, c.err, c.heard, c.asked = open, nil, nil, now, now-1
+	c.state, c.hs, c.err, c.heard, c.asked, c.moved = open, nil, nil, now, now-1, false
 	c.stats.Sessions++
 	logKeys(c.config.KeyLog, c.id, cipher, keyOut, keyIn)
 	waiting := c.waiting

@@ -70,6 +70,10 @@ func (c *session) answered(s *Server, from transport.Addr) {
 	}
 	s.countHost(c.from, -1)
 	s.countHost(from, 1)
+	if !c.left.IsValid() {
+		c.left = c.from
+		s.moved = append(s.moved, c)
+	}
 	c.from, c.path.to = from, transport.Addr{}
 	s.byAddress[from] = c // A session that was here keeps its keys and its name, and moves when its client sends.
 	s.stats.Moved++
@@ -156,6 +160,19 @@ func (c *Client) showPath(now time.Duration) error {
 	}
 	c.text = [pathText]byte{}
 	return c.sealPath(now)
+}
+
+// noteMove takes the text of a question of the server. A text that is new means that the server sees this end at another address.
+func (c *Client) noteMove() {
+	if c.text != c.asks {
+		c.asks, c.moved = c.text, true
+	}
+}
+
+// Moved implements transport.Mover: the server sees this end at another address.
+func (c *Client) Moved() (m transport.Move, ok bool) {
+	ok, c.moved = c.moved, false
+	return transport.Move{Peer: c.peer, From: c.peer, To: c.peer}, ok
 }
 
 // sealPath sends a Path.

@@ -412,6 +412,12 @@ func TestResetsAreBounded(t *testing.T) {
 	c := r.dial(ClientConfig{Token: r.token(nil)})
 	require.NoError(t, r.join(c))
 	must(r.drain(r.server))
+	binary.BigEndian.PutUint32(data[1:], c.id)
+	told := r.server.Stats().Resets
+	require.NoError(t, p.Send(r.at, data[:Overhead]))
+	must(r.drain(r.server))
+	require.Empty(t, must(r.drain(p)), "the token of a session that there is, is told to nobody")
+	require.Equal(t, told, r.server.Stats().Resets)
 	token := append([]byte(nil), r.server.resets.token(c.id)...)
 	reset := append(binary.BigEndian.AppendUint32([]byte{kindReset}, c.id), token...)
 	for i := 5; i < len(reset); i++ {
@@ -430,6 +436,61 @@ func TestResetsAreBounded(t *testing.T) {
 	require.NoError(t, r.server.inner.Send(c.LocalAddr(), reset))
 	require.Empty(t, must(r.drain(c)))
 	require.False(t, c.Open())
+}
+
+// A move is told once: several before it is asked for are one, and a session that has ended is forgotten. A client learns of its own by
+// the server's question, once for each.
+func TestAMoveIsToldOnce(t *testing.T) {
+	r, n, c := behindNAT(t, home, nil)
+	name := transport.MustParseAddr(home)
+	_, ok := r.server.Moved()
+	require.False(t, ok)
+	moveTo := func(at string) {
+		n.rebind(at)
+		r.now += time.Second
+		r.say(c, name)
+		r.say(c, name)
+		r.say(c, name)
+	}
+	for _, at := range []string{street, "198.51.100.7:2001"} {
+		moveTo(at)
+	}
+	m, ok := c.Moved()
+	require.True(t, ok)
+	require.Equal(t, transport.Move{Peer: r.at, From: r.at, To: r.at}, m)
+	_, ok = c.Moved()
+	require.False(t, ok)
+	m, ok = r.server.Moved()
+	require.True(t, ok)
+	require.Equal(t, transport.Move{Peer: name, From: name, To: transport.MustParseAddr("198.51.100.7:2001")}, m)
+	_, ok = r.server.Moved()
+	require.False(t, ok)
+
+	// The client's answer is lost: the server asks once more, with the same text.
+	n.rebind("198.51.100.7:2002")
+	for _, want := range []bool{true, false} {
+		r.now += time.Second
+		require.NoError(t, c.Send(r.at, []byte("from the client")))
+		must(r.drain(r.server))
+		n.stop = true
+		must(r.drain(c))
+		n.stop = false
+		_, ok = c.Moved()
+		require.Equal(t, want, ok)
+	}
+	require.EqualValues(t, 2, r.server.Stats().Moved)
+
+	moveTo(street)
+	m, ok = transport.Join(transport.Condition(r.server, transport.Link{}, 1, func() time.Duration { return r.now })).Moved()
+	require.True(t, ok, "through what wraps it")
+	require.Equal(t, uint8(1), m.Peer.Via)
+	require.Equal(t, transport.MustParseAddr(street).IP, m.To.IP)
+
+	moveTo(home)
+	r.now += time.Hour
+	must(r.drain(r.server))
+	require.Zero(t, r.server.Stats().Sessions)
+	require.Empty(t, r.server.moved)
 }
 
 // Following a client costs no memory.

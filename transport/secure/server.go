@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flynn/noise"
@@ -87,6 +88,7 @@ type session struct {
 	from      transport.Addr // The client's address at the moment.
 	name      transport.Addr // Its address for the layer above, which never changes.
 	path      path           // Another address that is being checked.
+	left      transport.Addr // It was there when Moved told last; the zero value: it is there still.
 	who       Identity
 	token     tokenID
 	expires   int64 // Of the token; 0: none.
@@ -116,6 +118,7 @@ type Server struct {
 	hosts     map[netip.Prefix]int // Sessions of each host.
 	limits    limits
 	resets    *resets
+	moved     []*session // Those that left.
 	swept     time.Duration
 	stats     Stats
 
@@ -131,6 +134,7 @@ type Server struct {
 var (
 	_ transport.Conn        = (*Server)(nil)
 	_ transport.BatchSender = (*Server)(nil)
+	_ transport.Mover       = (*Server)(nil)
 )
 
 // Listen wraps a server's connection. The connection belongs to the Server, which closes it. The error says which field of Config is
@@ -175,6 +179,9 @@ func (s *Server) Secure() bool { return true }
 // Overhead implements transport.Overheader.
 func (s *Server) Overhead() int { return Overhead + transport.OverheadOf(s.inner) }
 
+// Waited implements transport.Timed: it is that of the connection inside.
+func (s *Server) Waited() time.Duration { return transport.WaitedOf(s.inner) }
+
 // LocalAddr implements transport.Conn.
 func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 
@@ -213,6 +220,19 @@ func (s *Server) Path(of transport.Addr) (at transport.Addr, ok bool) {
 		return c.from, true
 	}
 	return transport.Addr{}, false
+}
+
+// Moved implements transport.Mover: a client receives at another address, under the same name.
+func (s *Server) Moved() (m transport.Move, ok bool) {
+	last := len(s.moved) - 1
+	if last < 0 {
+		return m, false
+	}
+	c := s.moved[last]
+	s.moved[last], s.moved = nil, s.moved[:last]
+	m = transport.Move{Peer: c.name, From: c.left, To: c.from}
+	c.left = transport.Addr{}
+	return m, true
 }
 
 // named finds a session for the game, which may know the address with the Via of a transport.Join.
@@ -416,6 +436,9 @@ func (s *Server) end(c *session) {
 	}
 	if s.pending[c.from] == c {
 		delete(s.pending, c.from)
+	}
+	if c.left.IsValid() {
+		s.moved = slices.DeleteFunc(s.moved, func(other *session) bool { return other == c })
 	}
 	s.countHost(c.from, -1)
 }
