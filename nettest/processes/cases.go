@@ -136,8 +136,12 @@ func stops(o options, r *row) error {
 	return nil
 }
 
-// flooders is the number of loopback addresses that a flood comes from.
-const flooders = 200
+// flooders is the number of loopback addresses that a flood comes from, and floodRate its datagrams a second. A flood of 100 000 a second
+// fills the kernel's buffer of the socket on two processors, and then sessions of honest clients end by silence.
+const (
+	flooders  = 200
+	floodRate = 20_000
+)
 
 // floods floods the server with five kinds of handshakes and noise.
 func floods(o options, r *row) error {
@@ -167,13 +171,14 @@ func floods(o options, r *row) error {
 			refused++
 		}
 	})
-	heap, before := g.server.last(), g.over()
+	heap, before, began := g.server.last(), g.over(), time.Now()
 	for sent := 0; sent < o.Floods; sent += 100 {
 		for _, l := range adversary.StrangerLies(transport.Addr{}) {
 			if l.Name != "ForgedCloses" { // they come from the address of a session
 				l.Tell(s)
 			}
 		}
+		time.Sleep(time.Duration(next)*time.Second/floodRate - time.Since(began))
 	}
 	answers := 0
 	for _, c := range sockets {
@@ -191,8 +196,8 @@ func floods(o options, r *row) error {
 		return err
 	}
 	now := g.server.last()
-	r.measured = fmt.Sprintf("%.1f MB in, %.1f MB of answers read; %d sessions; heap %.1f to %.1f MB; %d refused by the kernel",
-		float64(s.Bytes())/1e6, float64(answers)/1e6, now.Connected, float64(heap.Heap)/1e6, float64(now.Heap)/1e6, refused)
+	r.measured = fmt.Sprintf("%.1f MB in, %.1f MB of answers read; %d sessions, %d ended; heap %.1f to %.1f MB; %d refused by the kernel",
+		float64(s.Bytes())/1e6, float64(answers)/1e6, now.Connected, g.over()-before, float64(heap.Heap)/1e6, float64(now.Heap)/1e6, refused)
 	if now.Connected != len(g.honest) || g.over() != before || answers > s.Bytes() || now.Heap > heap.Heap+32<<20 {
 		return errors.New(r.measured)
 	}

@@ -90,6 +90,7 @@ func every(frame func() report) systems.System {
 		if now.Sub(told) < 100*time.Millisecond {
 			return
 		}
+		runtime.GC() // so that the heap is what is in use
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		r.Heap, r.Goroutines, r.Longest = int(m.HeapAlloc), runtime.NumGoroutine(), longest.Seconds()*1000
