@@ -18,7 +18,7 @@ const (
 	linesSeconds = 60
 	linesStep    = 30 // seconds at each rate where the rate changes
 
-	linesGoodput  = 0.9             // of the line, at least
+	linesGoodput  = 0.9             // of what can get through, at least: the line, less the share that is lost at random before it
 	linesWait     = 50.0            // ms, 95 % of the packets wait less
 	linesOverflow = 0.01            // of the packets, at most
 	linesShare    = 1.0 / 3         // of the line for either beside TCP, at least
@@ -214,7 +214,7 @@ func (r *linesRun) reportLines(o options) {
 		o.report(line.atLeast(linesShare, share >= linesShare))
 		return
 	}
-	o.report(line.atLeast(linesGoodput, float64(p95) <= linesWait && overflow <= linesOverflow))
+	o.report(line.atLeast(linesGoodput*(1-r.linesCase.loss), float64(p95) <= linesWait && overflow <= linesOverflow))
 }
 
 // atLeast demands that the value is at least target and that everything else that the scenario demands held.

@@ -27,6 +27,9 @@ const (
 	// leastWindow is the least of that window in bytes.
 	leastWindow = 300
 
+	// frame is the usual time between two moments at which an end takes packets in.
+	frame = 17 * time.Millisecond
+
 	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
 	drainTime = 250 * time.Millisecond
 	// growth is the relative growth of the rate at startRate in thousandths a second.
@@ -223,8 +226,8 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	c.path.arrived(now, position, size, eliciting)
 }
 
-// Lost notes that a packet is presumed lost. In competing mode that cuts the window, once each round trip. Elsewhere it is no sign of
-// congestion.
+// Lost notes that a packet is presumed lost. In competing mode that cuts the window, once each round trip. Elsewhere the share
+// of the losses counts.
 func (c *Controller) Lost(position uint32) {
 	if !c.on || c.phase != competing || int32(position-c.recovery) <= 0 {
 		return
@@ -245,6 +248,9 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
+	if fresh && c.rate <= c.line && c.path.empty() {
+		c.path.learnLoss()
+	}
 	c.stall(now)
 	switch c.phase {
 	case starting, probing:
@@ -265,9 +271,9 @@ func (c *Controller) feedback() time.Duration {
 	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0)
 }
 
-// filter returns the number of newest samples. The standing delay is the least of them.
+// filter returns the number of newest samples. The standing delay is the least of them: more where the delay is noisier than frames make it.
 func (c *Controller) filter() int {
-	return max(4, int(120*time.Millisecond/c.interval))
+	return max(4, int(120*time.Millisecond/c.interval)) + int(16*max(c.path.noise-frame, 0)/c.interval)
 }
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
@@ -313,6 +319,12 @@ func (c *Controller) begin(now time.Duration, p phase) {
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 	if fresh && c.path.full() && (c.limited || c.path.queue() > modest) {
 		c.startDrain(now)
+		return
+	}
+	if fresh && c.limited && now-c.since > c.path.rtt+500*time.Millisecond && c.path.overflows() {
+		c.startDrain(now)
+		c.lossy = true
+		c.setDrainRate()
 		return
 	}
 	if !limited || c.rate >= c.bound || c.path.taken < 2 || now-c.path.at > c.feedback()+c.interval {
@@ -372,18 +384,21 @@ func (c *Controller) estimate() int64 {
 
 func (c *Controller) setDrainRate() {
 	queue := min(c.path.queue(), drainTime/2)
+	if c.lossy { // The queue may have been full from the first packet on, so that its delay looks like that of the line.
+		queue = max(queue, drainTime/4)
+	}
 	c.setRate(c.line - scale(c.line, queue, drainTime))
 }
 
 // drain ends when the queue is empty. If it is empty before the lower rate can have emptied it, it was none: the drain is undone. If it
 // stays it is not, or not only, that of this sender.
 func (c *Controller) drain(now time.Duration) {
-	if c.path.empty() && c.known > 0 && (int32(c.path.newest-c.from) <= 0 || now-c.since < c.path.rtt+drainTime/4) {
+	if c.path.empty() && !c.lossy && (int32(c.path.newest-c.from) <= 0 || c.known > 0 && now-c.since < c.path.rtt+drainTime/4) {
 		c.path.passed()
 		c.giveBack(now)
 		return
 	}
-	if now-c.since < c.path.rtt+c.interval {
+	if now-c.since < c.path.rtt+c.interval || c.lossy && now-c.since < c.path.rtt+2*drainTime {
 		return
 	}
 	if c.path.empty() {

@@ -12,7 +12,7 @@ const (
 	enough = 2048
 	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise bounds it.
 	noiseAge  = 512
-	mostNoise = 20 * time.Millisecond
+	mostNoise = 33 * time.Millisecond
 )
 
 // train is the packets that were sent at one time.
@@ -157,9 +157,6 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	}
 	p.step = min(time.Duration(scale(int64(time.Second), time.Duration(p.largest), time.Duration(rate))), p.interval)
 	p.queued = max(p.standing-p.base.least(rate), p.standing-p.floor.least(rate)-p.step, 0)
-	if p.queued < p.threshold()/2 {
-		p.learnLoss()
-	}
 	p.noise -= p.noise / noiseAge
 	p.peak = max(p.peak, p.queued)
 	return true
@@ -270,6 +267,12 @@ func (p *path) progress(span time.Duration) (g gain, ok bool) {
 func (p *path) excess(g gain) bool {
 	usual := max(p.lossShare, 0.05)
 	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
+}
+
+// overflows reports whether more was lost in the last half second than is usual, of so many large packets that it is no chance.
+func (p *path) overflows() bool {
+	g, ok := p.progress(500 * time.Millisecond)
+	return ok && g.sent >= 4*p.largest && p.excess(g)
 }
 
 // delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,

@@ -443,6 +443,29 @@ func TestWhatIsNotSentStopsTheWindow(t *testing.T) {
 	require.Equal(t, int64(8000), c.window)
 }
 
+// A loss that stays at a lower rate is no congestion: it lowers the rate once.
+func TestALossThatStaysIsNoCongestion(t *testing.T) {
+	c := New(1<<20, 33*ms)
+	c.setRate(256 << 10)
+	var sent []uint32
+	acked, least := 0, c.rate
+	for i := range 400 {
+		now := time.Duration(i) * 33 * ms
+		for range 4 {
+			sent = append(sent, c.Sent(now, 1000, true))
+		}
+		for ; i >= 3 && acked < 4*(i-3); acked++ {
+			if acked < 80 || acked%5 > 1 {
+				c.Acked(now, sent[acked], 1000, true)
+			}
+		}
+		c.Tick(now, true)
+		least = min(least, c.rate)
+	}
+	require.Less(t, least, int64(200<<10), "it may have been one")
+	require.Greater(t, c.State().Rate, 200<<10)
+}
+
 // A sender whose rate is no limit finds out that the line became too slow for it.
 func TestALineBecomesTooSlowForAModestSender(t *testing.T) {
 	s := scene{hz: 60, rates: []int64{64, 16}, each: 60 * time.Second, flows: 1, delay: 60 * ms, demand: 20 << 10}

@@ -151,7 +151,9 @@ func (l *Link) Short() bool {
 func (l *Link) Begin() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.Conn.CanSend()); ok {
 		size := l.Conn.PathSize()
-		size = min(size, l.Conn.Control().PacketSize()-peer.PacketOverhead)
+		if l.Saves == 0 { // What is saved up goes out in as few packets as possible: all have to arrive.
+			size = min(size, l.Conn.Control().PacketSize()-peer.PacketOverhead)
+		}
 		if left := l.Budget.Left(); left >= 0 {
 			size = min(size, max(left, LeastPacket))
 		}
