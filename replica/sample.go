@@ -99,6 +99,9 @@ type Version struct {
 // Row returns the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
 func (v *Version) Row(row int) []uint32 {
 	if !v.rows.Has(row) {
+		if v.bands == nil { // also of the zero Version
+			return nil
+		}
 		band := v.schema.Band(v.rows, row)
 		if band < 0 {
 			return nil
