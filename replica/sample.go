@@ -102,6 +102,9 @@ func (v *Version) Row(row int) []uint32 {
 		return nil // The zero Version has no schema.
 	}
 	if !v.rows.Has(row) {
+		if v.bands == nil { // also of the zero Version
+			return nil
+		}
 		band := v.schema.Band(v.rows, row)
 		if band < 0 {
 			return nil
