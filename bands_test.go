@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -84,6 +85,10 @@ func TestBandsAreCheckedAtRegistration(t *testing.T) {
 		"does not go with ExtrapolatedBy": func(p *netcode.Protocol) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 1, Scale: 2}),
 				netcode.ExtrapolatedBy("as-it-was", func([]uint32, *quantize.Baselines) {}))
+		},
+		"WrittenBy does not go with Bands": func(p *netcode.Protocol) {
+			netcode.Replicate[bandPlace](p, authority.WrittenBy(authority.OwnerWrites), netcode.Bands(netcode.Band{Beyond: 1, Scale: 2}))
+			p.Schema()
 		},
 		"Bands is for components": func(p *netcode.Protocol) {
 			netcode.Handle(p, func(*netcode.Context, *bandFloat) {}, netcode.Bands(netcode.Band{Beyond: 1, Scale: 2}))
@@ -469,4 +474,59 @@ func TestBandsAllocateNothing(t *testing.T) {
 	rows = 0
 	alloctest.Zero(t, 200, step, "allocations of a frame of the server and its 8 clients")
 	require.Greater(t, rows, 200*8*99)
+}
+
+// TestHiddenComponentsWithBandsChangeNoByte: what is sent to a client that may not see a component is the same, whatever the component and its
+// bands do.
+func TestHiddenComponentsWithBandsChangeNoByte(t *testing.T) {
+	calm, busy := sentBesideHiddenBands(t, false), sentBesideHiddenBands(t, true)
+	require.Greater(t, len(calm), 100)
+	require.Equal(t, calm, busy)
+}
+
+// sentBesideHiddenBands returns what was sent to client 1, who sees bandFloat alone, and when.
+func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[bandFloat](p)
+	netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 40, Scale: 4}, netcode.Band{Beyond: 100, Scale: 16, Every: 3}))
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	float, place := p.RowOf(reflect.TypeFor[bandFloat]()), p.RowOf(reflect.TypeFor[bandPlace]())
+	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
+		return snapshot.Mask(0).With(float)
+	}), interest.BandsConfig{Schema: p.Schema(), Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
+		return 5 * float32(id.Index), 0, 0, true
+	}})
+	r.server.SetInterest(interest.New(bands, interest.Despawn))
+	random, secret := rand.New(rand.NewPCG(53, 1)), rand.New(rand.NewPCG(53, 2))
+	var ids []wire.NetworkID
+	r.server.game = func(store *snapshot.Store) {
+		for len(ids) < 40 {
+			ids = append(ids, store.Spawn())
+		}
+		for _, id := range ids {
+			if random.IntN(4) == 0 {
+				store.Set(id, float, []uint32{math.Float32bits(random.Float32())})
+			}
+			switch {
+			case !busy || secret.IntN(2) == 0:
+			case secret.IntN(10) == 0:
+				store.Remove(id, place)
+			default:
+				store.Set(id, place, []uint32{secret.Uint32N(100000), secret.Uint32N(100000)})
+			}
+		}
+	}
+	c := r.joined(p, netcode.Config{SendBudget: -1})
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == c.conn.LocalAddr() {
+			packets = append(packets, fmt.Sprintf("%v %x", r.now, packet))
+		}
+		return packet
+	}
+	for range 300 {
+		bands.Look(c.ID(), 200*random.Float32(), 0, 0)
+		r.step()
+		require.Zero(t, c.Replica().Entity(ids[0].Index).Mask.Without(float))
+	}
+	return packets
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -220,9 +222,9 @@ func (c *Client) Waiting() int {
 
 // Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
 // the server. For the other direction ask the server (ClientStats.Line).
-func (c *Client) Line() LineState {
+func (c *Client) Line() congestion.State {
 	if c.link.Conn == nil {
-		return LineState{}
+		return congestion.State{}
 	}
 	return c.link.Line()
 }
@@ -373,7 +375,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	out, in := c.attempt.Checksums()
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.link.start(c.attempt.Server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.Seed)
-	c.link.held, c.sentUpTo = new(heldMessages), tick.None
+	c.link.held, c.sentUpTo = new(held.Queue), tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())

@@ -235,7 +235,7 @@ func (c *Client) serve() {
 		c.resync()
 	}
 	c.planUpstream()
-	if c.link.held.count > 0 {
+	if c.link.held.Len() > 0 {
 		c.release(&c.link, nil)
 	}
 	call(c.hooks.beforeSend)

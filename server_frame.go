@@ -231,7 +231,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	s.observe(c)
-	if c.link.held.count > 0 {
+	if c.link.held.Len() > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
@@ -191,7 +192,7 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.link.held = new(heldMessages)
+	c.link.held = new(held.Queue)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c

@@ -1,15 +1,15 @@
 package congestion
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 const ms = time.Millisecond
@@ -69,7 +69,7 @@ func (w *world) at(t time.Duration, do func()) {
 	e := event{max(t, w.now), w.n, do}
 	i, _ := slices.BinarySearchFunc(w.events, e, func(a, b event) int {
 		if a.at != b.at {
-			return int(b.at - a.at)
+			return cmp.Compare(b.at, a.at)
 		}
 		return b.n - a.n
 	})

@@ -64,12 +64,15 @@ func (b *bandedStore) put(id wire.NetworkID, x float32) {
 	b.store.Set(id, 0, lanes)
 }
 
-// band returns the band of an entity at the client, after the ticks in which it is decided about.
+// band returns the band of an entity at the client, after the ticks in which it is decided about; -1 where it has not one alone.
 func (b *bandedStore) band(id wire.NetworkID, ticks int) int {
 	for range ticks {
 		b.tick(func() {})
 	}
-	return b.view.Bands(id).Lowest()
+	if rows := b.view.Bands(id); rows.Count() == 1 {
+		return rows.Lowest()
+	}
+	return -1
 }
 
 func TestBandsFollowTheDistance(t *testing.T) {
@@ -137,6 +140,29 @@ func TestOwnersAndTheExactGetNoBand(t *testing.T) {
 	require.Equal(t, 0, b.band(other, 1))
 	b.tick(func() { b.store.SetOwner(own, 2) })
 	require.Equal(t, 2, b.band(own, 0))
+}
+
+// TestALifetimeBeginsWithoutBands: until something is said about an entity, its components are sent as they are, and once.
+func TestALifetimeBeginsWithoutBands(t *testing.T) {
+	b := newBandedStore(t, interest.BandsConfig{})
+	b.store.Begin(1)
+	id := b.store.Spawn()
+	b.put(id, 500)
+	b.store.Commit()
+	b.view.Observe()
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
+	b.view.SetBands(id, 4)
+	require.Equal(t, format.Mask(4), b.view.Bands(id))
+	b.view.Hide(id)
+	b.view.Show(id)
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
+	b.view.SetBands(id, 4)
+	b.view.SetRows(id, ^format.Mask(1))
+	require.Zero(t, b.view.Bands(id), "the component is hidden in all bands")
+	b.view.SetBands(id, 2)
+	require.Zero(t, b.view.Bands(id))
+	b.view.SetRows(id, ^format.Mask(0))
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
 }
 
 // TestNowhereIsNear: an entity without a position has no band.

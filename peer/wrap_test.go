@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 const (
@@ -171,4 +172,22 @@ func TestCase20AckStarvation(t *testing.T) {
 	}
 	require.Equal(t, 1, out.acked)
 	require.InDelta(t, 1<<15, out.lost, 50)
+}
+
+// A packet that somebody recorded is read again once half of the numbers have gone by: by the 16 bits that travel it is one of the packets
+// to come. SECURITY.md says so of connections in clear; transport/secure has numbers of 64 bits.
+func TestARecordedPacketIsReadAgainAfterHalfOfTheNumbers(t *testing.T) {
+	const first = 1 << 16
+	c := newTestConn(first, 64)
+	packet := func(n int) []byte { return handmade(wire.PacketHeader{Sequence: wire.Sequence(n)}, nil) }
+	for n := range 1 << 15 {
+		deliver(t, c, packet(n), 0, nil)
+		_, err := c.Read(packet(0), 0, nil)
+		require.Error(t, err, n)
+	}
+	deliver(t, c, packet(1<<15), 0, nil)
+	deliver(t, c, packet(1<<15+1), 0, nil)
+	in, err := c.Read(packet(0), 0, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, first+1<<16, in.Sequence)
 }

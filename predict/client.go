@@ -444,7 +444,7 @@ func (c *client) keepOthers(t netcode.Tick) {
 
 // slotOf is the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
-	if int(id.Index) < len(c.byIndex) {
+	if uint(id.Index) < uint(len(c.byIndex)) {
 		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
 			return n
 		}
@@ -496,7 +496,7 @@ func (c *client) free(n int) {
 	if s.id.IsZero() {
 		c.unnamed--
 	}
-	if id := s.id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
+	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {

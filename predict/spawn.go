@@ -126,7 +126,7 @@ func (c *client) dropNotRespawned(t netcode.Tick) {
 }
 
 const (
-	// repeatTicks is how much later than a round trip a server repeats what was lost: three packets of later ticks tell it, and the next is that of the repeat.
+	// repeatTicks is the time beyond a round trip after which a server has repeated what was lost: three packets of later ticks tell it, and the next one repeats it.
 	repeatTicks = 4
 	// lateTicks is the time that a server may take to send a spawn, for lack of room or since the repeat was lost too.
 	lateTicks = 8

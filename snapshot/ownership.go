@@ -30,7 +30,7 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) {
 		return s.wished(id, earlyNamed)
 	}
-	if int(id.Index) >= len(s.named) {
+	if uint(id.Index) >= uint(len(s.named)) {
 		return 0
 	}
 	return s.named[id.Index]

@@ -35,6 +35,13 @@ func scoreboard(server *netcode.Server) (lines []string) {
 
 // end guide
 
+// begin guide
+func sparks(group systems.PlayerView, play func(e ecs.Entity)) {
+	group.OnPresented(func(e ecs.Entity, _ netcode.NetworkID) { play(e) }) // the entity is drawn from this frame on
+}
+
+// end guide
+
 // The way is 40 ms each, and the 16 ms after which the server of nettest takes what clients send onto their links. Frames do not count.
 func TestScoreboard(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: netcode.NewProtocol(), Clients: 2, Link: transport.Link{Delay: 40 * time.Millisecond}})

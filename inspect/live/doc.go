@@ -17,7 +17,7 @@
 //
 //   - phase: a part of the frame: receive, apply, game, capture, encode, send, and inspect, the time that the inspector itself takes
 //   - account: the bits of datagrams by reason, component and message (package inspect). Where reading all of them would take more than
-//     one percent of the time between two ticks, the rest counts as not read: sums are right all the same
+//     half a percent of the time between two ticks, the rest counts as not read: sums are right all the same
 //
 // # Files
 //

@@ -35,23 +35,23 @@ type Entities struct {
 
 // Entity is an entity as the server has captured it.
 type Entity struct {
-	ID         string      `json:"id"`
-	Owner      uint32      `json:"owner"` // Client; 0: none.
-	Components []Component `json:"components"`
-	Seers      []Seer      `json:"seers"` // Clients that may see it, the first of them.
-	SeenBy     int         `json:"seen_by"`
+	ID         string      `json:"id"`         // As 12v3: index and generation.
+	Owner      uint32      `json:"owner"`      // Client; 0: none.
+	Components []Component `json:"components"` // In the order of rows.
+	Seers      []Seer      `json:"seers"`      // Clients that may see it, the first of them.
+	SeenBy     int         `json:"seen_by"`    // How many these are in all.
 }
 
 // Component is one row of an entity.
 type Component struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name"`  // Wire name.
+	Value string `json:"value"` // Its fields, as text.
 	Since int64  `json:"since"` // Tick since which it is as it is.
 }
 
 // Seer is a client that sees an entity.
 type Seer struct {
-	Client uint32 `json:"client"`
+	Client uint32 `json:"client"` // Its id.
 	Since  int64  `json:"since"`  // Tick since which it sees it.
 	Held   bool   `json:"held"`   // It has acknowledged the entity.
 	Lacks  bool   `json:"lacks"`  // The newest state is not acknowledged.

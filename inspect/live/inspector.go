@@ -21,7 +21,7 @@ type Phase uint8
 // The phases, in the order of the frame.
 const (
 	Receive Phase = iota // Datagrams are taken from the socket and read.
-	Apply                // What clients may write enters the world.
+	Apply                // Writes of clients enter the world.
 	Game                 // The handlers of messages, and the game's own systems.
 	Capture              // The world becomes the server's store.
 	Encode               // Packets are built.
@@ -41,7 +41,7 @@ const (
 	// lookFor is for how long the server is measured after somebody has asked.
 	lookFor = 3 * time.Second
 	// accountShare is the part of the time between two ticks that reading datagrams may take: one of so many.
-	accountShare = 100
+	accountShare = 200
 	// mostListeners bounds the pages that are open at a time.
 	mostListeners = 16
 	// backlog is the number of snapshots that wait for a slow page, beyond which it misses some.
@@ -64,7 +64,7 @@ type Inspector struct {
 	listeners map[chan *Snapshot]bool
 	recent    atomic.Pointer[TickTimes]
 
-	// What follows belongs to the loop.
+	// All below belongs to the loop.
 	until     time.Duration // Somebody looks until then; 0: nobody does.
 	on        bool          // So it was at the beginning of the frame.
 	measured  bool          // So, or OnFrame was called.
@@ -221,6 +221,7 @@ func (i *Inspector) end() {
 		if i.window != nil { // Nobody looks any more.
 			i.window, i.ticks, i.before, i.rows = nil, nil, nil, nil
 			i.tap.forget()
+			i.number++ // The next snapshot does not follow on the last one.
 			i.recent.Store(nil)
 		}
 		i.answer()

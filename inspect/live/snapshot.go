@@ -41,20 +41,20 @@ type tickTime struct {
 
 // Client is one row of the table of clients.
 type Client struct {
-	ID       uint32  `json:"id"`
-	Address  string  `json:"address"`
-	RTT      float64 `json:"rtt"`    // Milliseconds.
-	Jitter   float64 `json:"jitter"` // Milliseconds.
-	Loss     float64 `json:"loss"`   // Share of packets to the client that were lost lately.
-	Sent     uint64  `json:"sent"`   // Bytes to it since it connected.
-	Received uint64  `json:"received"`
-	Waiting  int     `json:"waiting"` // Bytes of messages that wait to be sent.
-	Rate     int     `json:"rate"`    // Bytes a second that congestion control allows; 0: no controller.
-	Reason   string  `json:"reason"`  // Why.
-	Queue    float64 `json:"queue"`   // Milliseconds that packets wait in the queue of the line, by the estimate.
-	Known    int     `json:"known"`   // Entities that it is proved to hold.
-	Unacked  int     `json:"unacked"` // Entities whose newest state is on its way to it.
-	Synced   bool    `json:"synced"`  // It lacks nothing.
+	ID       uint32  `json:"id"`       // At the server.
+	Address  string  `json:"address"`  // Where its packets come from.
+	RTT      float64 `json:"rtt"`      // Milliseconds.
+	Jitter   float64 `json:"jitter"`   // Milliseconds.
+	Loss     float64 `json:"loss"`     // Share of packets to the client that were lost lately.
+	Sent     uint64  `json:"sent"`     // Bytes to it since it connected.
+	Received uint64  `json:"received"` // Bytes from it.
+	Waiting  int     `json:"waiting"`  // Bytes of messages that wait to be sent.
+	Rate     int     `json:"rate"`     // Bytes a second that congestion control allows; 0: no controller.
+	Reason   string  `json:"reason"`   // Why.
+	Queue    float64 `json:"queue"`    // Milliseconds that packets wait in the queue of the line, by the estimate.
+	Known    int     `json:"known"`    // Entities that it is proved to hold.
+	Unacked  int     `json:"unacked"`  // Entities whose newest state is on its way to it.
+	Synced   bool    `json:"synced"`   // It lacks nothing.
 }
 
 // Counter is one counter of Stats.
@@ -64,13 +64,13 @@ type Counter struct {
 	Moved int64  `json:"moved"` // Since the snapshot before.
 }
 
-// Bandwidth is where the bytes of datagrams went. The sum of Parts is 8 times Out.
+// Bandwidth tells where the bytes of datagrams went. The sum of Parts is 8 times Out.
 type Bandwidth struct {
 	Out       uint64            `json:"out"`        // Bytes to all clients, handshakes included.
 	In        uint64            `json:"in"`         // Bytes that came, from anybody.
 	OutPieces uint64            `json:"out_pieces"` // Datagrams.
-	InPieces  uint64            `json:"in_pieces"`
-	Parts     map[string]uint64 `json:"parts"` // Bits of Out: by component and way, by message, and by what is neither.
+	InPieces  uint64            `json:"in_pieces"`  // Datagrams.
+	Parts     map[string]uint64 `json:"parts"`      // Bits of Out: by component and way, by message, and by what is neither.
 }
 
 // Packet is one datagram of the client that is followed.
@@ -78,9 +78,9 @@ type Packet struct {
 	At       float64 `json:"at"`       // Seconds of the server's clock.
 	Out      bool    `json:"out"`      // To the client.
 	Sequence uint64  `json:"sequence"` // The low 16 bits of its number.
-	Bytes    int     `json:"bytes"`
-	Content  string  `json:"content"` // Of one to the client, with the bits of each part.
-	Acked    []int   `json:"acked"`   // Of one from the client: sequences that it acknowledges.
+	Bytes    int     `json:"bytes"`    // Of the datagram.
+	Content  string  `json:"content"`  // Of one to the client, with the bits of each part.
+	Acked    []int   `json:"acked"`    // Of one from the client: sequences that it acknowledges.
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()/10) / 100 }

@@ -67,39 +67,41 @@ func (t *tap) forget() {
 
 // take returns the figures since it was called last.
 func (t *tap) take() (Bandwidth, []Packet) {
+	t.addAccount(t.account)
 	sum, packets := t.sum, t.packets
-	if sum.Parts == nil {
-		sum.Parts = map[string]uint64{}
-	}
-	addParts(sum.Parts, t.account)
 	t.sum, t.packets, t.account = Bandwidth{}, nil, inspect.New(t.inspector.server.Protocol())
 	return sum, packets
 }
 
-// addParts adds the parts of an account to those of a bandwidth.
-func addParts(parts map[string]uint64, a *inspect.Attribution) {
-	add := func(name string, bits uint64) {
-		if bits > 0 {
-			parts[name] += bits
-		}
+// addPart adds bits to a part of the bandwidth.
+func (t *tap) addPart(name string, bits uint64) {
+	if t.sum.Parts == nil {
+		t.sum.Parts = map[string]uint64{}
 	}
+	if bits > 0 {
+		t.sum.Parts[name] += bits
+	}
+}
+
+// addAccount adds the parts of an account to those of the bandwidth.
+func (t *tap) addAccount(a *inspect.Attribution) {
 	s := a.State
-	add("handshakes", 8*a.Handshakes)
-	add("headers", 8*(a.Headers+a.Batches+a.Messages)+s.Header+s.Padding)
-	add("checksums", 8*a.Checksums)
-	add("keep-alive and credit", 8*a.Others)
-	add(unread, 8*a.Unreadable+s.Unknown)
-	add("which entities", s.List+s.Heads)
-	add("which components", s.Changed)
-	add("despawns", s.Despawns)
+	t.addPart("handshakes", 8*a.Handshakes)
+	t.addPart("headers", 8*(a.Headers+a.Batches+a.Messages)+s.Header+s.Padding)
+	t.addPart("checksums", 8*a.Checksums)
+	t.addPart("keep-alive and credit", 8*a.Others)
+	t.addPart(unread, 8*a.Unreadable+s.Unknown)
+	t.addPart("which entities", s.List+s.Heads)
+	t.addPart("which components", s.Changed)
+	t.addPart("despawns", s.Despawns)
 	for n := range s.Components {
 		c := &s.Components[n]
-		add(c.Name+" spawn", c.Spawn)
-		add(c.Name+" whole", c.Whole)
-		add(c.Name+" delta", c.Delta)
+		t.addPart(c.Name+" spawn", c.Spawn)
+		t.addPart(c.Name+" whole", c.Whole)
+		t.addPart(c.Name+" delta", c.Delta)
 	}
 	for _, m := range a.Types {
-		add("message "+m.Name, 8*m.Bytes)
+		t.addPart("message "+m.Name, 8*m.Bytes)
 	}
 }
 
@@ -115,41 +117,41 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 	}
 	id := t.sessions[to]
 	followed := id != 0 && uint32(id) == i.follow.Load()
-	switch late := t.spent > i.server.Interval()/accountShare; {
-	case !followed && (t.seen <= t.first || late):
+	room := i.server.Interval() / accountShare
+	if !followed && i.follow.Load() != 0 {
+		room /= 2 // The rest is for the client that is followed.
+	}
+	one, late := (*inspect.Attribution)(nil), t.spent > room
+	switch {
+	case late || !followed && t.seen <= t.first:
 		t.short = t.short || late
-		t.leave(datagram)
+		t.addPart(unread, 8*uint64(len(datagram)))
 	case followed:
-		t.followed(id, datagram)
+		one = inspect.New(i.server.Protocol())
+		one.AddSent(i.server.Session(id), datagram)
+		t.addAccount(one)
 	default:
 		t.account.AddSent(i.server.Session(id), datagram)
+	}
+	if followed {
+		t.notePacket(datagram, one)
 	}
 	took := i.now() - begun
 	t.spent += took
 	i.times[Inspect] += took
 }
 
-// leave counts a datagram that is not read.
-func (t *tap) leave(datagram []byte) {
-	if t.sum.Parts == nil {
-		t.sum.Parts = map[string]uint64{}
-	}
-	t.sum.Parts[unread] += 8 * uint64(len(datagram))
-}
-
-// followed looks at a datagram to the client that is followed: it has an account of its own.
-func (t *tap) followed(id netcode.ClientID, datagram []byte) {
-	one := inspect.New(t.inspector.server.Protocol())
-	one.AddSent(t.inspector.server.Session(id), datagram)
-	if t.sum.Parts == nil {
-		t.sum.Parts = map[string]uint64{}
-	}
-	addParts(t.sum.Parts, one)
+// notePacket tells of a packet to the client that is followed. Its account is nil where there was no time to read it.
+func (t *tap) notePacket(datagram []byte, account *inspect.Attribution) {
 	h, _, err := wire.ParsePacketHeader(datagram)
 	if err != nil || len(t.packets) >= mostPackets {
 		return
 	}
-	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: contentOf(one)})
+	content := unread
+	if account != nil {
+		content = contentOf(account)
+	}
+	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: content})
 }
 
 // contentOf tells what a packet has, largest kinds as they come.

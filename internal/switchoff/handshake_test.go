@@ -90,7 +90,7 @@ func handshake() []mutation {
 		change("pulse", "ticks around a padded pulse are complete", "TestAPulseDoesNotHideStateThatWaits",
 			"client_time.go", "c.time.Tell(server)\n\t\t\treturn", "c.time.Tell(server)"),
 		change("pulse", "a server that closes sends the keep-alives of a client", "TestAFlushWithAFullRingTellsItsReason",
-			"internal/link/link.go", "l.PulsePayload(&room, false)", "room[:0]"),
+			"internal/link/link.go", "l.PulsePayload(&room, false)", "room[:0]").inFolder("."),
 		change("packet size", "packets are of full size at once", "TestPathsOfAllSizes/548",
 			"internal/link/link.go", "size := l.Conn.PathSize()", "size := l.PacketSize").inFolder("nettest"),
 		change("packet size", "reliable messages are cut for the largest packets", "TestAPathThatShrinksInMidGame",

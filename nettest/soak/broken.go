@@ -8,9 +8,9 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 )
 
-// The flag -break makes one invariant fail, so that it is seen that the run notices. I4 and I9 switch the defence itself off: the bounds of
-// what waits for a client, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break does;
-// internal/switchoff has the defences in the source, each with its test.
+// The flag -break makes one invariant fail, so that it is seen that the run notices. I4, I7 and I9 break the game: the bounds of what waits
+// for a client, a handler that panics, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break
+// does. internal/switchoff switches defences of I2, I3, I5, I9 and I10 off in the source, and one phase of this run must fail.
 
 // breaksAt is the tick in which a fault of -break happens that happens once.
 const breaksAt = 200

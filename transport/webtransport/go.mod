@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/arche-netcode/netcode v0.0.0
+	github.com/mlange-42/arche v0.15.3
 	github.com/quic-go/quic-go v0.64.0
 	github.com/quic-go/webtransport-go v0.13.0
 	github.com/stretchr/testify v1.12.1
