@@ -189,10 +189,15 @@ type game struct {
 	bodies  map[netcode.ClientID]ecs.Entity
 	players []*player
 	entered func(w *ecs.World, e ecs.Entity) // Nil, or called with each new body.
+	keep    time.Duration                    // Config.Keep of the server.
 }
+
+// roaming is a connection that may get another address.
+type roaming struct{ transport.Conn }
 
 type player struct {
 	client *netcode.Client
+	conn   *roaming
 	group  *systems.ClientSystems
 	sim    *predict.Simulation
 	rules  *mover
@@ -219,7 +224,7 @@ func (g *game) socket() *transport.Conditioner {
 func (g *game) config(n int) netcode.Config {
 	var key [32]byte
 	key[0], key[1] = byte(g.seed), byte(n)
-	return netcode.Config{Random: rand.NewChaCha8(key)}
+	return netcode.Config{Random: rand.NewChaCha8(key), Keep: g.keep}
 }
 
 // newEmptyGame is a game without a server.
@@ -258,6 +263,9 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 	g.world = &world
 	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
 	g.server.OnConnect(func(client netcode.ClientID) {
+		if world.Alive(g.bodies[client]) {
+			return // It was here before.
+		}
 		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
 		if g.entered != nil {
 			g.entered(&world, g.bodies[client])
@@ -277,7 +285,8 @@ func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...pred
 	client, err := netcode.NewClient(p, g.config(1+len(g.players)))
 	require.NoError(g.t, err)
 	one := &player{client: client, world: &world, rules: &mover{}, played: map[predict.Effect]int{}, random: rand.New(rand.NewPCG(g.seed, uint64(len(g.players))))}
-	one.group = systems.NewClient(client, g.socket(), g.clock)
+	one.conn = &roaming{g.socket()}
+	one.group = systems.NewClient(client, one.conn, g.clock)
 	for i := range list {
 		if list[i] == nil {
 			list[i] = one.rules
