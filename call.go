@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -131,7 +132,7 @@ func refuse(ctx *Context, reason error) {
 // postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
 func (c *endpointCore) postRefusal(l *connection, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
-	to := envelope{Post: p}
+	to := held.Envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
 	if c.holdsBack(l, &to) {
 		_ = l.delay(&to, "", body) // It is behind a message that is held.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -49,7 +52,7 @@ func (s State) String() string {
 // # Methods for games
 //
 //   - The connection: [Client.Connect], [Client.ConnectWith], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
-//     [Client.RTT], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
+//     [Client.RTT], [Client.Ping], [Client.Loss], [Client.Line], [Client.PacketSize], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.SetPresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - State: [Client.Replica]
 //   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
@@ -59,7 +62,7 @@ func (s State) String() string {
 // A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send, Drain.
 // Package systems calls these. [Client.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
+//   - [Client.BeginFrame], [Client.Receive], [Client.ReceiveAfter], [Client.Applied], [Client.Suspended], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Moved]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Methods for extensions
@@ -73,8 +76,8 @@ type Client struct {
 
 	link connection
 	endpointCore
-	attempt  attempt
-	resume   resume
+	attempt  handshake.Attempt
+	resume   handshake.Resume
 	state    State
 	id       wire.ClientID
 	replica  *replica.Replica
@@ -134,8 +137,8 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.time.Begin(now)
 	c.report.Now = c.frame.Now
 	c.link.Shift(stall)
-	c.attempt.begin(c.frame.Now)
-	c.attempt.began += stall
+	c.attempt.Begin(c.frame.Now)
+	c.attempt.Shift(stall)
 	c.beginFrame()
 	call(c.hooks.beginFrame)
 }
@@ -199,6 +202,16 @@ func (c *Client) RTT() (smoothed, jitter time.Duration) {
 	return c.link.Conn.RTT()
 }
 
+// Ping returns the time to the server and back without the waits of both ends for their frames, as of the last second: the figure for a
+// scoreboard, where RTT is for what the game does. 0 is not known yet. It is exact as far as the socket is a transport.Timed, and the
+// time that a frame takes until its packets leave counts. It is 0 for the player of a host.
+func (c *Client) Ping() time.Duration {
+	if c.link.Conn == nil {
+		return 0
+	}
+	return c.link.Conn.Ping()
+}
+
 // Waiting returns the bytes of messages that wait to be sent to the server.
 func (c *Client) Waiting() int {
 	if c.link.Outgoing == nil {
@@ -209,9 +222,9 @@ func (c *Client) Waiting() int {
 
 // Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
 // the server. For the other direction ask the server (ClientStats.Line).
-func (c *Client) Line() LineState {
+func (c *Client) Line() congestion.State {
 	if c.link.Conn == nil {
-		return LineState{}
+		return congestion.State{}
 	}
 	return c.link.Line()
 }
@@ -255,7 +268,7 @@ func (c *Client) ConnectedTo(s *Server) bool {
 		return c.host == s
 	}
 	session := s.client(c.id)
-	return c.state == Connected && session != nil && session.nonce == c.attempt.nonce
+	return c.state == Connected && session != nil && session.nonce == c.attempt.Nonce
 }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come, with
@@ -274,42 +287,6 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
 	c.events.disconnected = append(c.events.disconnected, f)
-}
-
-const (
-	// helloEvery is the interval between Hellos until one is answered.
-	helloEvery = 250 * time.Millisecond
-	// joinEvery is the interval between Joins of an accepted client. They end with the Welcome.
-	joinEvery = 100 * time.Millisecond
-)
-
-// attempt is one attempt to connect.
-type attempt struct {
-	server transport.Addr
-	nonce  uint64
-	seed   peer.SkipSeed
-	cookie peer.Cookie
-	began  time.Duration
-	fresh  bool          // The first frame after Connect sets began: only frames know the time.
-	sayAt  time.Duration // When the next Hello or Join is due.
-	asked  time.Duration // Time of the first Join,
-	waits  bool          // if one did.
-	busy   bool          // The server answered that too many attempts come from here.
-	// payload is of ConnectWith.
-	payload []byte
-	// rejoins tells that the session was reset and the client is to connect again (Config.Rejoin).
-	rejoins bool
-	pending bool // The server answered that it has not decided yet.
-
-	accept   peer.Accept // The offer of the server,
-	accepted bool        // if it did: then this end joins, until it is welcome.
-}
-
-// begin notes the time of the first frame of an attempt, or the rest of a frame in which one began.
-func (a *attempt) begin(now time.Duration) {
-	if a.fresh {
-		a.began, a.sayAt, a.fresh = now, now, false
-	}
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
@@ -337,7 +314,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	}
 	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	server.IP = transport.AddrOf(server.IP).IP
-	if c.state == Connected && server != c.attempt.server {
+	if c.state == Connected && server != c.attempt.Server {
 		c.link.StartClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
@@ -347,96 +324,47 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 		c.over(c.link.Reason)
 	}
 	c.drop()
-	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true, payload: bytes.Clone(payload)}
+	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.canon.Hash, c.protocol.canon.Digest)
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
 }
 
-// receiveHandshake takes the server's answer to a Hello or a Join. Only an end that saw the Hello knows its nonce. A Welcome that
-// comes again has no effect.
+// receiveHandshake takes the server's answer to a Hello, a Join or a Resume. A Welcome that comes again has no effect.
 func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
+	var answer handshake.Answer
 	switch {
 	case c.state == Connected && kind == peer.KindWelcome:
-		if _, err := c.parseWelcome(packet); err == nil {
+		if _, err := c.attempt.ParseWelcome(packet); err == nil {
 			return
 		}
-	case c.state == Connected && c.host == nil && c.takeResumed(kind, packet):
-		return
-	case c.state == Connecting && c.takeAnswer(kind, packet):
-		return
+	case c.state == Connected && c.host == nil:
+		answer = c.resume.Take(kind, packet, c.frame.Now)
+	case c.state == Connecting:
+		answer = c.attempt.Take(kind, packet, c.frame.Now)
 	}
-	c.stats.BadHandshakes++
-}
-
-// parseWelcome reads a Welcome of the session that was accepted.
-func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
-	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
-	return peer.ParseWelcome(packet, fromServer)
-}
-
-// takeAnswer reports whether the datagram was an answer to this attempt.
-func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
-	switch kind {
-	case peer.KindChallenge:
-		challenge, err := peer.ParseChallenge(packet)
-		if err != nil || challenge.Nonce != c.attempt.nonce {
-			return false
-		}
-		c.challenged(challenge.Cookie)
-	case peer.KindAccept:
-		accept, err := peer.ParseAccept(packet)
-		if accept.Nonce != c.attempt.nonce || err != nil && !c.outOfRange(err) {
-			return false
-		}
-		if err == nil && !c.attempt.accepted {
-			c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.Now
-		}
-	case peer.KindRefuse:
-		refuse, err := peer.ParseRefuse(packet)
-		if err != nil || refuse.Nonce != c.attempt.nonce {
-			return false
-		}
-		c.refused(refuse)
-	case peer.KindWelcome:
-		if !c.attempt.waits {
-			return false
-		}
-		welcome, err := c.parseWelcome(packet)
-		if err != nil {
-			return c.outOfRange(err)
-		}
-		c.enter(c.attempt.accept, welcome)
-	default:
-		return false
+	switch answer.Effect {
+	case handshake.Foreign:
+		c.stats.BadHandshakes++
+	case handshake.Challenged:
+		c.stats.Challenges++
+	case handshake.Refused, handshake.Noted:
+		c.refused(answer.Effect == handshake.Refused, answer.Refuse)
+	case handshake.Malformed:
+		c.stats.Malformed++
+		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
+	case handshake.Welcomed:
+		c.enter(c.attempt.Accept(), answer.Welcome)
+	case handshake.Reset:
+		c.takeReset(&answer.Reset)
 	}
-	return true
-}
-
-// challenged takes a cookie. A new one while this end joins means that the one before is not valid any more.
-func (c *Client) challenged(cookie peer.Cookie) {
-	c.stats.Challenges++
-	if a := &c.attempt; cookie != a.cookie {
-		a.cookie, a.sayAt, a.waits, a.accepted = cookie, c.frame.Now, false, false
-	}
-}
-
-// outOfRange ends the attempt if an answer of the server has a value that no server can have, and reports whether it did.
-func (c *Client) outOfRange(err error) bool {
-	var field *peer.FieldError
-	if !errors.As(err, &field) {
-		return false
-	}
-	c.stats.Malformed++
-	c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
-	return true
 }
 
 // enter begins the session that the server made.
 func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.agreed = c.config
 	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
-	c.state, c.id, c.resume = Connected, welcome.Client, resume{token: welcome.Token}
+	c.state, c.id, c.resume = Connected, welcome.Client, handshake.NewResume(welcome.Client, c.attempt.Nonce, welcome.Token)
 	c.stats.TicksSlipped += c.frame.Clock.Slipped()
 	c.frame.Clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
 	c.frame.Clock.Advance(c.frame.Now)
@@ -444,13 +372,13 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.Due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
 	c.replica = replica.New(c.protocol.schema, c.agreed.snapshot(), before)
-	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
+	out, in := c.attempt.Checksums()
 	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
-	c.link.held, c.sentUpTo = new(heldMessages), tick.None
+	c.link.start(c.attempt.Server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.Seed)
+	c.link.held, c.sentUpTo = new(held.Queue), tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
-	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.asked)
+	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
 	c.up = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
@@ -461,8 +389,8 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	}
 }
 
-// refused ends the attempt with the server's reason.
-func (c *Client) refused(refuse peer.Refuse) {
+// refused counts a refusal, and ends the attempt with the server's reason unless that passes.
+func (c *Client) refused(ends bool, refuse peer.Refuse) {
 	reason := &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
 	switch refuse.Reason {
 	case peer.ReasonWrongProtocol:
@@ -474,25 +402,23 @@ func (c *Client) refused(refuse peer.Refuse) {
 		c.stats.RefusedFull++
 	case peer.ReasonCrowded:
 		c.stats.RefusedAddress++
-	case peer.ReasonBusy: // It passes: this end tries on until its time is over.
+	case peer.ReasonBusy:
 		c.stats.BusyAddress++
-		c.attempt.busy = true
-		return
-	case peer.ReasonPending: // The game at the server is asked.
-		c.attempt.pending = true
-		return
 	}
-	c.end(reason)
+	if ends {
+		c.end(reason)
+	}
 }
 
 // ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
 func (c *Client) ask() {
-	c.attempt.begin(c.frame.Now)
-	if c.frame.Now-c.attempt.began >= c.config.HandshakeTimeout {
-		c.giveUp()
+	c.attempt.Begin(c.frame.Now)
+	if c.attempt.Over(c.frame.Now, c.config.HandshakeTimeout) {
+		c.stats.HandshakeTimeouts++
+		c.end(c.attempt.GivenUp(c.config.HandshakeTimeout))
 		return
 	}
-	if c.frame.Now < c.attempt.sayAt {
+	if !c.attempt.Due(c.frame.Now) {
 		return
 	}
 	room := c.out.Room(peer.HelloSize)
@@ -500,46 +426,13 @@ func (c *Client) ask() {
 		c.counters.OutputFull++
 		return
 	}
-	if c.attempt.accepted {
-		c.out.Commit(c.attempt.server, len(c.appendJoin(room[:0])))
-		return
+	datagram, kind := c.attempt.Append(room[:0], c.frame.Now)
+	if kind == peer.KindHello {
+		c.stats.Hellos++
+	} else {
+		c.stats.Joins++
 	}
-	c.attempt.sayAt = c.frame.Now + helloEvery
-	c.stats.Hellos++
-	hello := peer.AppendHello(room[:0], peer.Hello{
-		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.canon.Hash,
-		Cookie: c.attempt.cookie, Digest: c.protocol.canon.Digest,
-	})
-	c.out.Commit(c.attempt.server, len(hello))
-}
-
-// appendJoin appends a Join.
-func (c *Client) appendJoin(b []byte) []byte {
-	a := &c.attempt
-	a.sayAt = c.frame.Now + joinEvery
-	if !a.waits {
-		a.asked, a.waits = c.frame.Now, true
-	}
-	c.stats.Joins++
-	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
-	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie, Payload: a.payload}, fromClient)
-}
-
-// giveUp ends an attempt that took too long.
-func (c *Client) giveUp() {
-	reason := &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", c.attempt.server, c.config.HandshakeTimeout)}
-	switch {
-	case c.attempt.busy:
-		reason.Reason = peer.ReasonBusy
-		reason.Detail = fmt.Sprintf("%v answered nothing else in %v", c.attempt.server, c.config.HandshakeTimeout)
-	case c.attempt.pending:
-		reason.Reason = peer.ReasonPending
-		reason.Detail = fmt.Sprintf("%v had not decided in %v", c.attempt.server, c.config.HandshakeTimeout)
-	case c.attempt.accepted:
-		reason.Detail = fmt.Sprintf("%v accepted, and made no session in %v", c.attempt.server, c.config.HandshakeTimeout)
-	}
-	c.stats.HandshakeTimeouts++
-	c.end(reason)
+	c.out.Commit(c.attempt.Server, len(datagram))
 }
 
 // Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver
@@ -551,7 +444,7 @@ func (c *Client) giveUp() {
 // After the server closed, while what it had sent is still handled (State is Closing), Close ends that: OnDisconnect follows
 // with the server's reason.
 func (c *Client) Close() {
-	c.attempt.rejoins = false
+	c.attempt.Rejoins = false
 	switch c.state {
 	case Connecting:
 		c.end(&peer.Error{Reason: peer.ReasonClosed})
@@ -608,7 +501,7 @@ func (c *Client) over(reason *peer.Error) {
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
 	if c.report.Enabled(report.Info) {
-		c.report.Log(report.Info, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+		c.report.Log(report.Info, "disconnected", "server", c.attempt.Server, "reason", reason.Error())
 	}
 }
 

@@ -21,7 +21,7 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 		f(packet)
 	}
 	switch {
-	case from != c.attempt.server || (kind == peer.KindPacket && c.state < Connected):
+	case from != c.attempt.Server || (kind == peer.KindPacket && c.state < Connected):
 		c.stats.Strangers++
 	case kind == peer.KindPacket:
 		c.receivePacket(packet)
@@ -29,6 +29,14 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 		c.receiveHandshake(kind, packet)
 	}
 	c.events.fire()
+}
+
+// ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
+// that wait.
+func (c *Client) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+	c.frame.Waited = max(waited, 0)
+	c.Receive(from, packet)
+	c.frame.Waited = 0
 }
 
 // receivePacket takes a packet from the server. Either the whole packet takes effect, or nothing of it does and it is not
@@ -39,6 +47,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.unreadable(err)
 		return
 	}
+	in.Arrived -= c.frame.Waited
 	if c.state == Closing {
 		switch closed := c.link.ClosingPacket(in, peer.RoleClient); {
 		case closed && c.leaving:
@@ -211,7 +220,7 @@ func (c *Client) serve() {
 	}
 	if c.link.Silent() {
 		c.stats.SilenceTimeouts++
-		c.closeWith(c.silentFor(), false)
+		c.closeWith(c.resume.GivenUp(), false)
 		return
 	}
 	c.askResume()
@@ -226,7 +235,7 @@ func (c *Client) serve() {
 		c.resync()
 	}
 	c.planUpstream()
-	if c.link.held.count > 0 {
+	if c.link.held.Len() > 0 {
 		c.release(&c.link, nil)
 	}
 	call(c.hooks.beforeSend)

@@ -321,13 +321,6 @@ func (c Config) link() link.Config {
 	}
 }
 
-// checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
-// packet that the network sends back to its sender fails: the two never agree.
-func checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
-	check := wire.NewChecksum(epoch, protocol)
-	return check, ^check
-}
-
 // resetKey is the key of the tokens of sessions: that of the game, or one that follows from a secret of this start.
 func (c Config) resetKey(secret [32]byte) [32]byte {
 	if c.ResetKey != [32]byte{} {

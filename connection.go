@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
@@ -13,7 +14,7 @@ import (
 type connection struct {
 	link.Link
 	near   *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
-	held   *heldMessages // Messages that wait for their entity; nil for one in this process.
+	held   *held.Queue   // Messages that wait for their entity; nil for one in this process.
 	handed uint64        // Sections that were handed to an end in this process.
 	config *Config
 	stats  *Stats

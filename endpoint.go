@@ -434,11 +434,11 @@ func mustBeGiven(given bool, call string) {
 
 // ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
 // It is nil for a frame that is not kept, and valid until the next BeginFrame.
-func (c *endpointCore) ReceivedIn(past int) *History { return c.inbound.Past(past) }
+func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.inbound.Past(past) }
 
 // SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
 // Without Config.History there are none.
-func (c *endpointCore) SentIn(past int) *History { return c.outbound.Past(past) }
+func (c *endpointCore) SentIn(past int) *message.Frame { return c.outbound.Past(past) }
 
 // Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
 // and returns their number; calls are left out. Messages that the handlers send are sent again.

@@ -167,11 +167,11 @@ type ClientSection struct {
 	Lost  func(packet uint64)                      // As in ServerSection.
 }
 
-// Extended is a holder of features' state: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
-type Extended interface{ states() []any }
+// extended is a holder of features' state: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
+type extended interface{ states() []any }
 
-// ExtensionOf finds the state that a feature keeps with a protocol, a server, a client or a session, by its type. It allocates
-// nothing.
+// ExtensionOf finds the state that a feature keeps with a protocol, a server, a client, a session, or a type that embeds one of them, by
+// its type. It allocates nothing.
 func ExtensionOf[T any](with any) (state T, ok bool) {
 	var all []any
 	switch e := with.(type) {
@@ -179,7 +179,7 @@ func ExtensionOf[T any](with any) (state T, ok bool) {
 		all = e.states()
 	case *Server:
 		all = e.states()
-	case Extended:
+	case extended:
 		all = e.states()
 	}
 	for _, one := range all {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -61,7 +62,7 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 		return
 	}
 	epoch := s.epochOf(epochs)
-	if fromClient, _ := checksums(epoch, s.protocol.canon.Hash); !peer.JoinSealed(packet, fromClient) {
+	if fromClient, _ := handshake.Checksums(epoch, s.protocol.canon.Hash); !peer.JoinSealed(packet, fromClient) {
 		s.stats.BadHandshakes++
 		return
 	}
@@ -131,7 +132,7 @@ func cookieEpoch(c *Session, nonce uint64) uint32 {
 func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
-		if in, out := checksums(epochs[i], s.protocol.canon.Hash); epochs[i] != 0 && in != 0 && out != 0 {
+		if in, out := handshake.Checksums(epochs[i], s.protocol.canon.Hash); epochs[i] != 0 && in != 0 && out != 0 {
 			epoch = epochs[i]
 		}
 	}
@@ -260,7 +261,7 @@ func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
-	_, check := checksums(c.epoch, s.protocol.canon.Hash)
+	_, check := handshake.Checksums(c.epoch, s.protocol.canon.Hash)
 	s.reply(c.link.Address, challengeRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.Clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
 	})

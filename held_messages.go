@@ -1,193 +1,45 @@
 package netcode
 
 import (
-	"time"
-
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// heldCost is the bytes that a held message takes of Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is
-// the same for an unreliable one that waits for a capture, a tick at most: about its bytes in a packet.
-const (
-	heldCost  = 96
-	briefCost = 16
-)
-
-// firstHeld messages, and firstHeldBytes of their bodies, have room when the first one is held.
-const (
-	firstHeld      = 64
-	firstHeldBytes = 1 << 10
-)
-
-// heldMessages are messages for one end that are not sent yet. They are about entities that the other end lacks, or they wait
-// for the next capture of the state that they follow, or they are behind such a message on its channel. A reliable message
-// about an entity is sent when the other end has acknowledged the entity, an unreliable one once the entity was sent. If the
-// entity dies or is hidden before, no byte of the message is sent.
-type heldMessages struct {
-	list   []heldMessage
-	bodies []byte
-	count  int // of the list, without messages that are gone
-	bytes  int // of their bodies
-	costs  [2]int
-
-	handed  uint64                   // number of messages so far: the place of the newest
-	newest  [wire.MaxChannels]uint64 // place of the newest of a sequenced channel that left
-	ordered [wire.MaxChannels]int    // messages of an ordered channel
-	next    [wire.MaxChannels]int    // messages of a sequenced channel that wait for a capture
-}
-
-// heldMessage is one message that is held.
-type heldMessage struct {
-	envelope
-	name        string
-	place       uint64
-	since       time.Duration
-	start, size int // of its body
-	cost        int
-	gone        bool
-}
-
-// kind is the index in costs of a channel's mode of delivery.
-func kind(ch wire.Channel) int {
-	if ch.Delivery().Reliable() {
-		return 1
-	}
-	return 0
-}
-
-// holds reports whether a message must be held, by itself or behind others of its channel. On a sequenced channel a message
-// that may leave at once overtakes those that wait for their entity.
-func (e *heldMessages) holds(waits bool, p *peer.Post) bool {
-	switch {
-	case waits:
-		return true
-	case e.count == 0:
-	case p.Channel.Delivery() == wire.ReliableOrdered:
-		return e.ordered[p.Channel.Number()] > 0
-	case p.Channel.Delivery() == wire.UnreliableSequenced:
-		if e.next[p.Channel.Number()] > 0 {
-			return true
-		}
-		e.handed++
-		e.newest[p.Channel.Number()] = e.handed
-	}
-	return false
-}
+// A message about an entity is held while the other end lacks the entity: a reliable one is sent when the other end has acknowledged it, an
+// unreliable one once it was sent. If the entity dies or is hidden before, no byte of the message is sent. A message that follows state
+// waits for the next capture. Package internal/held keeps the messages.
 
 // delay holds a message. The error is that of a message without room.
-func (l *connection) delay(p *envelope, name string, body []byte) error {
-	e, longest := l.held, p.Post
-	if p.asOf != tick.None && p.Flags&wire.FlagEntity != 0 {
+func (l *connection) delay(p *held.Envelope, name string, body []byte) error {
+	longest := p.Post
+	if p.AsOf != tick.None && p.Flags&wire.FlagEntity != 0 {
 		longest.Flags |= wire.FlagState
 	}
-	cost, limit, err := len(body)+heldCost, l.config.OutboxBytes, peer.ErrQueueFull
+	limits := held.Limits{Unreliable: l.config.OutboxBytes, Reliable: l.config.ReliableBytes}
 	switch {
+	case len(body) > l.Outgoing.MaxBody(&longest):
+		return l.failed(peer.ErrTooLarge, name, &longest, len(body))
+	case l.held.Add(p, name, body, l.Frame.Now, limits):
+		if p.Missing {
+			l.stats.Delayed++
+		}
+		return nil
 	case p.Channel.Delivery().Reliable():
-		limit, err = l.config.ReliableBytes, peer.ErrBackPressure
-	case !p.missing:
-		cost = len(body) + briefCost
+		return l.failed(peer.ErrBackPressure, name, &longest, len(body))
 	}
-	if len(body) > l.Outgoing.MaxBody(&longest) {
-		err = peer.ErrTooLarge
-	} else if e.costs[kind(p.Channel)]+cost <= limit {
-		err = nil
-	}
-	if err != nil {
-		return l.failed(err, name, &longest, len(body))
-	}
-	e.handed++
-	if e.list == nil { // Once, so that a client without such messages takes no memory.
-		e.list, e.bodies = make([]heldMessage, 0, firstHeld), make([]byte, 0, firstHeldBytes)
-	}
-	e.list = append(e.list, heldMessage{
-		envelope: *p, name: name, place: e.handed, since: l.Frame.Now, start: len(e.bodies), size: len(body), cost: cost,
-	})
-	e.bodies = append(e.bodies, body...)
-	e.tally(&e.list[len(e.list)-1], +1)
-	if p.missing {
-		l.stats.Delayed++
-	}
-	return nil
-}
-
-// tally counts a message that comes (+1) or goes (-1).
-func (e *heldMessages) tally(m *heldMessage, by int) {
-	e.count += by
-	e.bytes += by * m.size
-	e.costs[kind(m.Channel)] += by * m.cost
-	switch m.Channel.Delivery() {
-	case wire.ReliableOrdered:
-		e.ordered[m.Channel.Number()] += by
-	case wire.UnreliableSequenced:
-		if m.asOf != tick.None {
-			e.next[m.Channel.Number()] += by
-		}
-	}
-}
-
-// waiting returns the bytes of held bodies.
-func (e *heldMessages) waiting() int {
-	if e == nil {
-		return 0
-	}
-	return e.bytes
-}
-
-// drop takes a message out; sweep closes the gaps.
-func (e *heldMessages) drop(m *heldMessage) {
-	m.gone = true
-	e.tally(m, -1)
-}
-
-func (e *heldMessages) sweep() {
-	if e.count == len(e.list) {
-		return
-	}
-	kept, bodies := e.list[:0], e.bodies[:0]
-	for _, m := range e.list {
-		if m.gone {
-			continue
-		}
-		body := e.bodies[m.start : m.start+m.size]
-		m.start = len(bodies)
-		bodies = append(bodies, body...)
-		kept = append(kept, m)
-	}
-	clear(e.list[len(kept):]) // names
-	e.list, e.bodies = kept, bodies
+	return l.failed(peer.ErrQueueFull, name, &longest, len(body))
 }
 
 // dropHeld drops the held messages of a connection that is over.
 func (l *connection) dropHeld() {
 	if l.held != nil {
-		l.stats.DelayedDropped += uint64(l.held.count)
+		l.stats.DelayedDropped += uint64(l.held.Len())
 		l.held = nil
 	}
 }
-
-// stateWait is the state of its sender that a message follows.
-type stateWait uint8
-
-const (
-	afterEntity  stateWait = iota // That of the entity that it is about.
-	afterNothing                  // None: AtOnce.
-	afterAll                      // All: AfterAllState.
-)
-
-// envelope is the header of a message, and the state that it waits for before it is sent.
-type envelope struct {
-	peer.Post
-	after   stateWait
-	missing bool      // The other end is not known to hold its entity, or it is behind such a message.
-	asOf    tick.Tick // It follows the state that this tick captures; tick.None: no state.
-	seers   NetworkID // Only a client that sees this entity gets it, which was not captured when it was sent; zero: not so.
-}
-
-// about reports whether the message is about an entity.
-func (p *envelope) about() bool { return p.Flags&wire.FlagEntity != 0 }
 
 // nextCapture returns the tick that captures the present writes of game code.
 func (s *Server) nextCapture() tick.Tick {
@@ -206,24 +58,24 @@ func (c *Client) nextCapture() tick.Tick {
 }
 
 // holdsBack reports whether a message cannot be sent yet, and sets the state that it waits for.
-func (c *endpointCore) holdsBack(l *connection, p *envelope) bool {
+func (c *endpointCore) holdsBack(l *connection, p *held.Envelope) bool {
 	e := l.held
-	p.missing, p.asOf = false, tick.None
-	if e == nil || !p.about() && p.after != afterAll && e.count == 0 && p.seers.IsZero() {
+	p.Missing, p.AsOf = false, tick.None
+	if e == nil || !p.AboutEntity() && p.After != held.AfterAll && e.Len() == 0 && p.Seers.IsZero() {
 		return false
 	}
-	follows := p.after == afterAll || p.after == afterEntity && p.about()
+	follows := p.After == held.AfterAll || p.After == held.AfterEntity && p.AboutEntity()
 	if c.server != nil {
-		p.missing = p.about() && !ready(c.server.client(l.Remote).view, &p.Post)
-		if follows || !p.seers.IsZero() {
-			p.asOf = c.server.nextCapture()
+		p.Missing = p.AboutEntity() && !ready(c.server.client(l.Remote).view, &p.Post)
+		if follows || !p.Seers.IsZero() {
+			p.AsOf = c.server.nextCapture()
 		}
-	} else if follows && c.client.up.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
-		p.asOf = c.client.nextCapture()
+	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || c.client.owns(p.Entity)) {
+		p.AsOf = c.client.nextCapture()
 	}
-	held := e.holds(p.missing || p.asOf != tick.None, &p.Post)
-	if held && p.asOf == tick.None {
-		p.missing = true
+	held := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
+	if held && p.AsOf == tick.None {
+		p.Missing = true
 	}
 	return held
 }
@@ -234,8 +86,8 @@ func ready(v *snapshot.View, p *peer.Post) bool {
 }
 
 // awaitAction makes a client's message that follows its state wait for the tick in which the server takes in the present input.
-func (c *Client) awaitAction(p *envelope) {
-	if len(c.hooks.actsAt) == 0 || c.host != nil || p.after == afterNothing || p.after == afterEntity && !p.about() {
+func (c *Client) awaitAction(p *held.Envelope) {
+	if len(c.hooks.actsAt) == 0 || c.host != nil || p.After == held.AfterNothing || p.After == held.AfterEntity && !p.AboutEntity() {
 		return
 	}
 	at := tick.None
@@ -258,33 +110,34 @@ func (c *endpointCore) release(l *connection, s *Session) {
 	e := l.held
 	var behind [2]uint64 // Channels with a message that stays: sequenced ones that wait for a capture, ordered ones.
 	full := false        // No more reliable messages have room.
-	for i := range e.list {
-		m := &e.list[i]
+	list := e.Messages()
+	for i := range list {
+		m := &list[i]
 		mode, number := m.Channel.Delivery(), uint64(1)<<m.Channel.Number()
 		switch c.verdict(l, s, m) {
 		case heldGone:
 			l.stats.DelayedDropped++
-			e.drop(m)
+			e.Drop(m)
 		case heldReady:
 			if mode == wire.ReliableOrdered && behind[1]&number != 0 || mode == wire.UnreliableSequenced && behind[0]&number != 0 {
 				continue
 			}
-			if full = c.letGo(l, s, m, full); mode == wire.ReliableOrdered && !m.gone {
+			if full = c.letGo(l, s, m, full); mode == wire.ReliableOrdered && !m.Gone() {
 				behind[1] |= number
 			}
 		case heldStays:
 			switch {
 			case mode == wire.ReliableOrdered:
 				behind[1] |= number
-			case mode == wire.UnreliableSequenced && m.asOf > c.frame.Clock.Tick():
+			case mode == wire.UnreliableSequenced && m.AsOf > c.frame.Clock.Tick():
 				behind[0] |= number
 			}
-			if m.missing && s != nil && m.about() {
+			if m.Missing && s != nil && m.AboutEntity() {
 				s.view.Urge(m.Entity, s.view.Needs(m.Entity, c.server.store.Tick()))
 			}
 		}
 	}
-	e.sweep()
+	e.Sweep()
 }
 
 // heldVerdict decides about a held message.
@@ -297,24 +150,24 @@ const (
 )
 
 // verdict decides about a held message.
-func (c *endpointCore) verdict(l *connection, s *Session, m *heldMessage) heldVerdict {
+func (c *endpointCore) verdict(l *connection, s *Session, m *held.Message) heldVerdict {
 	reliable := m.Channel.Delivery().Reliable()
-	late := c.frame.Now-m.since > l.config.DeferredTime
+	late := c.frame.Now-m.Since > l.config.DeferredTime
 	switch {
-	case m.about() && (s != nil && !c.server.maySee(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
+	case m.AboutEntity() && (s != nil && !c.server.maySee(s, m.Entity) || s == nil && !c.client.holds(m.Entity)):
 		return heldGone
-	case !m.seers.IsZero() && !c.server.maySee(s, m.seers):
+	case !m.Seers.IsZero() && !c.server.maySee(s, m.Seers):
 		return heldGone
-	case m.Channel.Delivery() == wire.UnreliableSequenced && m.place < l.held.newest[m.Channel.Number()]:
+	case l.held.Overtaken(m):
 		return heldGone
-	case m.asOf > c.frame.Clock.Tick():
+	case m.AsOf > c.frame.Clock.Tick():
 		return heldStays
-	case m.after == afterAll && m.asOf > c.viewOf(s).Proved():
+	case m.After == held.AfterAll && m.AsOf > c.viewOf(s).Proved():
 		if late && !reliable {
 			return heldGone
 		}
 		return heldStays
-	case !m.about() || s == nil || ready(s.view, &m.Post):
+	case !m.AboutEntity() || s == nil || ready(s.view, &m.Post):
 		return heldReady
 	case late && (!reliable || s.view.TooLarge(m.Entity)):
 		return heldGone // The entity will not come, or the message is too old then.
@@ -332,18 +185,18 @@ func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 
 // letGo queues a message to be sent. It adds the tick of the state that the message follows, unless the other end has
 // acknowledged that state. It reports whether there is no more room for reliable messages, which then stay.
-func (c *endpointCore) letGo(l *connection, s *Session, m *heldMessage, full bool) bool {
+func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
 	p, needs := m.Post, tick.None
-	if m.after == afterEntity && m.asOf != tick.None {
-		if needs = c.viewOf(s).Needs(m.Entity, m.asOf); needs != tick.None {
+	if m.After == held.AfterEntity && m.AsOf != tick.None {
+		if needs = c.viewOf(s).Needs(m.Entity, m.AsOf); needs != tick.None {
 			p.Flags |= wire.FlagState
 			p.State = needs
 		}
 	}
-	body := l.held.bodies[m.start : m.start+m.size]
+	body := l.held.Body(m)
 	if s != nil {
 		body = c.server.unseen(s, m.Type, body)
 	}
@@ -351,18 +204,17 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *heldMessage, full boo
 	switch {
 	case err == nil:
 		c.record(l.Remote, &p, body)
-		if m.Channel.Delivery() == wire.UnreliableSequenced {
-			l.held.newest[m.Channel.Number()] = m.place
-		}
+		l.held.Leave(m)
 		if needs != tick.None {
 			c.viewOf(s).Urge(m.Entity, needs)
 		}
+		return full
 	case m.Channel.Delivery().Reliable():
 		return true
 	default:
-		_ = l.failed(err, m.name, &p, m.size) // Counted: the caller was told that it waits.
+		_ = l.failed(err, m.Name, &p, m.Size) // Counted: the caller was told that it waits.
 	}
-	l.held.drop(m)
+	l.held.Drop(m)
 	return full
 }
 
@@ -370,14 +222,13 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *heldMessage, full boo
 // end, and its messages are delivered first.
 func (c *endpointCore) releaseLast(l *connection, s *Session) {
 	e := l.held
-	if e == nil || e.count == 0 {
+	if e.Len() == 0 {
 		return
 	}
-	for i := range e.list {
-		if m := &e.list[i]; m.asOf != tick.None {
-			e.tally(m, -1)
-			m.after, m.asOf = afterNothing, tick.None
-			e.tally(m, +1)
+	list := e.Messages()
+	for i := range list {
+		if m := &list[i]; m.AsOf != tick.None {
+			e.Free(m)
 		}
 	}
 	c.release(l, s)

@@ -87,7 +87,7 @@ func (p *Protocol) freeSection(name string) wire.MessageType {
 	return p.sections
 }
 
-// states implements Extended.
+// states implements extended.
 func (p *Protocol) states() []any {
 	if p == nil {
 		return nil
@@ -95,7 +95,7 @@ func (p *Protocol) states() []any {
 	return p.extended
 }
 
-// states implements Extended.
+// states implements extended.
 func (s *Server) states() []any {
 	if s == nil {
 		return nil
@@ -103,7 +103,7 @@ func (s *Server) states() []any {
 	return s.hooks.states
 }
 
-// states implements Extended.
+// states implements extended.
 func (c *Client) states() []any {
 	if c == nil {
 		return nil
@@ -111,7 +111,7 @@ func (c *Client) states() []any {
 	return c.hooks.states
 }
 
-// states implements Extended.
+// states implements extended.
 func (c *Session) states() []any {
 	if c == nil {
 		return nil

@@ -55,9 +55,9 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
-			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
-			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
+			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
@@ -89,7 +89,7 @@ func houseArrows() map[string][]string {
 		"interest":    {"quantize", "wire", "tick", "snapshot", houseFormat},
 		"record":      {houseRoot, houseFormat, "snapshot", "replica", "delta", "quantize", "wire", "tick"},
 		"ecs":         {houseArche, "components", houseFormat, "snapshot", "replica", "quantize", "wire", "tick"},
-		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
+		houseRoot:     {"internal/admission", "internal/calls", "internal/canon", "internal/handshake", "internal/held", "internal/link", "internal/parallel", "internal/report", "internal/outbox", "internal/worldless", "congestion", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "ecs"},
 		"collections": {houseRoot, "peer", "snapshot", "replica", "quantize", "wire", "tick"},
 		"inspect":     {houseRoot, "message", "peer", "snapshot", "replica", "tick", "wire"},
 		"authority":   {houseRoot, "peer", "snapshot", "replica", "tick", "quantize", "wire"},
@@ -104,9 +104,11 @@ func houseArrows() map[string][]string {
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		// It speaks the protocol without a client or a server of the root.
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
+		"nettest/processes": append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
+		"inspect/live":      {houseArche, houseRoot, "inspect", "systems", "tick", "transport", "wire"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
-		"examples":          append(all, "load", "internal"),
+		"examples":          append(all, "inspect/live", "load", "internal"),
 		"bench":             append(all, "internal", "nettest/adversary"),
 		"cmd":               append(all, "internal"),
 		"internal":          {},
@@ -115,6 +117,8 @@ func houseArrows() map[string][]string {
 		"internal/admission": {"peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
 		"internal/canon":     {"peer"},
+		"internal/handshake": {"peer", "transport", "wire"},
+		"internal/held":      {"peer", "tick", "wire"},
 		"internal/link":      {"internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/parallel":  {},
 		"internal/report":    {},
@@ -331,7 +335,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

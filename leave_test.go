@@ -94,7 +94,7 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 		l.now += frameTime / 4
 		s := l.server
 		s.BeginFrame(l.now)
-		l.receive(s.conn, s.Receive)
+		l.receive(s.conn, s.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.FixedUpdate || frame%16 == 15 {
 				s.Dispatch(stage)

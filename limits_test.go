@@ -200,7 +200,7 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	step := func() {
 		r.now += frameTime
 		send.BeginFrame(r.now)
-		r.receive(r.server.conn, send.Receive)
+		r.receive(r.server.conn, send.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			if stage != tick.Update || !stuck {
 				send.Dispatch(stage)

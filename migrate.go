@@ -3,6 +3,7 @@ package netcode
 import (
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -25,7 +26,7 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 		s.reset(from, &r)
 		return
 	}
-	fromClient, _ := checksums(c.epoch, s.protocol.canon.Hash)
+	fromClient, _ := handshake.Checksums(c.epoch, s.protocol.canon.Hash)
 	switch {
 	case c.state != connected || !peer.ResumeSealed(packet, fromClient):
 		s.stats.BadHandshakes++
@@ -128,41 +129,15 @@ func (s *Server) reset(to transport.Addr, r *peer.Resume) {
 	})
 }
 
-const (
-	// quietLeast is the shortest silence after which a client resumes.
-	quietLeast = 150 * time.Millisecond
-	// resumeEvery is the interval between Resumes, and resumeSlowly that after resumeQuick of silence.
-	resumeEvery, resumeSlowly = 30 * time.Millisecond, 250 * time.Millisecond
-	resumeQuick               = 2 * time.Second
-	// unprovenAfter is the silence after which a client believes a Reset without the token of its session: it answers this
-	// client, and the server is not heard.
-	unprovenAfter = 500 * time.Millisecond
-)
+// quietLeast is the shortest silence after which a client resumes.
+const quietLeast = 150 * time.Millisecond
 
-// resume is the attempt of a client to be heard again.
-type resume struct {
-	token  peer.Token // Of the session.
-	number uint32     // Of the newest Resume of the session.
-
-	asks    bool   // The server is silent, and was asked.
-	path    uint64 // Of this silence.
-	cookie  peer.Cookie
-	sayAt   time.Duration
-	moved   bool        // The server sees this end at another address.
-	refused *peer.Error // It has no room for that, at present.
-}
-
-// heard ends the attempt: a packet came.
+// heard ends the attempt to resume: a packet came.
 func (c *Client) heard() {
-	r := &c.resume
-	if !r.asks {
-		return
-	}
-	if r.moved {
+	if c.resume.Heard() {
 		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
-	*r = resume{token: r.token, number: r.number}
 }
 
 // quiet returns the silence after which this end resumes. It is longer where packets are rarely heard: a server at rest sends one
@@ -173,88 +148,41 @@ func (c *Client) quiet() time.Duration {
 
 // askResume sends Resume while the server is silent.
 func (c *Client) askResume() {
-	r, silence := &c.resume, c.frame.Now-c.link.ReceivedAt
-	if silence < c.quiet() || r.asks && c.frame.Now < r.sayAt {
+	silence := c.frame.Now - c.link.ReceivedAt
+	if !c.resume.Due(c.frame.Now, silence, c.quiet()) {
 		return
 	}
-	if !r.asks {
+	if !c.resume.Asks() {
 		path, err := random64(c.config.Random)
 		if err != nil {
 			c.Report(err)
 			return
 		}
-		r.asks, r.path = true, path
+		c.resume.Ask(path)
 	}
 	room := c.out.Room(peer.HelloSize)
 	if room == nil {
 		c.counters.OutputFull++
 		return
 	}
-	r.sayAt = c.frame.Now + resumeEvery
-	if silence >= resumeQuick {
-		r.sayAt = c.frame.Now + resumeSlowly
-	}
-	r.number++
 	c.stats.Resumes++
-	fromClient, _ := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
-	c.out.Commit(c.link.Address, len(peer.AppendResume(room[:0], peer.Resume{
-		Client: c.id, Nonce: c.attempt.nonce, Path: r.path, Number: r.number, Cookie: r.cookie,
-	}, fromClient)))
+	fromClient, _ := c.attempt.Checksums()
+	c.out.Commit(c.link.Address, len(c.resume.Append(room[:0], fromClient, c.frame.Now, silence)))
 }
 
-// takeResumed reports whether a datagram was an answer to Resume.
-func (c *Client) takeResumed(kind peer.Kind, packet []byte) bool {
-	r := &c.resume
-	switch kind {
-	case peer.KindChallenge:
-		challenge, err := peer.ParseChallenge(packet)
-		if err != nil || !r.asks || challenge.Nonce != r.path {
-			return false
-		}
-		c.stats.Challenges++
-		if challenge.Cookie != r.cookie {
-			r.cookie, r.moved, r.sayAt = challenge.Cookie, true, c.frame.Now
-		}
-	case peer.KindRefuse:
-		refuse, err := peer.ParseRefuse(packet)
-		if err != nil || !r.asks || refuse.Nonce != r.path {
-			return false
-		}
-		r.refused = &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
-	case peer.KindReset:
-		reset, err := peer.ParseReset(packet)
-		if err != nil || !r.asks || reset.Path != r.path || reset.Client != c.id || reset.Nonce != c.attempt.nonce {
-			return false // Not an answer, or one to a Resume that was damaged on its way.
-		}
-		c.takeReset(&reset)
-	default:
-		return false
-	}
-	return true
-}
-
-// takeReset ends a connection that the server does not know any more. With the token of the session only its server can have
-// said so. Without, as from a server that was restarted with another key, it has to answer this silence.
+// takeReset ends a connection that the server does not know any more.
 func (c *Client) takeReset(reset *peer.Reset) {
-	if !reset.Token.Equal(c.resume.token) && c.frame.Now-c.link.ReceivedAt < unprovenAfter {
+	if !c.resume.Believes(reset, c.frame.Now-c.link.ReceivedAt) {
 		c.stats.ResetsWaited++
 		return
 	}
 	c.stats.Resets++
-	c.attempt.rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
+	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
 	c.end(&peer.Error{Reason: reset.Reason})
 	c.events.fire() // OnDisconnect may connect, or say by Close that the client is not to.
-	if c.attempt.rejoins && c.state == Disconnected {
-		if err := c.ConnectWith(c.attempt.server, c.attempt.payload); err != nil {
+	if c.attempt.Rejoins && c.state == Disconnected {
+		if err := c.ConnectWith(c.attempt.Server, c.attempt.Payload); err != nil {
 			c.Report(err)
 		}
 	}
-}
-
-// silentFor returns the reason of the end of a connection to a server that was silent for too long.
-func (c *Client) silentFor() *peer.Error {
-	if c.resume.refused != nil {
-		return c.resume.refused
-	}
-	return &peer.Error{Reason: peer.ReasonTimeout}
 }

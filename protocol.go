@@ -333,7 +333,7 @@ func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, ot
 	}
 }
 
-// Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
+// Option adjusts one registration: Named for all, Every, Once, Marked, Importance and Bands for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
 // registration is the result of the options of one Replicate, Handle or Answer.
@@ -499,38 +499,29 @@ func describeMessage(m handled) canon.Entry {
 
 // The names that game code meets most, so that it mostly needs to import this package only.
 type (
-	// Replicated on an entity makes it exist on every client that may see it.
+	// Replicated on an entity makes it exist on every client that may see it. See [components.Replicated].
 	Replicated = components.Replicated
-	// Owner on an entity names the client that it belongs to.
-	Owner = components.Owner
-	// Group on entities makes them travel together.
-	Group = components.Group
-	// Priority on an entity is its weight where bandwidth does not suffice.
-	Priority = components.Priority
-	// Rate on an entity sets how often it is captured.
-	Rate = components.Rate
-	// Kind on an entity tells clients its kind.
-	Kind = components.Kind
-	// ClientID names a client; 0 is the server.
+	// ClientID names a client; 0 is the server. See [wire.ClientID].
 	ClientID = wire.ClientID
-	// NetworkID names an entity on every machine.
+	// NetworkID names an entity on every machine. See [wire.NetworkID].
 	NetworkID = wire.NetworkID
-	// Addr is the address of a peer, as its transport names it.
+	// Addr is the address of a peer, as its transport names it. See [transport.Addr].
 	Addr = transport.Addr
-	// Move is a change of the path to a peer, below its address.
+	// Move is a change of the path to a peer, below its address. See [transport.Move].
 	Move = transport.Move
-	// Tick numbers a network step, from 1.
+	// Tick numbers a network step, from 1. See [tick.Tick].
 	Tick = tick.Tick
-	// Stage is a point in the frame.
+	// Stage is a point in the frame. See [tick.Stage].
 	Stage = tick.Stage
-	// Context is the sender, the stage and the tick of a message.
+	// Context is the sender, the stage and the tick of a message. See [message.Context].
 	Context = message.Context
 	// CloseError is the end of a connection, or of an attempt: a Reason and a detail for people. errors.Is compares
-	// it with the values of Reason.
+	// it with the values of Reason. See [peer.Error].
 	CloseError = peer.Error
 	// Reason is the cause of the end of a connection, as a number that travels; its values are the constants of package peer.
+	// See [peer.Reason].
 	Reason = peer.Reason
-	// Replica is a client's copy of the server's world.
+	// Replica is a client's copy of the server's world. See [replica.Replica].
 	Replica = replica.Replica
 )
 
@@ -548,17 +539,12 @@ const (
 // More names that game code meets.
 type (
 	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
+	// See [message.Endpoint].
 	Endpoint = message.Endpoint
-	// Delivery is the mode of delivery of a message.
+	// Delivery is the mode of delivery of a message. See [wire.Delivery].
 	Delivery = wire.Delivery
-	// History is the messages of one frame, for looking at.
-	History = message.Frame
-	// FieldError reports a field of a message with a value that cannot travel; the message is not sent.
+	// FieldError reports a field of a message with a value that cannot travel; the message is not sent. See [message.FieldError].
 	FieldError = message.FieldError
-	// BoundError reports a Serialize method that wrote more than it had measured; the message is not sent.
-	BoundError = message.BoundError
-	// SerializeError reports a Serialize method that failed; the message is not sent.
-	SerializeError = message.SerializeError
 )
 
 // The modes of delivery.

@@ -249,7 +249,7 @@ func (r *reader) packet(b []byte, fromServer bool) string {
 		return taken
 	}
 	flags := take(1)[0]
-	must(flags&0xE0 == 0 && (flags&1 != 0 || flags == 0), "flags %02x", flags)
+	must(flags&0xC0 == 0 && (flags&1 != 0 || flags == 0), "flags %02x", flags)
 	sequence, acks := binary.LittleEndian.Uint16(take(2)), "-"
 	if flags&1 != 0 {
 		ack := binary.LittleEndian.Uint16(take(2))
@@ -265,6 +265,10 @@ func (r *reader) packet(b []byte, fromServer bool) string {
 					acks += fmt.Sprintf(",%d", ack-1-uint16(8*k+i))
 				}
 			}
+		}
+		if flags&0x20 != 0 {
+			r.seen["ack delay"]++
+			acks += fmt.Sprintf(" delay=%dus", 8*int(binary.LittleEndian.Uint16(take(2))))
 		}
 	}
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(r.batches(b, fromServer), " | "))
@@ -328,7 +332,7 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 	}
 	for _, what := range []string{
 		"run", "list", "left out", "rows told", "against T'", "near", "nearer", "newest", "age", "despawned", "nobody", "resync", "lacking", "whole page", "part of a page", "list told", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
-		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call", "state", "pulse", "feedback", "late", "input", "several inputs", "input that differs", "lane as distance",
+		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call", "state", "pulse", "ack delay", "feedback", "late", "input", "several inputs", "input that differs", "lane as distance",
 		"lane in full", "input not set", "snapshot of a client", "despawned by a client", "netcode.right", "netcode.wish",
 	} {
 		if seen[what] == 0 {

@@ -135,7 +135,7 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{hash: 0xAABBCCDD, nonce: 0x1122334455667788, epoch: 0xCAFEF00D, packetSize: 1200}
+	r := &reader{hash: 0xAABBCCDD, nonce: 0x1122334455667788, epoch: 0xCAFEF00D, packetSize: 1200, seen: map[string]int{}}
 	cookie := "cookie=0102030405060708090a0b0c0d0e0f10"
 	want := []string{
 		"hello version=1 nonce=1122334455667788 protocol=00000000aabbccdd " + cookie + " entries=2 hashes=deadbeef,00000005",
@@ -149,6 +149,7 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 		`refuse nonce=1122334455667788 reason=32 detail="64 of 64"`,
 		"packet sequence=1 acks=- []",
 		`packet sequence=2 acks=4,2,1 [Close reason=2 detail="hi"]`,
+		`packet sequence=3 acks=4,2,1 delay=2000us [Close reason=2 detail="hi"]`,
 	}
 	var got []string
 	for _, m := range regexp.MustCompile(`(?m)^        ((?:[0-9a-f]{2}|\.| )+)$`).FindAllStringSubmatch(string(page), -1) {

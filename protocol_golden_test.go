@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
@@ -223,7 +224,7 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 func TestProtocolGoldenSession(t *testing.T) {
 	p := goldenProtocol()
 	g := &goldenRig{rig: newRig(t, p, netcode.Config{SendBudget: -1}), protocol: p}
-	g.tamper = g.carry
+	g.tamper, g.waited = g.carry, 3*time.Millisecond
 	g.server.SetInterest(&g.interest)
 	g.watch("client")
 	g.client = g.joined(p, netcode.Config{SendBudget: -1})

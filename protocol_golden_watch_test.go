@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -178,6 +179,9 @@ func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bo
 			if h.AckBits>>i&1 != 0 {
 				acks += "," + strconv.Itoa(int(h.Ack-1-i))
 			}
+		}
+		if h.HasDelay {
+			acks += fmt.Sprintf(" delay=%dus", time.Duration(h.Delay)*wire.AckDelayUnit/time.Microsecond)
 		}
 	}
 	in := peer.Incoming{Batches: b[n:]}

@@ -3,6 +3,7 @@ package netcode
 import (
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -74,7 +75,7 @@ type How struct {
 	delivery wire.Delivery
 	number   int
 	before   tick.Tick
-	after    stateWait
+	after    held.Wait
 	entity   wire.NetworkID
 	within   time.Duration
 }
@@ -131,7 +132,7 @@ func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
 
 // AtOnce lets a message About an entity overtake the state of its frame: it leaves with the frame and is handled as soon as the entity
 // exists at the receiver. Messages about no entity always do.
-func AtOnce() How { return How{what: howAfter, after: afterNothing} }
+func AtOnce() How { return How{what: howAfter, after: held.AfterNothing} }
 
 // AfterAllState has the handler run when the receiver has all state that the sender's frame captures and that the receiver may see,
 // or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
@@ -139,7 +140,7 @@ func AtOnce() How { return How{what: howAfter, after: afterNothing} }
 // client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
 // after Config.DeferredTime; a reliable one waits as long as it takes. A component that travels seldom is waited for as in About, and an
 // entity that is too large for a packet is not.
-func AfterAllState() How { return How{what: howAfter, after: afterAll} }
+func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }

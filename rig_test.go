@@ -51,6 +51,7 @@ type rig struct {
 	clients []*clientEnd
 	from    transport.Addr // The address of the next client; zero: any.
 	buf     [2048]byte
+	waited  time.Duration // of all datagrams, before their frame
 
 	// tamper may change or drop (nil) what the network carries.
 	tamper func(from, to transport.Addr, packet []byte) []byte
@@ -174,7 +175,7 @@ func (r *rig) step() {
 func (r *rig) serverFrame() {
 	s := r.server
 	s.BeginFrame(r.now)
-	r.receive(s.conn, s.Receive)
+	r.receive(s.conn, s.ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
 		s.Dispatch(stage)
 	}
@@ -194,7 +195,7 @@ func (r *rig) serverFrame() {
 
 func (r *rig) clientFrame(c *clientEnd) {
 	c.BeginFrame(r.now)
-	r.receive(c.conn, c.Receive)
+	r.receive(c.conn, c.ReceiveAfter)
 	for stage := range tick.Stage(tick.NumStages) {
 		c.Dispatch(stage)
 	}
@@ -205,14 +206,14 @@ func (r *rig) clientFrame(c *clientEnd) {
 	c.Drain(c.send)
 }
 
-func (r *rig) receive(conn *memory.Conn, take func(transport.Addr, []byte)) {
+func (r *rig) receive(conn *memory.Conn, take func(transport.Addr, []byte, time.Duration)) {
 	for {
 		n, from, err := conn.Receive(r.buf[:])
 		require.NoError(r.t, err)
 		if n == 0 {
 			return
 		}
-		take(from, r.buf[:n])
+		take(from, r.buf[:n], r.waited)
 	}
 }
 

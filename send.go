@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
@@ -23,7 +24,7 @@ import (
 // ToAllBut that is no error: they mean only clients that may see the entity. To, ToMany and ToOwner return ErrNotVisible.
 // ToSeers and ToOwner return it too where their own entity is dead; ToSeers of one that nobody sees returns nil. The errors are ErrNotConnected,
 // ErrNotRegistered, ErrNoMessage, ErrWithin, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
-// ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after each nothing was sent. Of
+// ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *message.BoundError and *message.SerializeError; after each nothing was sent. Of
 // a message to several the error is that of the first that did not get it; the others still get it. A client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
@@ -79,7 +80,7 @@ func postFrom[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf
 	if m == nil {
 		return ErrNoMessage
 	}
-	var p envelope
+	var p held.Envelope
 	if err := c.fillHeader(&p, of, how, call); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func postFrom[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf
 }
 
 // write encodes a message directly into the queue of one peer.
-func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
+func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T) error {
 	p := &to.Post
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
@@ -144,7 +145,7 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 }
 
 // writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet.
-func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T, held bool) error {
+func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, held bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
@@ -187,7 +188,7 @@ func writeAside[T any](c *endpointCore, l *connection, of *message.Type, codec *
 }
 
 // fillHeader sets the header of a message from its registration and its options.
-func (c *endpointCore) fillHeader(p *envelope, of *message.Type, how []How, call callOf) error {
+func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
 		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
@@ -214,7 +215,7 @@ func (c *endpointCore) fillHeader(p *envelope, of *message.Type, how []How, call
 }
 
 // adjust applies one option of the sender.
-func (c *endpointCore) adjust(p *envelope, h *How) error {
+func (c *endpointCore) adjust(p *held.Envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
@@ -231,7 +232,7 @@ func (c *endpointCore) adjust(p *envelope, h *How) error {
 	case howBefore:
 		return c.wait(&p.Post, h.before)
 	case howAfter:
-		p.after = h.after
+		p.After = h.after
 	case howEntity:
 		p.Flags |= wire.FlagEntity
 		if p.Entity = h.entity; h.entity.IsZero() {
@@ -299,9 +300,9 @@ func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 
 // sendToMany sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
 // may run at once.
-func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *envelope, body []byte) error {
-	if to.kind == toSeers && !p.about() && c.server.store.Reserved(to.entity()) {
-		p.seers = to.entity() // Nobody knows yet who they are.
+func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
+	if to.kind == toSeers && !p.AboutEntity() && c.server.store.Reserved(to.entity()) {
+		p.Seers = to.entity() // Nobody knows yet who they are.
 	}
 	first, near := c.server.sendToMany(to, of, p, body, false)
 	if near {
@@ -312,7 +313,7 @@ func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *envelope, b
 }
 
 // sendToMany sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
-func (s *Server) sendToMany(to Recipient, of *message.Type, p *envelope, body []byte, here bool) (first error, near bool) {
+func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte, here bool) (first error, near bool) {
 	if to.kind == toMany {
 		for _, id := range to.many() {
 			switch l := s.client(id); {
@@ -422,7 +423,7 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connecti
 }
 
 // sendToOne sends an encoded message to one of several clients.
-func (s *Server) sendToOne(c *Session, of *message.Type, to *envelope, body []byte) error {
+func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body []byte) error {
 	p := &to.Post
 	if p.Flags&wire.FlagEntity != 0 && !s.maySee(c, p.Entity) {
 		return ErrNotVisible
@@ -486,7 +487,7 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 }
 
 // awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
-func (s *Server) awaitBirth(p *envelope) { p.asOf = max(p.asOf, s.nextCapture()) }
+func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture()) }
 
 // observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
 func (s *Server) observe(c *Session) {

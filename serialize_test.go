@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -41,7 +42,7 @@ func TestMessagesThatSerializeThemselves(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "short"}))
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}))
 	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &line{Text: long}))
-	var bound *netcode.BoundError
+	var bound *message.BoundError
 	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "x", more: true}), &bound)
 	require.Equal(t, "line", bound.Name)
 	var large *netcode.TooLargeError

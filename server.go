@@ -40,7 +40,7 @@ import (
 // TickDue, Send, Drain. Package systems calls these, and so does code that connects a server to something else than an Arche
 // world. [Server.Send] is a step of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver], [Server.Moved]
+//   - [Server.BeginFrame], [Server.Receive], [Server.ReceiveAfter], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain], [Server.SetProver], [Server.Moved]
 //
 // # Methods for extensions
 //
@@ -311,7 +311,7 @@ func (s *Server) SetPacketSize(client ClientID, n int) error {
 
 // SetBudget bounds the bytes that the server sends to one client in a second, as Config.SendBudget does for all: congestion
 // control stays below it, and below 0 there is neither. 0 is that of Config.SendBudget again. It holds for this connection. The
-// budget counts packets without the 28 bytes of IP and UDP, LineState.Rate with them. The error is ErrNotConnected. The player of a
+// budget counts packets without the 28 bytes of IP and UDP, congestion.State.Rate with them. The error is ErrNotConnected. The player of a
 // host has no packets.
 func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 	c := s.client(client)
@@ -325,16 +325,14 @@ func (s *Server) SetBudget(client ClientID, bytesPerSecond int) error {
 	return nil
 }
 
-// LineState is the state of congestion control of one direction of a connection.
-type LineState = congestion.State
-
 // ClientStats is the state of one client's connection at a server.
 type ClientStats struct {
-	Address transport.Addr // Where its packets come from.
-	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
-	Jitter  time.Duration  // Smoothed mean deviation of RTT.
-	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
-	Line    LineState      // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
+	Address transport.Addr   // Where its packets come from.
+	RTT     time.Duration    // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
+	Jitter  time.Duration    // Smoothed mean deviation of RTT.
+	Ping    time.Duration    // Time to the client and back without the waits of both ends for their frames, as of the last second, for display: a client may lie. 0: not known yet.
+	Loss    float64          // Share of packets to the client that were lost lately, 0 to 1.
+	Line    congestion.State // Congestion control of what the server sends: its rate, the reason, and what it knows of the line.
 
 	PacketSize int // Bytes of the largest packet that is known to reach the client: 512 at first, and up to Config.PacketSize once packets need it.
 
@@ -366,8 +364,8 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}
 	rtt, jitter := c.link.Conn.RTT()
 	return ClientStats{
-		Address: c.link.Address, RTT: rtt, Jitter: jitter, Loss: c.link.Conn.Loss(), Line: c.link.Line(), PacketSize: c.link.Conn.PathSize(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.waiting(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
+		Address: c.link.Address, RTT: rtt, Jitter: jitter, Ping: c.link.Conn.Ping(), Loss: c.link.Conn.Loss(), Line: c.link.Line(), PacketSize: c.link.Conn.PathSize(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.link.Outgoing.Waiting() + c.link.held.Bytes(), Unconfirmed: c.link.Outgoing.Unconfirmed(),
 		Packets: c.link.Conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }
@@ -569,5 +567,5 @@ func (s *Server) reportGroups() {
 	s.store.ClearLargeGroups()
 }
 
-// Interest is a policy of visibility.
+// Interest is a policy of visibility. See [snapshot.Interest].
 type Interest = snapshot.Interest

@@ -38,6 +38,14 @@ func (s *Server) Receive(from transport.Addr, packet []byte) {
 	s.events.fire()
 }
 
+// ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
+// not count that wait.
+func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Duration) {
+	s.frame.Waited = max(waited, 0)
+	s.Receive(from, packet)
+	s.frame.Waited = 0
+}
+
 // receivePacket takes a packet from a client. Either the whole packet takes effect, or nothing of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
@@ -46,6 +54,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		s.unreadable(c, err)
 		return
 	}
+	in.Arrived -= s.frame.Waited
 	if c.state == leaving {
 		if c.link.ClosingPacket(in, peer.RoleServer) {
 			c.link.SendAck()
@@ -222,7 +231,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	s.observe(c)
-	if c.link.held.count > 0 {
+	if c.link.held.Len() > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.

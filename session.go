@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
@@ -184,13 +186,13 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 		s.Report(err)
 		return
 	}
-	in, out := checksums(epoch, s.protocol.canon.Hash)
+	in, out := handshake.Checksums(epoch, s.protocol.canon.Hash)
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
 	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	c.link.held = new(heldMessages)
+	c.link.held = new(held.Queue)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c

@@ -27,7 +27,7 @@ func TestFixedStepsOfAFrame(t *testing.T) {
 		r.clientFrame(c)
 		r.now += frameTime
 		r.server.BeginFrame(r.now)
-		r.receive(r.server.conn, r.server.Receive)
+		r.receive(r.server.conn, r.server.ReceiveAfter)
 		for stage := range tick.Stage(tick.NumStages) {
 			n := 1
 			if stage == tick.FixedUpdate {

@@ -84,6 +84,11 @@ func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 
 // freeze finds the rows, and adds the writers to the canonical description.
 func (w *writers) freeze(f *netcode.Freezing) {
+	for _, c := range f.Schema.Banded() {
+		if plan := f.Schema.Plan(c.Row); w.byPlan[plan] != ServerWrites {
+			panic(fmt.Sprintf("netcode: Replicate[%s]: WrittenBy does not go with Bands: a client would write coarse values over fine ones", plan.Type()))
+		}
+	}
 	for row := range f.Schema.Rows() {
 		switch w.byPlan[f.Schema.Plan(row)] {
 		case OwnerWrites:

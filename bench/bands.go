@@ -38,8 +38,8 @@ const (
 
 // bandsOf are the distance bands of the scenario, of positions and of rotations.
 func bandsOf() (positions, rotations []netcode.Band) {
-	return []netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 16, Every: 2}, {Beyond: 256, Scale: 32, Every: 2}},
-		[]netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 8, Every: 2}, {Beyond: 256, Scale: 16, Every: 2}}
+	return []netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 16}, {Beyond: 192, Scale: 32, Every: 2}},
+		[]netcode.Band{{Beyond: 32, Scale: 4}, {Beyond: 64, Scale: 8}, {Beyond: 128, Scale: 16}, {Beyond: 192, Scale: 16, Every: 2}}
 }
 
 // bandsRun is a server and its clients with bands or without.
@@ -74,7 +74,7 @@ type bandsClient struct {
 	systems *systems.ClientSystems
 }
 
-// bandsPose is where a body is and how it is turned.
+// bandsPose is the place and the rotation of a body.
 type bandsPose struct {
 	at [3]float32
 	q  [4]float32
@@ -255,13 +255,14 @@ func (r *bandsRun) step() {
 		r.serverTime += took
 		r.bytes += r.sent() - before
 		r.ticks++
-		for i, c := range r.clients[:min(bandsJudged, len(r.clients))] {
-			r.judge(c, i)
+		for _, c := range r.clients[:min(bandsJudged, len(r.clients))] {
+			r.judge(c, int(c.client.ID()-1)%len(r.bodies))
 		}
 	}
 }
 
-// judge compares what a client shows in this frame with the truth at the moment that it presents.
+// judge compares the bodies that a client shows in this frame with the truth at the moment that it presents. player is the number of the
+// client's own body.
 func (r *bandsRun) judge(c *bandsClient, player int) {
 	present := c.client.Present()
 	from, to := r.truth[present.Tick], r.truth[present.Tick+1]

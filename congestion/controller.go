@@ -7,7 +7,7 @@ import (
 
 const (
 	// startRate is the first rate where the bound allows it, in bytes a second.
-	startRate = 64 << 10
+	startRate = 16 << 10
 	// leastRate is the lowest rate, in bytes a second.
 	leastRate = 3 << 10
 	// firstWindow is the bytes in flight at first (RFC 3390); each byte that arrives adds one, as in slow start.
@@ -16,11 +16,25 @@ const (
 	firstRTT = 100 * time.Millisecond
 	// segment is the step of the window in competing mode in bytes: a full packet of TCP.
 	segment = 1500
+	// gains is the growth of the window in segments a round trip, and keeps its percentage after a loss. TCP has 1, and 50 or (Cubic) 70:
+	// but a sender of many small packets sees more losses, and checks cost it time.
+	gains, keeps = 2, 85
+	// mostShare is the share of the line, as far as it is known, that a window may take in per cent.
+	mostShare = 60
+
+	// leastPacket is the least of PacketSize in bytes: the headers of smaller packets would cost more than a tenth.
+	leastPacket = 300
+	// leastWindow is the least of that window in bytes.
+	leastWindow = 300
 
 	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
 	drainTime = 250 * time.Millisecond
-	// growth is the relative growth of the rate at startRate/4 in thousandths a second.
+	// growth is the relative growth of the rate at startRate in thousandths a second.
 	growth = 100
+	// farther is the number of round trips in which the rate grows no more than in a second: a queue shows after one.
+	farther = 7
+	// modest is the queue that a sender may have caused whose rate is no limit.
+	modest = 60 * time.Millisecond
 	// calm is the time above the last estimate of the line after which a rate without a queue grows faster.
 	calm = 800 * time.Millisecond
 	// keepBase is the age of a base delay at which a newer one replaces it, and keepFloor that of the least delay.
@@ -29,6 +43,8 @@ const (
 	patience = 1500 * time.Millisecond
 	// checkEvery is the time between two drains that try whether the other sender is gone.
 	checkEvery = 6 * time.Second
+	// relapse is the time after competing mode in which an estimate of the line may be that of a share.
+	relapse = 4 * time.Second
 )
 
 // Reason tells why the rate is as it is.
@@ -87,19 +103,19 @@ const (
 type Controller struct {
 	on       bool
 	phase    phase
-	limited  bool    // There was more to send than the rate allowed, in the last ticks.
-	shed     float64 // Share of losses that began a drain.
-	lossy    bool    // The rate fell because of a loss, or of missing acknowledgements.
+	limited  bool // There was more to send than the rate allowed, in the last ticks.
+	lossy    bool // The rate fell because of a loss, or of missing acknowledgements.
 	interval time.Duration
 	bound    int64
 	rate     int64
-	line     int64 // Estimate of what the line takes; 0 before there is one.
-	before   int64 // Rate before the drain began.
-	share    int64 // Estimate of the line when the drain began.
-	known    int64 // Estimate of the line before the drain.
-	tight    bool  // The drain kept something from being sent.
-	settled  int64 // Estimate of the line when the last drain ended.
-	velocity int64 // Factor of the growth, at least 1.
+	line     int64  // Estimate of what the line takes; 0 before there is one.
+	before   int64  // Rate before the drain began.
+	share    int64  // Estimate of the line when the drain began.
+	from     uint32 // Position at which the drain began.
+	known    int64  // Estimate of the line before the drain.
+	alone    int64  // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
+	settled  int64  // Estimate of the line when the last drain ended.
+	velocity int64  // Factor of the growth, at least 1.
 
 	path path
 
@@ -113,6 +129,7 @@ type Controller struct {
 	window   int64         // Bytes in flight in competing mode.
 	recovery uint32        // Losses of packets before this position belong to the last cut.
 	rounds   int           // Rounds of this drain.
+	left     time.Duration // Time at which competing mode ended.
 	heard    time.Duration // Time of the last acknowledgement, or halving without one.
 	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
 	stalled  bool          // Acknowledgements are missing.
@@ -152,6 +169,15 @@ func (c *Controller) Rate() int {
 		return leastRate
 	}
 	return int(c.rate)
+}
+
+// PacketSize returns the largest packet that should be sent at this rate, in bytes with those of IP and UDP: two fit into a tick, so
+// that an acknowledgement tells the delay to half of a tick. At high rates, and where the controller is off, it is no limit.
+func (c *Controller) PacketSize() int {
+	if !c.on {
+		return math.MaxInt
+	}
+	return max(int(scale(c.rate/2, c.interval, time.Second)), leastPacket)
 }
 
 func (c *Controller) reason() Reason {
@@ -197,14 +223,14 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	c.path.arrived(now, position, size, eliciting)
 }
 
-// Lost notes that a packet is presumed lost. In competing mode that halves the window, once each round trip, if the queue
-// is long: other losses have nothing to do with it.
+// Lost notes that a packet is presumed lost. In competing mode that cuts the window, once each round trip. Elsewhere it is no sign of
+// congestion.
 func (c *Controller) Lost(position uint32) {
-	if !c.on || c.phase != competing || int32(position-c.recovery) <= 0 || c.path.queue() < c.deepest/2 {
+	if !c.on || c.phase != competing || int32(position-c.recovery) <= 0 {
 		return
 	}
 	c.recovery, c.lossy = c.path.position, true
-	c.window = c.window * 7 / 10
+	c.window = max(c.window*keeps/100, leastWindow)
 }
 
 // Tick ends a tick: limited says that there was more to send than the rate allowed.
@@ -215,7 +241,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	passed := min(max(now-c.ticked, 0), 4*c.interval)
 	c.ticked = now
 	if limited {
-		c.busy, c.tight = now, true
+		c.busy = now
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
@@ -228,7 +254,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 			c.drain(now)
 		}
 	case competing:
-		c.compete(now, passed, limited, fresh)
+		c.compete(now, passed, limited)
 	case checking:
 		c.check(now)
 	}
@@ -241,11 +267,7 @@ func (c *Controller) feedback() time.Duration {
 
 // filter returns the number of newest samples. The standing delay is the least of them.
 func (c *Controller) filter() int {
-	n := max(4, int(120*time.Millisecond/c.interval))
-	if c.phase == starting || c.velocity > 1 {
-		n /= 2
-	}
-	return n + int(c.path.lossShare*4) + min(int(4*c.path.jitter/c.interval), 8)
+	return max(4, int(120*time.Millisecond/c.interval))
 }
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
@@ -257,8 +279,7 @@ func (c *Controller) stall(now time.Duration) {
 		}
 		return
 	}
-	through := 1 - c.path.lossShare
-	wait := time.Duration(float64(max(c.path.rtt, 100*time.Millisecond)) / (through * through * through))
+	wait := max(c.path.rtt, 100*time.Millisecond)
 	if !c.stalled {
 		wait = 3 * wait
 	}
@@ -268,7 +289,7 @@ func (c *Controller) stall(now time.Duration) {
 		}
 		c.heard, c.stalled = now, true
 		c.setRate(c.rate / 2)
-		c.window = max(c.window/2, segment/4)
+		c.window = max(c.window/2, leastWindow)
 	}
 }
 
@@ -290,20 +311,19 @@ func (c *Controller) begin(now time.Duration, p phase) {
 
 // climb grows while there is no queue.
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
-	if fresh && c.path.full() && (c.limited || c.path.lags(now)) {
+	if fresh && c.path.full() && (c.limited || c.path.queue() > modest) {
 		c.startDrain(now)
-		return
-	}
-	if g, ok := c.path.progress(500 * time.Millisecond); fresh && ok && c.path.tells(g, 4) && c.path.excess(g) {
-		c.startDrain(now)
-		c.lossy, c.shed = true, g.lost
 		return
 	}
 	if !limited || c.rate >= c.bound || c.path.taken < 2 || now-c.path.at > c.feedback()+c.interval {
 		return
 	}
 	if c.phase == starting {
-		c.setRate(c.rate + scale(c.rate*7/10, passed, c.feedback()))
+		most := int64(math.MaxInt64)
+		if line, ok := c.path.delivered(100 * time.Millisecond); ok {
+			most = max(c.rate, 2*line)
+		}
+		c.setRate(min(c.rate+scale(c.rate*7/10, passed, c.feedback()), most))
 		return
 	}
 	switch {
@@ -314,22 +334,23 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 	case now-c.above > calm+c.feedback()+c.interval && now-c.faster > c.path.rtt:
 		c.velocity, c.faster = c.velocity*2, now
 	}
-	step := scale(c.rate*c.perMille()/1000, passed, time.Second) * c.velocity
+	step := scale(c.rate*c.perMille()/1000, passed, max(time.Second, farther*c.path.rtt)) * c.velocity
 	c.setRate(c.rate + min(max(step, 1), scale(c.rate/4, passed, c.feedback())+1))
 }
 
 // perMille is the relative growth in thousandths a second: less for higher rates, so that flows that share a line come to
 // equal rates.
 func (c *Controller) perMille() int64 {
-	return int64(growth * math.Sqrt(math.Sqrt(float64(startRate/4)/float64(c.rate))))
+	return int64(growth * math.Sqrt(math.Sqrt(float64(startRate)/float64(c.rate))))
 }
 
 // startDrain estimates the line and stays below it until the queue is empty.
 func (c *Controller) startDrain(now time.Duration) {
-	c.before, c.known, c.tight = c.rate, c.line, false
+	c.before, c.known = c.rate, c.line
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
+	c.path.peak, c.from = c.path.queue(), c.path.position
 	c.setDrainRate()
 }
 
@@ -354,10 +375,12 @@ func (c *Controller) setDrainRate() {
 	c.setRate(c.line - scale(c.line, queue, drainTime))
 }
 
-// drain ends when the queue is empty. If it does not shrink it is not, or not only, that of this sender.
+// drain ends when the queue is empty. If it is empty before the lower rate can have emptied it, it was none: the drain is undone. If it
+// stays it is not, or not only, that of this sender.
 func (c *Controller) drain(now time.Duration) {
-	if c.lossy {
-		c.tryLoss(now)
+	if c.path.empty() && c.known > 0 && (int32(c.path.newest-c.from) <= 0 || now-c.since < c.path.rtt+drainTime/4) {
+		c.path.passed()
+		c.giveBack(now)
 		return
 	}
 	if now-c.since < c.path.rtt+c.interval {
@@ -377,13 +400,9 @@ func (c *Controller) drain(now time.Duration) {
 	c.rounds++
 	long := c.path.queue() > max(25*time.Millisecond, c.interval)
 	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long {
-		c.line = max(min(c.line, line), c.share/8)
+		c.line = min(c.line, line)
 	}
-	if long && !c.tight && c.rounds >= 3 {
-		c.settle(now)
-		return
-	}
-	if long && c.rounds >= 4 && now-c.since >= patience {
+	if long && now-c.since >= patience {
 		c.startCompeting(now)
 		return
 	}
@@ -396,14 +415,11 @@ func (c *Controller) drain(now time.Duration) {
 
 // settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
 func (c *Controller) settle(now time.Duration) {
-	if !c.tight {
-		c.path.rebase(now, true)
-		c.giveBack(now)
-		return
-	}
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
-	c.path.coarse = !c.path.coarse
+	if c.left == 0 || now-c.left > relapse {
+		c.alone = max(c.line, c.alone-(c.alone-c.line)/8)
+	}
 	c.setRate(c.line - c.line/16)
 	c.begin(now, probing)
 }
@@ -419,60 +435,42 @@ func (c *Controller) giveBack(now time.Duration) {
 	c.setRate(c.before)
 }
 
-// tryLoss waits for what becomes of a loss at a lower rate: if it stays, it has nothing to do with the rate.
-func (c *Controller) tryLoss(now time.Duration) {
-	if c.path.full() {
-		c.line = c.estimate()
-		c.begin(now, draining)
-		c.setDrainRate()
-		return
-	}
-	if now-c.since < 2*(c.path.rtt+2*c.interval) {
-		return
-	}
-	g, ok := c.path.progress(c.path.rtt + c.interval)
-	if ok && !c.path.tells(g, 3) && now-c.since < patience {
-		return
-	}
-	if ok && g.lost > c.shed/2 {
-		c.path.lossShare = max(c.path.lossShare, min(g.lost, 0.5))
-		c.giveBack(now)
-		return
-	}
-	c.settle(now)
-}
-
 // startCompeting begins with what the line took when the drain began.
 func (c *Controller) startCompeting(now time.Duration) {
 	c.begin(now, competing)
-	c.window = max(scale(c.share, c.path.rtt, time.Second), 2*segment)
+	c.window = max(scale(c.share, c.path.rtt, time.Second), leastWindow)
 	c.deepest = c.path.queue()
 	c.recovery = c.path.position
 	c.setRate(scale(c.window, time.Second, c.path.rtt))
 }
 
-// compete grows by a segment each round trip (RFC 5681); Lost cuts.
-func (c *Controller) compete(now, passed time.Duration, limited, fresh bool) {
+// compete grows by some segments each round trip, to its share of the line; Lost cuts.
+func (c *Controller) compete(now, passed time.Duration, limited bool) {
 	c.deepest = max(c.deepest, c.path.queue())
 	if limited && c.rate < c.bound && !c.stalled {
-		c.window += scale(max(min(segment, c.window/5), c.window/50), passed, c.path.rtt)
+		c.window += scale(min(gains*segment, c.window/2), passed, c.path.rtt)
+		if c.alone > 0 {
+			c.window = min(c.window, scale(c.alone*mostShare/100, c.path.rtt, time.Second))
+		}
 	}
 	c.setRate(scale(c.window, time.Second, c.path.rtt))
 	if now/checkEvery != (now-passed)/checkEvery {
 		c.before = c.rate
-		c.line, _ = c.path.delivered(time.Second)
+		g, _ := c.path.progress(time.Second)
+		c.line = scale(int64(g.arrived), time.Second, g.took)
 		c.begin(now, checking)
-		c.setRate(c.line / 2)
+		c.setRate(c.line / 4)
 	}
 }
 
-// check ends competing mode when the queue drains at half of the rate: nobody else fills it.
+// check ends competing mode when the queue drains at a quarter of what arrived: nobody else fills it.
 func (c *Controller) check(now time.Duration) {
 	if c.path.empty() {
+		c.left = now
 		c.settle(now)
 		return
 	}
-	if now-c.since > 2*c.deepest+c.path.rtt+2*c.interval {
+	if now-c.since > 3*c.deepest/2+c.path.rtt+2*c.interval {
 		c.begin(now, competing)
 		c.deepest = c.path.queue()
 		c.setRate(c.before)

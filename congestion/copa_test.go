@@ -1,10 +1,8 @@
 package congestion
 
 import (
-	"testing"
+	"slices"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // copa is Copa (Arun and Balakrishnan, NSDI 2018) as published, with round trips as a game measures them: to a tick. It is what ADR
@@ -16,6 +14,8 @@ type copa struct {
 	up                 bool
 	turned, halved     time.Duration
 	rtts               []sampleRTT
+	tenth              int
+	tenths             [100]time.Duration // least round trip of each tenth of a second
 	sent               map[uint32]time.Duration
 	position, recovery uint32
 	empty              time.Duration
@@ -26,7 +26,11 @@ type copa struct {
 type sampleRTT struct{ at, rtt time.Duration }
 
 func newCopa(interval time.Duration) control {
-	return &copa{interval: interval, window: 10, delta: 0.5, velocity: 1, rtt: 100 * ms, sent: map[uint32]time.Duration{}, packet: 600}
+	c := &copa{interval: interval, window: 10, delta: 0.5, velocity: 1, rtt: 100 * ms, sent: map[uint32]time.Duration{}, packet: 600}
+	for i := range c.tenths {
+		c.tenths[i] = time.Hour
+	}
+	return c
 }
 
 func (c *copa) Sent(now time.Duration, size int, _ bool) uint32 {
@@ -44,7 +48,7 @@ func (c *copa) Acked(now time.Duration, position uint32, _ int, _ bool) {
 	delete(c.sent, position)
 	c.rtts = append(c.rtts, sampleRTT{now, now - at})
 	c.rtt += (now - at - c.rtt) / 8
-	least, standing := c.least(now, 10*time.Second), c.least(now, c.rtt/2)
+	least, standing := c.least10(now, now-at), c.least(now, c.rtt/2)
 	queue := (standing - least).Seconds()
 	if queue < 0.1*(c.rtt-least).Seconds()+0.001 {
 		c.empty = now
@@ -83,6 +87,19 @@ func (c *copa) least(now, span time.Duration) time.Duration {
 	return least
 }
 
+// least10 adds a round trip and returns the least of about ten seconds.
+func (c *copa) least10(now, rtt time.Duration) time.Duration {
+	tenth := int(now / (100 * ms))
+	if tenth != c.tenth {
+		for i := c.tenth + 1; i <= tenth && i <= c.tenth+len(c.tenths); i++ {
+			c.tenths[i%len(c.tenths)] = time.Hour
+		}
+		c.tenth = tenth
+	}
+	c.tenths[tenth%len(c.tenths)] = min(c.tenths[tenth%len(c.tenths)], rtt)
+	return slices.Min(c.tenths[:])
+}
+
 func (c *copa) Lost(position uint32) {
 	delete(c.sent, position)
 	if c.delta < 0.5 && int32(position-c.recovery) > 0 {
@@ -92,34 +109,5 @@ func (c *copa) Lost(position uint32) {
 
 func (c *copa) Tick(now time.Duration, _ bool) { c.now = now }
 func (c *copa) Rate() int                      { return int(c.window * c.packet / c.rtt.Seconds()) }
+func (c *copa) PacketSize() int                { return mtu }
 func (c *copa) State() State                   { return State{Rate: c.Rate()} }
-
-// meets reports whether a line met what issue 22 asks of it.
-func (s scene) meets(o outcome) bool {
-	if s.tcp != "" {
-		return min(o.goodput, o.tcp) >= 1./3
-	}
-	return o.goodput >= 0.9*(1-s.loss) && o.overflow <= 0.01 && o.p95 <= 50
-}
-
-// On the same lines more are met by the age than by Copa's round trips, which a tick makes coarse.
-func TestTheAgeMeetsMoreLinesThanCopa(t *testing.T) {
-	ours, copas, all := 0, 0, 0
-	for _, s := range scenes() {
-		if s.rates[0] == 1024 || s.loss > .1 {
-			continue
-		}
-		all++
-		o, p := s.play(2, own), s.play(2, newCopa)
-		if s.meets(o) {
-			ours++
-		}
-		if s.meets(p) {
-			copas++
-		}
-		t.Logf("%-14s age: goodput %.3f tcp %.2f p95 %3d ms overflow %.3f; Copa: %.3f %.2f %3d ms %.3f", s.name, o.goodput, o.tcp, o.p95, o.overflow, p.goodput, p.tcp, p.p95, p.overflow)
-	}
-	t.Logf("of %d lines the age meets %d, Copa %d", all, ours, copas)
-	require.Greater(t, ours, 2*copas)
-	require.Greater(t, 2*ours, all)
-}

@@ -10,8 +10,9 @@ const (
 	samples = 64  // likewise
 	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
 	enough = 2048
-	// coarsest bounds the time that one packet a tick may add to the threshold: its delay is known to a tick only.
-	coarsest = 17 * time.Millisecond
+	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise bounds it.
+	noiseAge  = 512
+	mostNoise = 20 * time.Millisecond
 )
 
 // train is the packets that were sent at one time.
@@ -44,7 +45,6 @@ type path struct {
 	largest                      uint32 // size of the largest packet lately
 	newest                       uint32 // position of the newest packet that arrived
 	at                           time.Duration
-	size                         uint32 // of the newest packet that arrived
 	fresh                        bool
 	arrivedBytes, arrivedPackets uint32
 
@@ -54,10 +54,10 @@ type path struct {
 	rtt       time.Duration // smoothed, ticks included
 	standing  time.Duration // least age of the newest samples
 	stands    delay
-	coarse    bool          // a growth by one tick may be none of the queue's
 	step      time.Duration // time that the newest packet takes at the present rate: the delay is known to so much
 	queued    time.Duration
-	jitter    time.Duration // smoothed difference of successive ages
+	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
+	peak      time.Duration // of the queue in this drain
 	spacing   time.Duration // smoothed time between two samples
 	base      windowed
 	floor     windowed
@@ -104,8 +104,7 @@ func (p *path) reset() {
 		p.rtt = firstRTT
 	}
 	p.base, p.floor = windowed{}, windowed{}
-	p.taken, p.sampled, p.coarse = 0, false, true
-	p.jitter = p.interval / 2
+	p.taken, p.sampled = 0, false
 	p.standing, p.queued = 0, 0
 }
 
@@ -124,7 +123,7 @@ func (p *path) arrived(now time.Duration, position uint32, size int, eliciting b
 	p.arrivedBytes += uint32(size)
 	p.arrivedPackets++
 	if eliciting && int32(position-p.newest) > 0 {
-		p.newest, p.at, p.fresh, p.size = position, now, true, uint32(size)
+		p.newest, p.at, p.fresh = position, now, true
 	}
 }
 
@@ -142,8 +141,6 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	if !p.sampled {
 		p.sampled, p.rtt = true, d.raw
 	} else {
-		last := p.samples[(p.taken-1)%samples].low
-		p.jitter += (max(low-last, last-low) - p.jitter) / 16
 		p.spacing += (min(p.at-p.samples[(p.taken-1)%samples].at, time.Second) - p.spacing) / 8
 	}
 	p.rtt += (d.raw - p.rtt) / 8
@@ -158,12 +155,20 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 			p.standing, p.stands = age, s.delay
 		}
 	}
-	p.step = min(time.Duration(scale(int64(time.Second), time.Duration(p.size), time.Duration(rate))), p.interval)
+	p.step = min(time.Duration(scale(int64(time.Second), time.Duration(p.largest), time.Duration(rate))), p.interval)
 	p.queued = max(p.standing-p.base.least(rate), p.standing-p.floor.least(rate)-p.step, 0)
 	if p.queued < p.threshold()/2 {
 		p.learnLoss()
 	}
+	p.noise -= p.noise / noiseAge
+	p.peak = max(p.peak, p.queued)
 	return true
+}
+
+// passed notes that a growth of the delay was no queue of this sender.
+func (p *path) passed() {
+	p.noise = max(p.noise, min(p.peak, mostNoise))
+	p.peak = 0
 }
 
 // locate finds the newest byte that has arrived: its train, and how many bytes that has.
@@ -189,17 +194,12 @@ func (p *path) queue() time.Duration { return p.queued }
 
 // threshold is the growth of the delay that counts as a queue.
 func (p *path) threshold() time.Duration {
-	t := 4*time.Millisecond + p.interval/4 + max(p.jitter-p.interval/4, 0)*3
-	if p.coarse && p.step >= p.interval*3/4 {
-		t += min(p.step, coarsest)
-	}
-	return t
+	return 4*time.Millisecond + p.interval/4 + p.noise
 }
 
 // full reports whether there is a queue.
 func (p *path) full() bool {
-	t := p.threshold()
-	return p.queued > t
+	return p.queued > p.threshold()
 }
 
 // late reports whether the newest packet that arrived waited in a queue.
@@ -272,9 +272,6 @@ func (p *path) excess(g gain) bool {
 	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
 }
 
-// tells reports whether so many large packets, or as many bytes in smaller ones, tell of a loss: fewer are lost by chance.
-func (p *path) tells(g gain, packets uint32) bool { return g.sent >= packets*p.largest }
-
 // delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,
 // those that the queue had no room for did not.
 func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
@@ -287,32 +284,4 @@ func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
 		bytes = int64(float64(g.arrived) / (1 - p.lossShare))
 	}
 	return scale(bytes, time.Second, g.took), true
-}
-
-// lags reports whether less arrives than was sent a round trip before: the line takes less than a sender wants that the rate
-// does not limit.
-func (p *path) lags(now time.Duration) bool {
-	g, ok := p.progress(500 * time.Millisecond)
-	if !ok {
-		return false
-	}
-	until := p.samples[(p.taken-1)%samples].at - p.rtt
-	sent := p.sentBetween(until-g.took, until)
-	return float64(g.sent) < float64(sent)*0.9 && sent > g.sent+enough
-}
-
-// sentBetween returns the bytes of the trains that were sent at times from from on and before until.
-func (p *path) sentBetween(from, until time.Duration) uint32 {
-	end, start := p.position, p.position
-	for i := uint32(1); i <= min(p.count, trains); i++ {
-		t := &p.ring[(p.count-i)%trains]
-		if t.at >= until {
-			end = t.start
-		}
-		if t.at < from {
-			break
-		}
-		start = t.start
-	}
-	return end - min(start, end)
 }

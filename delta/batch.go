@@ -28,11 +28,29 @@ type Batch struct {
 
 type batch = kernel.Batch
 
-// BatchColumn is one row of each of the bodies that are made side by side.
-type BatchColumn = kernel.Column
+// BatchColumn is one row of each of the bodies that are made side by side: now, at T and at T'. BeginColumn begins one, Put and Take
+// fill it in, CodeColumn encodes it.
+type BatchColumn struct{ column }
 
-// RowSlice are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
-type RowSlice = kernel.RowSlice
+type column = kernel.Column
+
+// Put fills in the row of the k-th body: now, at T and at T', or at T twice if T' is not used.
+func (c *BatchColumn) Put(k int, now, base, before []uint32) { c.column.Put(k, now, base, before) }
+
+// Take fills in the rows of the bodies of some indexes, from the k-th on, up to the first that is not in all three versions. It
+// returns which that is. Rows have three lanes or four.
+func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
+	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
+}
+
+// RowSlice is rows of up to 64 bodies in memory, one behind the other in the order of their indexes.
+type RowSlice struct {
+	First            uint32   // the index of the first body
+	Now              []uint32 // the rows of all of them, from the first on
+	Base, Before     []uint32 // the rows of those that are in the sets of the same name
+	InBase, InBefore uint64   // bit i for the body of index First+i
+	Gap              int      // so many numbers are before each row of Base and Before
+}
 
 // BeginColumn begins a column of rows of d, which have at most MaxStreamLanes.
 func (d *Delta) BeginColumn(c *BatchColumn) { c.Begin(len(d.lanes), d.wide) }
@@ -56,7 +74,7 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 	}
 	first := 0
 	if columns[0].Wide && n <= MaxStreams && (context+known+1)<<rows <= len(flat) {
-		first = kernel.Begin(&s.batch, &columns[0], len(columns), &flat[0], uint64(context), uint64(known))
+		first = kernel.Begin(&s.batch, &columns[0].column, len(columns), &flat[0], uint64(context), uint64(known))
 	}
 	for ; first < n; first += 8 {
 		var changed, moved uint64 // of eight bodies
@@ -177,7 +195,7 @@ func (d *Delta) codeFloats(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 	if d.wide && s.N > 0 {
 		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStreams
-		kernel.FloatTokens(&s.batch, c, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
+		kernel.FloatTokens(&s.batch, &c.column, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
 	} else {
 		s.floatsAt(c, first, v.Age, span)
 	}
@@ -457,7 +475,7 @@ func (d *Delta) writeWide(s *Batch, c *BatchColumn, context, known int) uint32 {
 		panic("wire: which lanes differ has fewer contexts than there are")
 	}
 	clear(s.Usual[s.N:])
-	return uint32(kernel.Write(&s.batch, c, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
+	return uint32(kernel.Write(&s.batch, &c.column, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
 }
 
 // tokensOfRows is tokensOf from one row up to another, a lane of all before the next.
@@ -589,8 +607,8 @@ func (d *Delta) wideAt(s *Batch, c *BatchColumn, first int, age, span int64) {
 	if d.class == classTurn {
 		t := d.quatNumbers(age, span)
 		from = &s.Origin
-		kernel.AimQuats(&s.batch, c, &t)
-		kernel.QuatParts(&s.batch, c, &t)
+		kernel.AimQuats(&s.batch, &c.column, &t)
+		kernel.QuatParts(&s.batch, &c.column, &t)
 	} else {
 		for k := 0; k < MaxStreams; k += 8 {
 			binary.LittleEndian.PutUint64(s.Usual[k:], binary.LittleEndian.Uint64(c.Differ[k:])&0x0F0F0F0F0F0F0F0F)

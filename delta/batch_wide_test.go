@@ -194,7 +194,7 @@ func TestGoOnWideIsDivide(t *testing.T) {
 // partsAre holds what kernel.QuatParts makes of some components and squares against whole numbers.
 func partsAre(t *testing.T, s *Batch, c *BatchColumn, m int64) {
 	length := root(uint64(2*m*m) << 16)
-	kernel.QuatParts(&s.batch, c, &kernel.Quats{M: m, Length: float64(length)})
+	kernel.QuatParts(&s.batch, &c.column, &kernel.Quats{M: m, Length: float64(length)})
 	for k := range s.N {
 		of := root(uint64(s.Aim[3][k]) << 16)
 		for i := range 3 {

@@ -45,6 +45,7 @@ type Delta struct {
 
 	onceRead sync.Once
 	expects  bool // see canExpect
+	wideRead bool // the processor is wide, as asked when expects was found out
 }
 
 // deltaGroup is lanes whose changes are one symbol.

@@ -75,7 +75,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 			row.odd = 1
 		}
 		switch {
-		case !row.turn || !kernel.Wide():
+		case !row.turn || !d.wideRead:
 			row.wide = nil
 		case row.wide == nil:
 			row.wide = new(turnBatch)
@@ -101,6 +101,7 @@ func (d *Delta) canExpect() bool {
 		if !d.expects {
 			return
 		}
+		d.wideRead = kernel.Wide()
 		d.groups[0].read = d.groups[0].table.SymbolReader()
 		for i := range d.lanes {
 			if l := &d.lanes[i]; l.model != quantize.ModelLargest {

@@ -400,7 +400,7 @@ func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a
 
 // owned returns the rows of an entity that the client has written and may write.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
-	if a.mine == nil || int(id.Index) >= len(a.applied) || a.applied[id.Index].authored == 0 {
+	if a.mine == nil || uint(id.Index) >= uint(len(a.applied)) || a.applied[id.Index].authored == 0 {
 		return 0
 	}
 	return a.mine(id) & a.applied[id.Index].authored

@@ -151,7 +151,7 @@ func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 
 // requeueReferrers makes this run or the next write the rows that name an entity again.
 func (r *backRefs) requeueReferrers(id wire.NetworkID) {
-	if int(id.Index) >= len(r.to) {
+	if uint(id.Index) >= uint(len(r.to)) {
 		return
 	}
 	for n := r.to[id.Index]; n != 0; n = r.links[n-1].next {
@@ -278,7 +278,7 @@ func (s *relationTargets) parent(index uint32) (uint32, bool) {
 		return 0, false
 	}
 	up := s.replica.Entity(id.Index)
-	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(s.applied)
+	return id.Index, up.Alive && up.ID == id && uint(id.Index) < uint(len(s.applied))
 }
 
 // goal returns the received target of a relation.

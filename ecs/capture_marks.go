@@ -49,7 +49,7 @@ func (m *marks) forgetMarks() {
 
 // has reports whether a row was marked.
 func (m *marks) has(id wire.NetworkID, row int) bool {
-	return int(id.Index) < len(m.byIndex) && m.byIndex[id.Index].Has(row)
+	return uint(id.Index) < uint(len(m.byIndex)) && m.byIndex[id.Index].Has(row)
 }
 
 // Mark notes that game code wrote component T of an entity. The next Run captures its value at that time. Components with
@@ -87,7 +87,7 @@ func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
 		return
 	}
 	m, w := &m.marks, id.Index/64
-	if int(id.Index) >= len(m.byIndex) {
+	if uint(id.Index) >= uint(len(m.byIndex)) {
 		m.byIndex = grown(m.byIndex, int(id.Index))
 		m.set = grown(m.set, int(w))
 	}

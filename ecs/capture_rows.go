@@ -289,7 +289,7 @@ func (p *captureRates) set(index uint32, every uint16) {
 // due reports whether a component that the store has is captured now. If captures skipped ticks, the skipped turns count.
 func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 	every := tick.Tick(1)
-	if int(id.Index) < len(p.every) {
+	if uint(id.Index) < uint(len(p.every)) {
 		every = max(every, tick.Tick(p.every[id.Index]))
 	}
 	if p.slow.Has(col.row) {
@@ -433,7 +433,7 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 
 // uncontrol resets the controls that an entity no longer has.
 func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
-	if int(id.Index) >= len(c.controlled) || c.controlled[id.Index]&^now == 0 {
+	if uint(id.Index) >= uint(len(c.controlled)) || c.controlled[id.Index]&^now == 0 {
 		return
 	}
 	gone := c.controlled[id.Index] &^ now

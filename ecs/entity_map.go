@@ -33,7 +33,7 @@ type entityMap struct {
 
 // entry returns the entry of an id, nil when the id is not in use.
 func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
-	if int(id.Index) >= len(p.byIndex) || id.Generation == 0 {
+	if uint(id.Index) >= uint(len(p.byIndex)) || id.Generation == 0 {
 		return nil
 	}
 	if at := &p.byIndex[id.Index]; at.generation == id.Generation {

@@ -107,7 +107,7 @@ func (h *HostView) sees(id wire.NetworkID) bool { return h.view != nil && h.view
 
 // meet takes in an entity that the player sees for the first time.
 func (h *HostView) meet(id wire.NetworkID) {
-	if int(id.Index) < len(h.states) && h.states[id.Index].seen || !h.sees(id) {
+	if uint(id.Index) < uint(len(h.states)) && h.states[id.Index].seen || !h.sees(id) {
 		return
 	}
 	e, ok := h.capture.Entity(id) // One of no world is nothing to see.
@@ -122,7 +122,7 @@ func (h *HostView) meet(id wire.NetworkID) {
 
 // note takes in the changes of an entity that was seen before.
 func (h *HostView) note(id wire.NetworkID) {
-	if int(id.Index) >= len(h.states) || !h.states[id.Index].seen {
+	if uint(id.Index) >= uint(len(h.states)) || !h.states[id.Index].seen {
 		return
 	}
 	st := &h.states[id.Index]
@@ -232,7 +232,7 @@ func (h *HostView) exchange(st *hostState, has uint64) {
 
 // Entity returns the entity of a network id, if the player sees it.
 func (h *HostView) Entity(id wire.NetworkID) (ecs.Entity, bool) {
-	if int(id.Index) >= len(h.states) || !h.states[id.Index].seen || h.states[id.Index].id != id {
+	if uint(id.Index) >= uint(len(h.states)) || !h.states[id.Index].seen || h.states[id.Index].id != id {
 		return ecs.Entity{}, false
 	}
 	e := h.states[id.Index].entity

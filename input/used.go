@@ -85,25 +85,41 @@ func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
 		u, _ := netcode.ExtensionOf[*usedInputs](c)
 		return u
 	}
+	// telling has a bit for each client, by its id modulo 64, who may have something to be told: the state of all others is in no near cache, and
+	// is not looked at for each packet.
+	telling := uint64(0)
+	tells := func(c *netcode.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
 	return netcode.ServerHooks{
 		Opened: func(*netcode.Session) any { return newUsedInputs(in) },
 		BeforeSend: func() {
 			if !s.TickDue() {
 				return
 			}
+			telling = 0
 			for client := range s.Clients {
 				c := s.Session(client)
 				if q, u := ofSession(c), of(c); q != nil && u != nil && !c.Local() {
-					u.note(q, s.Tick(), s.Steps())
+					if u.note(q, s.Tick(), s.Steps()); u.news != 0 {
+						telling |= 1 << (client % 64)
+					}
 				}
 			}
 		},
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errUsed },
 			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(c *netcode.Session, _ bool) bool { return of(c).news != 0 && !of(c).told },
-			Write: func(c *netcode.Session, room []byte, packet uint64) int { return of(c).write(room, packet) },
-			Acked: func(c *netcode.Session, packet uint64) { of(c).acked(packet) },
+			Due:   func(c *netcode.Session, _ bool) bool { return tells(c) && of(c).news != 0 && !of(c).told },
+			Write: func(c *netcode.Session, room []byte, packet uint64) int {
+				if !tells(c) {
+					return 0
+				}
+				return of(c).write(room, packet)
+			},
+			Acked: func(c *netcode.Session, packet uint64) {
+				if tells(c) {
+					of(c).acked(packet)
+				}
+			},
 		},
 	}
 }

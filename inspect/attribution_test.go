@@ -74,4 +74,3 @@ func TestTheServersAccountIsTheClients(t *testing.T) {
 	require.NotZero(t, byServer.State.List)
 	require.NotZero(t, byServer.State.Components[0].Delta)
 }
-

@@ -48,7 +48,7 @@ type level struct {
 	rows   snapshot.Mask
 }
 
-// measured is where an entity was at a tick.
+// measured is the place of an entity at a tick.
 type measured struct {
 	tick    tick.Tick
 	at      [3]float64

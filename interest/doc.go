@@ -8,7 +8,7 @@
 //     reaches that client
 //
 // A [Policy] says which entities a client may see: [All], [Explicit], [Rooms], [OwnerOnly], [Grid], [Any] or [Both] of
-// several, [Children] of what is visible, [Teams] that share their sight, [Rows] for components. [New] makes of it what a server asks each network tick:
+// several, [Children] of what is visible, [Teams] that share their sight, [Rows] for components, [Bands] for their precision. [New] makes of it what a server asks each network tick:
 //
 //	near := interest.NewGrid(interest.GridConfig{
 //		Position: interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, p.Z }),
@@ -27,6 +27,7 @@
 //
 //   - policy.go: Policy, All, Any, Both
 //   - grid.go: what is near a viewpoint: the two radii, the rings of weights
+//   - bands.go: Bands: coarser and slower components for clients far away
 //   - children.go: Children: what is visible with its parent; Parent
 //   - teams.go: Teams: sight that is shared
 //   - refresh.go: Refresher, and decisions at once

@@ -85,7 +85,7 @@ func (c *namedEntities) claim(id wire.NetworkID) (ok, taken bool) {
 		c.held = append(c.held, 0)
 	}
 	known := c.held[id.Index]
-	if int(id.Index) < len(c.generations) && later(c.generations[id.Index], known) {
+	if uint(id.Index) < uint(len(c.generations)) && later(c.generations[id.Index], known) {
 		known = c.generations[id.Index]
 	}
 	if id.Generation == known && (c.is(id) || c.held[id.Index] == known) {
@@ -130,7 +130,7 @@ func (c *namedEntities) check(index uint32, forget func(index uint32)) {
 
 // holds reports whether something was said of this very entity.
 func (c *namedEntities) holds(id wire.NetworkID) bool {
-	return int(id.Index) < len(c.held) && id.Generation != 0 && c.held[id.Index] == id.Generation
+	return uint(id.Index) < uint(len(c.held)) && id.Generation != 0 && c.held[id.Index] == id.Generation
 }
 
 // later compares generations, which wrap; any is later than 0, which is none.

@@ -64,7 +64,7 @@ func (r *Rooms) Add(id wire.NetworkID, to Room) bool {
 
 // Remove takes an entity out of a room. It returns false if it was not in it.
 func (r *Rooms) Remove(id wire.NetworkID, from Room) bool {
-	if !r.holds(id) || int(id.Index) >= len(r.of) {
+	if !r.holds(id) || uint(id.Index) >= uint(len(r.of)) {
 		return false
 	}
 	at, found := slices.BinarySearch(r.of[id.Index], from)

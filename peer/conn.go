@@ -110,6 +110,7 @@ type Conn struct {
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	silence  silence
+	ping     ping
 	control  congestion.Controller
 	// controlled is the first packet that control counted: acknowledgements of earlier ones say nothing to it.
 	controlled uint64
@@ -235,10 +236,14 @@ func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received
 // the first acknowledgement.
 func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
 
+// Ping returns the time that a packet and its acknowledgement are on their way, without the waits of both ends for their frames, as of the
+// newest packet that told it: one a second. It is 0 before the first. The waits are those that the other end tells, which may lie.
+func (c *Conn) Ping() time.Duration { return c.ping.took }
+
 // NewPath forgets the round trip, the loss, the rate and the size of packets of the path so far: the address of an end has changed. Packets
 // that were sent before give no samples.
 func (c *Conn) NewPath() {
-	c.rtt, c.loss = roundTrip{}, lossRate{}
+	c.rtt, c.loss, c.ping.took = roundTrip{}, lossRate{}, 0
 	c.sampled = c.sent.next
 	c.path = c.newPath()
 	if c.config.Bound > 0 {
@@ -263,6 +268,12 @@ type Incoming struct {
 	Batches []byte
 	// Eliciting reports whether there is a message in it.
 	Eliciting bool
+	// Arrived is when it came to this end, on the clock of now. Read sets it to now; a caller that knows better sets it before Accept.
+	Arrived time.Duration
+
+	delayed bool // It has an ack delay: of the packet ack.
+	ack     wire.Sequence
+	delay   uint16
 }
 
 // Read checks a packet and applies the acknowledgements in it, telling out
@@ -303,7 +314,10 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 	}
 	c.stats.Received++
 	c.stats.BytesReceived += uint64(len(packet))
-	return Incoming{Sequence: sequence, Batches: batches, Eliciting: len(batches) > wire.BatchHeaderSize}, nil
+	return Incoming{
+		Sequence: sequence, Batches: batches, Eliciting: len(batches) > wire.BatchHeaderSize, Arrived: now,
+		delayed: header.HasDelay, ack: header.Ack, delay: header.Delay,
+	}, nil
 }
 
 // Accept records that a packet was decoded whole. It will be acknowledged, and
@@ -314,6 +328,12 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 		return
 	}
 	c.stats.Accepted++
+	if in.Sequence == c.received.newest {
+		c.ping.newestAt = in.Arrived
+	}
+	if in.delayed {
+		c.samplePing(&in)
+	}
 	if gap := now - c.heard; gap > 0 && !first {
 		if c.stood(now) {
 			c.silence.until = now + min(8*gap, 8*time.Second)

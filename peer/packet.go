@@ -12,7 +12,7 @@ import (
 
 // A packet of an open connection:
 //
-//	 3..9 bytes      2 bytes   (4 + size) bytes each   2 bytes   1 byte    (4 + size) bytes each   4 bytes
+//	 3..11 bytes     2 bytes   (4 + size) bytes each   2 bytes   1 byte    (4 + size) bytes each   4 bytes
 //	+---------------+---------+---------------+-----+ +---------+---------+-----------------+-----+----------+
 //	| packet header | batch   | messages, 0..n      | | batch   | channel | messages, 1..n  | ... | checksum |
 //	|               | size    | of channel 0        | | size    |         |                 |     |          |
@@ -238,6 +238,8 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	state := sentPending
 	if b.Empty() {
 		state = sentSilent
+	} else {
+		c.tellDelay(b, now)
 	}
 	packet := binary.LittleEndian.AppendUint32(b.buf, c.config.Check.Sum(b.buf))
 	if state == sentSilent {

@@ -140,10 +140,15 @@ func TestGoldenBytes(t *testing.T) {
 	for _, n := range []uint64{1, 2, 4} {
 		c.received.accept(n, true)
 	}
-	b = c.Begin(buf[:])
-	n := len(AppendClose(b.Payload()[:0], Error{Reason: ReasonKicked, Detail: "hi"}))
-	b.Add(wire.MessageClose, tick.Initialization, n)
-	golden(t, "close, acknowledging 4, 2 and 1", c.Finish(&b, 1, 0), goldenClose)
+	goodbye := func(now time.Duration) []byte {
+		b = c.Begin(buf[:])
+		n := len(AppendClose(b.Payload()[:0], Error{Reason: ReasonKicked, Detail: "hi"}))
+		b.Add(wire.MessageClose, tick.Initialization, n)
+		return c.Finish(&b, 1, now)
+	}
+	c.ping.told, c.ping.newestAt = true, time.Second
+	golden(t, "close, acknowledging 4, 2 and 1", goodbye(0), goldenClose)
+	golden(t, "close, acknowledging 4 after 2 ms, 2 and 1", goodbye(time.Second+2*time.Millisecond), goldenDelay)
 }
 
 const (
@@ -158,6 +163,7 @@ const (
 	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
 	goldenEmpty     = "00 0100 0200 197da71e"
 	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"
+	goldenDelay     = "3f 0300 0400 06000000 fa00 0900 03000300 02 6869 46f58e6f"
 )
 
 func golden(t *testing.T, name string, got []byte, want string) {

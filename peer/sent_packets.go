@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // sentState is the state of a sent packet.
@@ -287,6 +288,40 @@ func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 		return firstTimeout + interval
 	}
 	return r.smoothed + r.smoothed/4 + r.jitter + interval
+}
+
+// delayEvery is the time between two packets that tell an ack delay.
+const delayEvery = time.Second
+
+// ping measures the way of packets without the waits of the two ends for their frames. As in RFC 9000, section 13.2.5, an end
+// tells how long the newest packet that it acknowledges waited there; but in one packet a second, which has room for it.
+type ping struct {
+	took     time.Duration
+	newestAt time.Duration // arrival of the newest packet of the other end
+	toldAt   time.Duration
+	told     bool
+}
+
+// tellDelay puts an ack delay into a packet with messages, if it is time for it, the packet has room, and the wait is short enough to be
+// told.
+func (c *Conn) tellDelay(b *Builder, now time.Duration) {
+	p := &c.ping
+	delay := max(now-p.newestAt, 0) / wire.AckDelayUnit
+	if p.told && now-p.toldAt < delayEvery || !c.received.any || delay > math.MaxUint16 || len(b.buf)+wire.AckDelaySize > b.limit {
+		return
+	}
+	p.told, p.toldAt = true, now
+	b.buf = wire.InsertAckDelay(b.buf, 0, b.first, uint16(delay))
+}
+
+// samplePing takes an ack delay from a packet that was accepted.
+func (c *Conn) samplePing(in *Incoming) {
+	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
+	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.path.since {
+		return
+	}
+	took := in.Arrived - c.sent.at(c.sent.next-1-age).at - time.Duration(in.delay)*wire.AckDelayUnit
+	c.ping.took = min(max(took, 0), maxSample)
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -40,7 +41,7 @@ type client struct {
 	ended   uint64       // Despawns of the replica that were followed.
 	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
-	unlike  []bool       // Scratch: rows that are not the server's.
+	unlike  []uint64     // Scratch: a bit for each entity.
 	locals  locals
 	leaving []leaving // Components that are shown between the prediction and the past.
 	rested  *rested   // The ticks in which entities rested, as the server told.
@@ -55,18 +56,19 @@ type slot struct {
 	entity  ecs.Entity
 	origin  components.SpawnOf
 	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
-	late    bool         // The server's came before the step was replayed that spawns it here.
+	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
+	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
 	spawnIn uint32       // The run in which a step spawned it last.
+	asked   netcode.Tick // When its local components were asked for.
 	show    correction
 }
 
-// mark tells how far an entity is compared. It is apart from slot, since each record that comes needs it.
+// mark tells how far an entity is compared. It is apart from slot, and small, since each record that comes needs it.
 type mark struct {
-	asked      netcode.Tick // When its local components were asked for.
-	begun      bool         // Its first state was taken, or it was spawned here.
-	generation uint32       // Of the network id.
 	known      netcode.Tick // The newest tick of which the server's state is known.
 	checked    netcode.Tick // The newest tick in which that was compared.
+	generation uint32       // Of the network id.
+	begun      bool         // Its first state was taken, or it was spawned here.
 }
 
 // seen is the records of a tick that were compared.
@@ -88,7 +90,7 @@ func (c *client) learn(w *ecs.World) {
 	h.components = h.components[:0]
 	for _, r := range c.all.rows {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
-		n.plain = r.plan.Plain()
+		n.plain, n.compare = r.plan.Plain(), quantize.NewRows(4*r.plan.Lanes())
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
 		n.shown = newShown(w, c.end.Protocol(), &r)
 		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
@@ -442,7 +444,7 @@ func (c *client) keepOthers(t netcode.Tick) {
 
 // slotOf is the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
-	if int(id.Index) < len(c.byIndex) {
+	if uint(id.Index) < uint(len(c.byIndex)) {
 		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
 			return n
 		}
@@ -494,7 +496,7 @@ func (c *client) free(n int) {
 	if s.id.IsZero() {
 		c.unnamed--
 	}
-	if id := s.id; !id.IsZero() && int(id.Index) < len(c.byIndex) && int(c.byIndex[id.Index]) == n+1 {
+	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
 		c.byIndex[id.Index] = 0
 	}
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -145,33 +146,24 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 
 // columns compares the components of entities whose slots follow each other with the records from the n-th on.
 func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
-	lanes, width, different := k.replica.Lanes(e.Tick)[e.First:], int(e.Width), false
-	for len(k.unlike) < count {
-		k.unlike = append(k.unlike, false)
-	}
-	unlike := k.unlike[:count]
+	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
+	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
 	for i := range k.history.components {
 		p := &k.history.components[i]
 		if p.row < 0 || !e.Mask.Has(p.row) || len(p.lanes) == 0 {
 			continue
 		}
 		first, _ := k.replica.Place(e.Mask, p.row)
-		theirs := lanes[n*width+first:]
-		for at := 0; ; at++ {
-			if at = k.history.firstUnlike(e.Tick, slot, at, count, i, theirs, width); at == count {
-				break
-			}
-			unlike[at], different = true, true
+		k.history.fetch(e.Tick, slot, count, i)
+		for set := range k.unlike {
+			from := 64 * set
+			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, lanes[(n+from)*width+first:], width)
 		}
 	}
-	if !different {
-		return
-	}
 	wrong := false
-	for at := range unlike {
-		if unlike[at] {
-			unlike[at] = false
-			wrong = k.mispredicts(slot+at, e.Tick, tick.None, true) || wrong
+	for set, unlike := range k.unlike {
+		for ; unlike != 0; unlike &= unlike - 1 {
+			wrong = k.mispredicts(slot+64*set+bits.TrailingZeros64(unlike), e.Tick, tick.None, true) || wrong
 		}
 	}
 	if wrong {
@@ -221,7 +213,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 	}
 	if k.corrected == tick.None || t < k.corrected { // Else the server used another input: of course it differs.
 		k.stats.Mispredictions++
-		if k.marks[n].asked+Window < k.now {
+		if k.slots[n].asked+Window < k.now {
 			k.wantLocals(n)
 		}
 		k.tell(d)

@@ -41,6 +41,7 @@
 //   - spawn.go: entities that come and go in steps
 //   - effect.go: sounds and particles, once each
 //   - local.go: local components that a client asks for
+//   - bands.go: Exact: which entities have no distance bands
 //   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //   - explain.go: the system that made the first difference

@@ -6,6 +6,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -17,10 +18,11 @@ type component struct {
 	predictedRow        // row is -1 for a local one.
 	id           ecs.ID // Of the component in the world.
 	size         int
-	lanes        []uint32 // Scratch.
-	shown        *shown   // Nil without components.Smooth.
-	rounds       bool     // Its values are rounded to those that travel.
-	plain        bool     // Its memory is its lanes.
+	lanes        []uint32      // Scratch.
+	shown        *shown        // Nil without components.Smooth.
+	rounds       bool          // Its values are rounded to those that travel.
+	plain        bool          // Its memory is its lanes.
+	compare      quantize.Rows // Of its lanes.
 }
 
 // history is the components of the predicted entities in the last Window ticks, as bytes, in columns.
@@ -32,6 +34,7 @@ type history struct {
 	rows       [][]uint32   // By component that is rounded: by tick modulo Window, then slot: its lanes.
 	numbers    []int32      // 0, 1, 2 and so on, by slot.
 	bad        []int32      // Scratch.
+	fetched    uint32       // Of no use but to fetch.
 	saved      [][]byte     // By tick modulo Window: the resources.
 	oldest     netcode.Tick // The oldest tick that is kept.
 	newest     netcode.Tick // The newest tick that is kept.
@@ -166,37 +169,30 @@ func (h *history) keepColumn(from []byte, t netcode.Tick, slot, k int) {
 	copy(h.column(t, slot, n, k), from)
 }
 
-// firstUnlike returns the first of entities whose slots follow each other, from a place on, whose component has other lanes than the
+// unlike returns a bit for each of up to 64 entities, whose slots follow each other, whose component has other lanes than the
 // server's. Those are stride apart.
-func (h *history) firstUnlike(t netcode.Tick, slot, from, count, k int, theirs []uint32, stride int) int {
+func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
 	c := &h.components[k]
-	width := len(c.lanes)
-	if !c.rounds && !c.plain {
-		for from < count && slices.Equal(h.lanesOf(t, slot+from, k), theirs[from*stride:][:width]) {
-			from++
-		}
-		return from
+	if c.rounds || c.plain {
+		return c.compare.DifferingAt(c.columnLanes(h, t, slot, count, k), theirs, stride, count)
 	}
-	ours := c.columnLanes(h, t, slot, count, k)
-	switch width {
-	case 3:
-		for ; from < count; from++ {
-			if *(*[3]uint32)(ours[3*from:]) != *(*[3]uint32)(theirs[from*stride:]) {
-				break
-			}
-		}
-	case 4:
-		for ; from < count; from++ {
-			if *(*[4]uint32)(ours[4*from:]) != *(*[4]uint32)(theirs[from*stride:]) {
-				break
-			}
-		}
-	default:
-		for from < count && slices.Equal(ours[from*width:][:width], theirs[from*stride:][:width]) {
-			from++
+	for i := range count {
+		if !slices.Equal(h.lanesOf(t, slot+i, k), theirs[i*stride:][:len(c.lanes)]) {
+			set |= 1 << i
 		}
 	}
-	return from
+	return set
+}
+
+// fetch reads a word of each cache line of what columnLanes returns. It is of a tick a round trip ago, and in no near cache: these reads wait for
+// memory together, those of a comparison would one after the other.
+func (h *history) fetch(t netcode.Tick, slot, count, k int) {
+	if c := &h.components[k]; c.rounds || c.plain {
+		lanes := c.columnLanes(h, t, slot, count, k)
+		for at := 0; at < len(lanes); at += 16 {
+			h.fetched |= lanes[at]
+		}
+	}
 }
 
 // columnLanes is the lanes of entities whose slots follow each other.

@@ -164,7 +164,7 @@ type localState struct {
 // wantLocals has the next question ask for the local components of an entity, if the server answers for it.
 func (c *client) wantLocals(n int) {
 	if s := &c.slots[n]; len(c.all.local) > 0 && !s.id.IsZero() && c.given(s.id) && !slices.Contains(c.locals.wanted, s.id) {
-		c.marks[n].asked = c.now
+		c.slots[n].asked = c.now
 		c.locals.wanted = append(c.locals.wanted, s.id)
 	}
 }

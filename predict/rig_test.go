@@ -73,6 +73,7 @@ type mover struct {
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
 	cold                    bool    // Nothing gets warm, so that what stands still does not change.
+	mines                   bool    // It spawns what does not move.
 	always, never           bool    // It fires without an end, or never: the server and the client are not the same.
 	wall                    float32 // Nobody comes past it; 0: there is none.
 	wind                    float32 // Not the same on both sides: mispredictions.
@@ -122,7 +123,11 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 				m.score.shots++
 			}
 			if b, ok := s.Spawn(owner); ok {
-				m.bodies.Assign(b, &position{from.X, from.Y}, &velocity{30, speed.Y})
+				fast := velocity{30, speed.Y}
+				if m.mines {
+					fast = velocity{}
+				}
+				m.bodies.Assign(b, &position{from.X, from.Y}, &fast)
 			}
 			at, v = m.bodies.Get(e)
 		}

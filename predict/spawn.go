@@ -92,6 +92,9 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 		s := &c.slots[i]
 		if s.used && s.id.IsZero() && s.origin == origin && origin.Client == c.end.ID() {
 			c.number(id, i)
+			if s.hidden {
+				s.hidden, s.late = false, true
+			}
 			return s.entity, true
 		}
 	}
@@ -109,39 +112,57 @@ func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
 	return origin
 }
 
-// dropNotRespawned removes the entities that a step has spawned, and that its replay has not.
+// dropNotRespawned removes the entities that a step has spawned, and that its replay has not. It hides again those that are hidden.
 func (c *client) dropNotRespawned(t netcode.Tick) {
 	for i := 0; i < len(c.slots) && c.unnamed > 0; i++ {
-		if s := &c.slots[i]; s.used && s.spawned == t && s.id.IsZero() && s.spawnIn != c.returns {
+		switch s := &c.slots[i]; {
+		case !s.used || s.spawned != t || !s.id.IsZero():
+		case s.spawnIn != c.returns:
 			c.unspawn(i)
+		case s.hidden:
+			c.hide(i)
 		}
 	}
 }
 
 const (
-	// lateTicks is the number of ticks that the server may take to send a spawn, for lack of room.
-	lateTicks = 1
-	// lostTicks is the least time that a spawn may come late, when packets were lost.
-	lostTicks = 8
+	// repeatTicks is the time beyond a round trip after which a server has repeated what was lost: three packets of later ticks tell it, and the next one repeats it.
+	repeatTicks = 4
+	// lateTicks is the time that a server may take to send a spawn, for lack of room or since the repeat was lost too.
+	lateTicks = 8
 )
 
-// dropUnconfirmed removes the entities that the server should have shown by now. Where every packet of the ticks since the step has
-// come, that is at once; else a packet may have been lost, and one more.
+// dropUnconfirmed hides the entities that the server should have shown by now: where every packet of their tick has come, that is at
+// once, else after the time of a repeat. The server may still show them, late: it removes them when that time is over too.
 func (c *client) dropUnconfirmed() {
 	if c.unnamed == 0 {
 		return
 	}
 	rtt, jitter := c.end.RTT()
-	lost := min(Window, netcode.Tick(2*(rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+lostTicks)
+	trip := min(Window/2, netcode.Tick((rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+1)
 	for i := range c.slots {
 		s := &c.slots[i]
 		if !s.used || !s.id.IsZero() {
 			continue
 		}
-		if c.replica.Complete(s.spawned, s.spawned+lateTicks) || c.replica.Heard() >= s.spawned+lost {
+		whole, heard := c.replica.Complete(s.spawned, s.spawned), c.replica.Heard()-s.spawned
+		switch {
+		case whole && c.replica.Complete(s.spawned, s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
 			c.stats.Unconfirmed++
 			c.unspawn(i)
+		case !s.hidden && (whole || heard >= trip+repeatTicks):
+			c.hide(i)
 		}
+	}
+}
+
+// hide takes an entity that was spawned here out of the simulation and off the screen, and out of the history.
+func (c *client) hide(n int) {
+	s := &c.slots[n]
+	s.hidden = true
+	c.strip(s.entity)
+	for t := range netcode.Tick(Window) {
+		*c.history.mask(t, n) = 0
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/wire"
@@ -163,7 +164,7 @@ func (p *Plan) runOf(i int) (n int) {
 func newFixedRun(ops []op) kernel.FixedRun {
 	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
 	for i := range ops {
-		r.Least[i], r.Most[i], r.Scale[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, 1<<31
+		r.Least[i], r.Most[i], r.Scale[i], r.Step[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, ops[i].step, 1<<31
 	}
 	return r
 }
@@ -191,6 +192,7 @@ func (o *op) quatNumbers() *kernel.QuatNumbers {
 	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
 	for i := range q.One {
 		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
+		q.Step[i], q.Edge[i] = o.step, quatEdge
 	}
 	return q
 }
@@ -225,11 +227,18 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 		return p.floatRows
 	}
 	size := int(p.Size())
-	for i := range p.ops {
+	_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]
+	for i := 0; i < len(p.ops); i++ {
 		o := &p.ops[i]
 		to, from := dst[o.offset:], lanes[o.lane:]
 		switch o.kind {
 		case opFixed32:
+			if o.run > 0 {
+				r := &p.runs[o.run-1]
+				kernel.FixedValues(r, &to[0], size, &from[0], stride, n)
+				i += int(r.Fields) - 1
+				continue
+			}
 			o.dequantiseFixedRows(to, from, size, stride, n)
 		case opQuat:
 			o.dequantiseQuatRows(to, from, size, stride, n)
@@ -267,7 +276,15 @@ func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int
 // dequantiseQuatRows is DequantiseRows for a rotation.
 func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int) {
 	var v [4]float32
-	for k := range n {
+	for k, end := 0, 0; k < n; k++ {
+		if k == end {
+			if o.quat != nil {
+				if k += kernel.QuatValues(o.quat, &dst[k*size], size, &lanes[k*stride], stride, n-k); k == n {
+					break
+				}
+			}
+			end = min(k+4, n)
+		}
 		o.dequantiseQuat((*[4]uint32)(lanes[k*stride:]), &v)
 		to := (*[16]byte)(dst[k*size:])
 		binary.NativeEndian.PutUint32(to[0:], math.Float32bits(v[0]))
@@ -328,6 +345,24 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 // DifferingLanes is Differing for rows of lanes, of 4 bytes each.
 func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
 	return r.Differing(lanesMemory(a), lanesMemory(b), n)
+}
+
+// DifferingAt is DifferingLanes for rows of b that are stride lanes apart.
+func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
+	words := r.size / 4
+	if n == 0 {
+		return 0
+	}
+	a, b = a[:n*words], b[:(n-1)*stride+words]
+	if r.wide && (words == 3 || words == 4) && n <= 64 {
+		return kernel.DifferingLanes(&a[0], &b[0], words, stride, n)
+	}
+	for i := range n {
+		if !slices.Equal(a[i*words:][:words], b[i*stride:][:words]) {
+			rows |= 1 << (i & 63)
+		}
+	}
+	return rows
 }
 
 // differing is Differing in plain code. Rows of the usual sizes have no branch that nobody can foresee.

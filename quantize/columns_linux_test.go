@@ -5,6 +5,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,3 +30,29 @@ func TestARunIsReadUpToItsEnd(t *testing.T) {
 		}
 	}
 }
+
+// guarded is memory between two pages that nobody may touch, of which the last bytes are returned.
+func guarded(t *testing.T, bytes int) []byte {
+	page := syscall.Getpagesize()
+	memory, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(memory)) })
+	require.NoError(t, syscall.Mprotect(memory[:page], syscall.PROT_NONE))
+	require.NoError(t, syscall.Mprotect(memory[2*page:], syscall.PROT_NONE))
+	return memory[2*page-bytes : 2*page]
+}
+
+// Values and rows up to where memory ends need nothing behind it.
+func TestValuesEndWhereMemoryDoes(t *testing.T) {
+	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")} {
+		size, words := int(p.Size()), p.Lanes()
+		for n := 1; n <= 9; n++ {
+			values, lanes := guarded(t, n*size), lanesOver(guarded(t, 4*n*words))
+			require.True(t, p.DequantiseRows(values, lanes, words, n))
+			require.Zero(t, NewRows(size).DifferingAt(lanesOver(guarded(t, n*size)), lanes, words, n))
+		}
+	}
+}
+
+// lanesOver is memory as lanes.
+func lanesOver(b []byte) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4) }

@@ -18,6 +18,7 @@
 // # Files
 //
 //   - compile.go, parse.go: a type and its tags, or a description, to a plan
+//   - coarse.go: plans with larger steps
 //   - deviation.go: how far a value is from another, field by field
 //   - plan.go: what a plan tells
 //   - field.go: rounding, ranges, quaternions: one field to lanes and back

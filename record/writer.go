@@ -125,7 +125,7 @@ func (w *Writer) begin(now tick.Tick) {
 // gone appends which entities have ended.
 func (w *Writer) gone(deaths []wire.NetworkID) {
 	for _, id := range deaths {
-		if int(id.Index) >= len(w.known) {
+		if uint(id.Index) >= uint(len(w.known)) {
 			continue
 		}
 		if m := &w.known[id.Index]; m.epoch == w.epoch && m.generation == id.Generation {

@@ -19,5 +19,6 @@
 //   - versions.go: the history of decoded versions, by tick
 //   - ranges.go: what changed, and the newest rows; records.go: the records of a tick
 //   - sample.go: entities around a moment
+//   - bands.go: rows of distance bands, read as rows of their components
 //   - errors.go: errors; dump.go: payloads as text, and their bits by purpose
 package replica

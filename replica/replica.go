@@ -182,7 +182,7 @@ func (r *Replica) ask() {
 
 // head returns the life of the highest generation at an index, -1 when there is none.
 func (r *Replica) head(index uint32) int32 {
-	if int(index) >= len(r.heads) {
+	if uint(index) >= uint(len(r.heads)) { // an int has 32 bits on some machines, and the index may be of the other end
 		return -1
 	}
 	return r.heads[index]

@@ -4,13 +4,13 @@ import "github.com/arche-netcode/netcode/snapshot/format"
 
 // Names of package format that users of a Store meet.
 type (
-	// Mask is a set of rows.
+	// Mask is a set of rows. See [format.Mask].
 	Mask = format.Mask
-	// Schema is the components of a protocol.
+	// Schema is the components of a protocol. See [format.Schema].
 	Schema = format.Schema
-	// RowOptions are the options of a component.
+	// RowOptions are the options of a component. See [format.RowOptions].
 	RowOptions = format.RowOptions
-	// Config holds the limits of a Store, its Views and their Replicas.
+	// Config holds the limits of a Store, its Views and their Replicas. See [format.Config].
 	Config = format.Config
 )
 

@@ -39,7 +39,7 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 		return false
 	}
 	g := &s.groups
-	if int(id.Index) >= len(g.of) {
+	if uint(id.Index) >= uint(len(g.of)) {
 		if group == 0 {
 			return true
 		}

@@ -30,7 +30,7 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) {
 		return s.wished(id, earlyNamed)
 	}
-	if int(id.Index) >= len(s.named) {
+	if uint(id.Index) >= uint(len(s.named)) {
 		return 0
 	}
 	return s.named[id.Index]
@@ -56,7 +56,7 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	return s.changedRows(id, ^s.schema.Coarse)
 }
 
-// changedRows returns the components of which the newest capture changed one of some rows.
+// changedRows returns the components of an entity of whose rows the newest capture changed one, among some rows.
 func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 	if !s.Alive(id) {
 		return 0

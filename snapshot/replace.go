@@ -138,7 +138,7 @@ func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 		return 0, ErrNotYet
 	case t < s.past.horizon || t <= tick.None:
 		return 0, ErrEvicted
-	case int(id.Index) >= len(s.gens) || id.Generation == 0:
+	case uint(id.Index) >= uint(len(s.gens)) || id.Generation == 0:
 		return 0, ErrNotAlive
 	}
 	if s.shape[id.Index] <= t {
@@ -162,7 +162,7 @@ func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }
 func (s *Store) Common(ids []wire.NetworkID) Mask {
 	all := ^Mask(0)
 	for _, id := range ids {
-		if int(id.Index) >= len(s.gens) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
+		if uint(id.Index) >= uint(len(s.gens)) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
 			return 0
 		}
 		all &= s.rows.masks[id.Index]

@@ -330,7 +330,7 @@ func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) {
 		return s.wished(id, earlyOwner)
 	}
-	if int(id.Index) >= len(s.owners) {
+	if uint(id.Index) >= uint(len(s.owners)) {
 		return 0
 	}
 	return s.owners[id.Index]
@@ -431,7 +431,7 @@ const (
 
 // Reserved reports whether an id was given out by [Store.Reserve] and is still to be adopted.
 func (s *Store) Reserved(id wire.NetworkID) bool {
-	return int(id.Index) < len(s.early.ids) && id.Generation != 0 && s.early.ids[id.Index] == id.Generation
+	return uint(id.Index) < uint(len(s.early.ids)) && id.Generation != 0 && s.early.ids[id.Index] == id.Generation
 }
 
 // Reserves reports whether any id is reserved.

@@ -374,7 +374,7 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 // Ticks before the view's first count as that one. known is false if the client was never shown the entity, or if its index
 // is another's now.
 func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
-	if int(id.Index) >= len(v.lifetimes) || v.lifetimes[id.Index].generation != id.Generation {
+	if uint(id.Index) >= uint(len(v.lifetimes)) || v.lifetimes[id.Index].generation != id.Generation {
 		return false, false
 	}
 	p, t := &v.lifetimes[id.Index], max(t, v.start)

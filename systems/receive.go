@@ -61,7 +61,11 @@ func (r *Receive) takeAll() {
 			return
 		default:
 			r.faults.last = ""
-			r.End.Receive(from, r.buffer[:n])
+			waited := time.Duration(0)
+			if socket, ok := r.Socket.(interface{ Waited() time.Duration }); ok { // a transport.Timed
+				waited = socket.Waited()
+			}
+			r.End.ReceiveAfter(from, r.buffer[:n], waited)
 		}
 	}
 }

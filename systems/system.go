@@ -57,8 +57,8 @@ type Socket interface {
 type End interface {
 	// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
 	BeginFrame(now time.Duration)
-	// Receive takes one datagram. It does not keep the slice.
-	Receive(from netcode.Addr, packet []byte)
+	// ReceiveAfter takes one datagram that came some time before this frame. It does not keep the slice.
+	ReceiveAfter(from netcode.Addr, packet []byte, waited time.Duration)
 	// Dispatch gives the messages that wait for a stage to their handlers.
 	Dispatch(stage tick.Stage)
 	// Send ends the frame: it builds the packets, which wait for Drain.

@@ -14,6 +14,9 @@ type Frame struct {
 	Now   time.Duration // Never goes back.
 	Due   bool          // A network tick falls into this frame.
 	Steps int           // Number of ticks in this frame.
+	// Waited is for how long the datagram that is read was here before this frame.
+	Waited time.Duration
+
 	begun bool
 	given time.Duration // Time of the last frame as it was given: now continues when the clock is set back.
 }

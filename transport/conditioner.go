@@ -45,6 +45,7 @@ type Conditioner struct {
 	flight  inFlight
 	stats   LinkStats
 	scratch []byte
+	waited  time.Duration // of the datagram that Receive returned last
 }
 
 // Condition wraps a connection. The clock is monotone, with an arbitrary origin.
@@ -115,6 +116,9 @@ func (c *Conditioner) Moved() (m Move, ok bool) { return moved(c.inner) }
 // Overhead implements Overheader: it is that of the connection inside.
 func (c *Conditioner) Overhead() int { return OverheadOf(c.inner) }
 
+// Waited implements Timed: it is the time since the datagram has crossed the link.
+func (c *Conditioner) Waited() time.Duration { return c.waited }
+
 // Close closes the connection inside.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 
@@ -127,6 +131,7 @@ func (c *Conditioner) Receive(buf []byte) (n int, from Addr, err error) {
 	if !c.flight.ready(now) {
 		return 0, Addr{}, nil
 	}
+	c.waited = now - c.flight.heap[0].due
 	n, from = c.flight.pop(buf)
 	if n > len(buf) {
 		c.stats.TooLarge++

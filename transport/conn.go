@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"time"
 )
 
 // MaxDatagram is the largest datagram that any connection takes, in bytes: what is left of an IPv4 datagram of 65,535
@@ -56,6 +57,20 @@ type BatchSender interface {
 	// one, and failed the run that it is about. A type that wraps a connection and has a Send of its own needs a SendAll of its own too,
 	// or none.
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
+}
+
+// Timed is implemented by a Conn that knows when datagrams came, before Receive was called for them.
+type Timed interface {
+	// Waited returns for how long the datagram that Receive returned last had been here by then.
+	Waited() time.Duration
+}
+
+// WaitedOf is Waited of a connection, or of any other value: 0 if it is not Timed.
+func WaitedOf(conn any) time.Duration {
+	if t, ok := conn.(Timed); ok {
+		return t.Waited()
+	}
+	return 0
 }
 
 // Secured is implemented by a Conn that knows whether anyone on the path can read or change its datagrams. A Conn without it is in

@@ -3,6 +3,7 @@ package transport
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Joined is one Conn over several: a server of it listens on all of them at once. Join makes one. The addresses of the
@@ -11,6 +12,7 @@ type Joined struct {
 	conns  []Conn
 	closed []bool
 	next   int // The connection that Receive asks first.
+	last   int // The one of the last datagram.
 
 	to    []Addr // Scratch of SendAll: the runs of one connection.
 	runs  [][]byte
@@ -156,7 +158,7 @@ func (j *Joined) Receive(buf []byte) (n int, from Addr, err error) {
 		case err != nil:
 			return 0, Addr{}, err
 		case n > 0:
-			from.Via = uint8(v + 1)
+			from.Via, j.last = uint8(v+1), v
 			return n, from, nil
 		}
 	}
@@ -198,6 +200,9 @@ func (j *Joined) Moved() (m Move, ok bool) {
 	}
 	return Move{}, false
 }
+
+// Waited implements Timed: it is that of the connection of the last datagram.
+func (j *Joined) Waited() time.Duration { return WaitedOf(j.conns[j.last]) }
 
 // Overhead implements Overheader: the largest of the connections inside.
 func (j *Joined) Overhead() (most int) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"time"
 )
 
 // Dump prints packets for people: headers, messages and, by name, fields and their values. The zero value knows
@@ -59,7 +60,7 @@ func appendPacketHeader(dst []byte, h PacketHeader) []byte {
 	case !h.HasAck:
 		return append(dst, ", nothing acknowledged\n"...)
 	case h.AckBits == math.MaxUint32:
-		return fmt.Appendf(dst, ", ack %d and all 32 before it\n", h.Ack)
+		return appendDelay(fmt.Appendf(dst, ", ack %d and all 32 before it", h.Ack), h)
 	}
 	dst = fmt.Appendf(dst, ", ack %d, before it", h.Ack)
 	if h.AckBits == 0 {
@@ -69,6 +70,14 @@ func appendPacketHeader(dst []byte, h PacketHeader) []byte {
 		if h.AckBits>>i&1 == 1 {
 			dst = fmt.Appendf(dst, " %d", h.Ack-1-i)
 		}
+	}
+	return appendDelay(dst, h)
+}
+
+// appendDelay appends the ack delay of a header, and ends its line.
+func appendDelay(dst []byte, h PacketHeader) []byte {
+	if h.HasDelay {
+		dst = fmt.Appendf(dst, ", ack delay %v", time.Duration(h.Delay)*AckDelayUnit)
 	}
 	return append(dst, '\n')
 }

@@ -3,22 +3,23 @@ package wire
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 
 	"github.com/arche-netcode/netcode/tick"
 )
 
 // PacketHeader opens every data packet.
 //
-//	 byte 0          1    2        3    4       0..4 bytes
-//	+---------------+----+----+   +----+----+   +--------------------+
-//	| flags         | sequence|   | ack     |   | ack bits           |
-//	+---------------+----+----+   +----+----+   +--------------------+
-//	                 LE, always    LE, if bit 0  byte k if bit 1+k
+//	 byte 0          1    2        3    4       0..4 bytes             2 bytes
+//	+---------------+----+----+   +----+----+   +--------------------+ +-----------+
+//	| flags         | sequence|   | ack     |   | ack bits           | | ack delay |
+//	+---------------+----+----+   +----+----+   +--------------------+ +-----------+
+//	                 LE, always    LE, if bit 0  byte k if bit 1+k      LE, if bit 5
 //
 //	flags, bit 7 to 0:
-//	+---+---+---+----+----+----+----+-----+
-//	| H | 0 | 0 | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
-//	+---+---+---+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
+//	+---+---+-------+----+----+----+----+-----+
+//	| H | 0 | delay | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
+//	+---+---+-------+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
 //
 // Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too.
 // Where all arrives every ack-bits byte is 0xFF and none is sent.
@@ -27,12 +28,18 @@ type PacketHeader struct {
 	HasAck   bool     // anything was received yet: Ack and AckBits count
 	Ack      Sequence // newest packet received
 	AckBits  uint32   // bit i: Ack-1-i was received
+	HasDelay bool     // Delay counts; only with HasAck
+	Delay    uint16   // how long Ack's packet waited before this one left, in AckDelayUnit
 }
+
+// AckDelayUnit is the unit of PacketHeader.Delay: that of RFC 9000, section 18.2, by default.
+const AckDelayUnit = 8 * time.Microsecond
 
 // Sizes of the headers in bytes.
 const (
-	MaxPacketHeader   = 9 // the longest packet header
+	MaxPacketHeader   = 9 // the longest packet header without an ack delay
 	MinPacketHeader   = 3 // the shortest
+	AckDelaySize      = 2 // what an ack delay adds
 	BatchHeaderSize   = 2
 	MessageHeaderSize = 4
 )
@@ -43,10 +50,11 @@ const HandshakeFlag byte = 0x80
 const (
 	flagAck     byte = 1 << 0
 	flagAckByte      = 1 // flag bit of ack-bits byte 0
-	flagUnused  byte = 0x60
+	flagDelay   byte = 1 << 5
+	flagUnused  byte = 0x40
 )
 
-// AppendPacketHeader appends h to b. Ack and AckBits are ignored without HasAck.
+// AppendPacketHeader appends h to b. Ack, AckBits and Delay are ignored without HasAck.
 func AppendPacketHeader(b []byte, h PacketHeader) []byte {
 	at := len(b)
 	b = append(b, 0, byte(h.Sequence), byte(h.Sequence>>8))
@@ -62,6 +70,19 @@ func AppendPacketHeader(b []byte, h PacketHeader) []byte {
 		}
 	}
 	b[at] = flags
+	if h.HasDelay {
+		return InsertAckDelay(b, at, len(b)-at, h.Delay)
+	}
+	return b
+}
+
+// InsertAckDelay puts an ack delay behind the header of a packet, which begins at b[at], has n bytes, an ack and no ack delay. What is behind
+// it moves.
+func InsertAckDelay(b []byte, at, n int, delay uint16) []byte {
+	b[at] |= flagDelay
+	b = append(b, 0, 0)
+	copy(b[at+n+AckDelaySize:], b[at+n:])
+	binary.LittleEndian.PutUint16(b[at+n:], delay)
 	return b
 }
 
@@ -96,7 +117,15 @@ func ParsePacketHeader(b []byte) (h PacketHeader, n int, err error) {
 		}
 		ackBits |= uint32(bits) << (8 * k)
 	}
-	return PacketHeader{Sequence: seq, HasAck: true, Ack: ack, AckBits: ackBits}, n, nil
+	h = PacketHeader{Sequence: seq, HasAck: true, Ack: ack, AckBits: ackBits}
+	if flags&flagDelay != 0 {
+		if n+AckDelaySize > len(b) {
+			return PacketHeader{}, 0, ErrTruncated
+		}
+		h.HasDelay, h.Delay = true, binary.LittleEndian.Uint16(b[n:])
+		n += AckDelaySize
+	}
+	return h, n, nil
 }
 
 // BatchHeader opens a batch, messages of one channel in one packet.

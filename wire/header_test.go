@@ -20,6 +20,9 @@ func drawPacketHeader(t *rapid.T) PacketHeader {
 				h.AckBits |= 0xFF << (8 * k)
 			}
 		}
+		if h.HasDelay = rapid.Bool().Draw(t, "has delay"); h.HasDelay {
+			h.Delay = rapid.Uint16().Draw(t, "delay")
+		}
 	}
 	return h
 }
@@ -29,7 +32,11 @@ func TestPacketHeader(t *testing.T) {
 		h := drawPacketHeader(t)
 		b := AppendPacketHeader([]byte{0xEE}, h)[1:]
 		require.GreaterOrEqual(t, len(b), MinPacketHeader)
-		require.LessOrEqual(t, len(b), MaxPacketHeader)
+		most := MaxPacketHeader
+		if h.HasDelay {
+			most += AckDelaySize
+		}
+		require.LessOrEqual(t, len(b), most)
 		got, n, err := ParsePacketHeader(append(b, 0xFF, 0x00))
 		require.NoError(t, err)
 		require.Equal(t, h, got)
@@ -43,18 +50,18 @@ func TestPacketHeader(t *testing.T) {
 }
 
 func TestPacketHeaderIgnoresTheAckPartWithoutAck(t *testing.T) {
-	require.Equal(t, []byte{0, 7, 0}, AppendPacketHeader(nil, PacketHeader{Sequence: 7, Ack: 3, AckBits: 9}))
+	require.Equal(t, []byte{0, 7, 0}, AppendPacketHeader(nil, PacketHeader{Sequence: 7, Ack: 3, AckBits: 9, HasDelay: true, Delay: 5}))
 }
 
 func TestPacketHeaderRefuses(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"a handshake datagram":       {0x80, 1, 0, 2, 0},
-		"an unused flag":             {0x41, 1, 0, 2, 0},
-		"the other":                  {0x21, 1, 0, 2, 0},
-		"ack bits without an ack":    {0x02, 1, 0, 2, 0, 3},
-		"a byte that need not be":    {0x03, 1, 0, 2, 0, 0xFF},
-		"the last that need not be":  {0x1F, 1, 0, 2, 0, 1, 2, 3, 0xFF},
-		"a handshake flag and an ok": {0x81, 1, 0, 2, 0},
+		"a handshake datagram":        {0x80, 1, 0, 2, 0},
+		"an unused flag":              {0x41, 1, 0, 2, 0},
+		"an ack delay without an ack": {0x20, 1, 0, 2, 0},
+		"ack bits without an ack":     {0x02, 1, 0, 2, 0, 3},
+		"a byte that need not be":     {0x03, 1, 0, 2, 0, 0xFF},
+		"the last that need not be":   {0x1F, 1, 0, 2, 0, 1, 2, 3, 0xFF},
+		"a handshake flag and an ok":  {0x81, 1, 0, 2, 0},
 	} {
 		_, n, err := ParsePacketHeader(b)
 		require.ErrorIs(t, err, ErrMalformed, name)

@@ -23,13 +23,13 @@ type Text[A TextArray] struct {
 
 // The usual sizes of a Text.
 type (
-	// Text16 has room for 16 bytes.
+	// Text16 is a [Text] with room for 16 bytes.
 	Text16 = Text[[16]byte]
-	// Text32 has room for 32 bytes.
+	// Text32 is a [Text] with room for 32 bytes.
 	Text32 = Text[[32]byte]
-	// Text64 has room for 64 bytes.
+	// Text64 is a [Text] with room for 64 bytes.
 	Text64 = Text[[64]byte]
-	// Text128 has room for 128 bytes.
+	// Text128 is a [Text] with room for 128 bytes.
 	Text128 = Text[[128]byte]
 )
 

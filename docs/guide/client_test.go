@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"errors"
+	"fmt"
 	"log"
 	"testing"
 	"time"
@@ -21,6 +22,32 @@ import (
 )
 
 // What client.md shows is what stands between the marks, in recipes_test.go and in state_test.go.
+
+// begin guide
+func scoreboard(server *netcode.Server) (lines []string) {
+	for id := range server.Clients {
+		if stats, ok := server.ClientStats(id); ok {
+			lines = append(lines, fmt.Sprintf("player %d: %d ms", id, stats.Ping.Milliseconds()))
+		}
+	}
+	return lines
+}
+
+// end guide
+
+// begin guide
+func sparks(group systems.PlayerView, play func(e ecs.Entity)) {
+	group.OnPresented(func(e ecs.Entity, _ netcode.NetworkID) { play(e) }) // the entity is drawn from this frame on
+}
+
+// end guide
+
+// The way is 40 ms each, and the 16 ms after which the server of nettest takes what clients send onto their links. Frames do not count.
+func TestScoreboard(t *testing.T) {
+	n := nettest.New(t, nettest.Config{Protocol: netcode.NewProtocol(), Clients: 2, Link: transport.Link{Delay: 40 * time.Millisecond}})
+	n.Run(2 * time.Second)
+	require.Equal(t, []string{"player 1: 96 ms", "player 2: 96 ms"}, scoreboard(n.Server.Server))
+}
 
 // begin guide
 func addressOf(server string) (transport.Addr, error) { // "game.example:9000" too

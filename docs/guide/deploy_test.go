@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/secure"
@@ -91,6 +92,47 @@ func playerSocket(token []byte) (*secure.Client, string, error) {
 }
 
 // end guide
+
+// begin guide
+func bounds(server *netcode.Server, inLAN func(netcode.Addr) bool, report func(error)) {
+	server.OnConnect(func(client netcode.ClientID) {
+		if stats, ok := server.ClientStats(client); ok && inLAN(stats.Address) {
+			report(server.SetBudget(client, 1<<20)) // bytes a second, at most
+		} else {
+			report(server.SetPacketSize(client, 1000)) // bytes of a packet, at most: its path may take less
+		}
+	})
+	server.OnMigrate(func(client netcode.ClientID, _, to netcode.Addr) { // the same session, id and entities
+		if !inLAN(to) {
+			report(server.SetBudget(client, 0)) // that of Config.SendBudget again
+		}
+	})
+}
+
+// end guide
+
+// Each call is legal when it is made; others than those of the LAN have small packets.
+func TestBounds(t *testing.T) {
+	for _, lan := range []bool{true, false} {
+		n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 1})
+		var home netcode.Addr
+		bounds(n.Server.Server, func(a netcode.Addr) bool {
+			if home == (netcode.Addr{}) {
+				home = a
+			}
+			return lan && a == home
+		}, func(err error) { require.NoError(t, err) })
+		require.True(t, n.RunUntil(5*time.Second, n.Connected))
+		n.Run(time.Second)
+		session := n.Server.Session(n.Clients[0].ID())
+		require.Equal(t, map[bool]int{true: 1200, false: 1000}[lan], session.PacketSize())
+		n.Rebind(n.Clients[0])
+		n.Run(2 * time.Second)
+		require.EqualValues(t, 1, n.Server.Stats().Migrated)
+		stats, _ := n.Server.ClientStats(n.Clients[0].ID())
+		require.NotEqual(t, home, stats.Address)
+	}
+}
 
 // begin guide
 // backend hands a connect token to each player who is logged in: POST /join.

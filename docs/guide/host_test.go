@@ -134,6 +134,18 @@ var withHost = map[string]func(t *testing.T){
 		h.step()
 		require.Equal(t, level, loaded)
 	},
+	"sparks": func(t *testing.T) {
+		played := 0
+		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { sparks(h.group.View, func(ecs.Entity) { played++ }) })
+		h.body(t)
+		h.step()
+		require.Equal(t, 1, played)
+	},
+	"scoreboard": func(t *testing.T) {
+		h := newHosted(t, netcode.NewProtocol(), netcode.Config{}, nil)
+		h.step()
+		require.Equal(t, []string{"player 1: 0 ms"}, scoreboard(h.server))
+	},
 	"shop ask": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		shop(p, map[uint16]uint32{3: 20})
@@ -182,6 +194,20 @@ var withHost = map[string]func(t *testing.T){
 		revealed.Show(1, id)
 		allowed.Show(1, id)
 		h.until(t, func() bool { return h.server.Visible(1, id) })
+	},
+	"distant look": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		distant(p)
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { look(p, h.server).Look(1, 0, 0, 0) })
+		spots := generic.NewMap2[components.Replicated, Spot](h.world)
+		e := spots.NewWith(&components.Replicated{}, &Spot{X: 301.2345})
+		id, _ := h.group.ID(e)
+		for range 20 {
+			h.step()
+		}
+		require.True(t, h.server.Visible(1, id))
+		_, spot := spots.Get(e)
+		require.Equal(t, float32(301.2345), spot.X, "a host's player sees the server's world, in which nothing is rounded")
 	},
 	"convoy": func(t *testing.T) {
 		p := protocol()
@@ -564,6 +590,8 @@ var withoutHost = map[string]string{
 	"run":           "it is a loop of NewServer: one of a host is fixedSteps, or host",
 	"restartable":   "a host's player has no session that could be lost",
 	"publicServer":  "it is a matter of the socket: NewHost takes the same one",
+	"presentDelay":  "a host shows the server's world, without delay",
+	"bounds":        "a host's player has no packets",
 	"playerSocket":  "a host's player needs no socket",
 	"backend":       "it is a program beside the game",
 	"Send":          "it counts what travels to a client: to a host's player nothing does",
@@ -574,6 +602,7 @@ var withoutHost = map[string]string{
 	"transfers":     "a host's player has the server's memory",
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
+	"inspected":     "live.New takes the HostSystems of a host as they are",
 	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 

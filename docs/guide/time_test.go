@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // What time.md shows is what stands between the marks.
@@ -35,6 +36,40 @@ func draw(world *ecs.World, at func(x, y float32)) { // each frame
 }
 
 // end guide
+
+// begin guide
+func presentDelay(client *netcode.Client, duel bool) {
+	if duel {
+		client.SetPresentDelay(0, 50*time.Millisecond) // newer state, and what is missing is extrapolated
+	} else {
+		client.SetPresentDelay(150*time.Millisecond, time.Second) // older state, in which a burst of losses is not seen
+	}
+}
+
+// end guide
+
+// The bounds hold from the next frames on: the delay slews to them.
+func TestPresentDelay(t *testing.T) {
+	for duel, within := range map[bool][2]time.Duration{true: {0, 50 * time.Millisecond}, false: {150 * time.Millisecond, time.Second}} {
+		n := nettest.New(t, nettest.Config{
+			Protocol: protocol(), Clients: 1, Link: transport.Link{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond},
+			Game: func(w *ecs.World, frame int) {
+				if frame == 1 {
+					build := generic.NewMap2[components.Replicated, Position](w)
+					build.New()
+				}
+				for query := generic.NewFilter1[Position]().Query(w); query.Next(); {
+					query.Get().X++
+				}
+			},
+		})
+		presentDelay(n.Clients[0].Client, duel)
+		n.Run(3 * time.Second)
+		delay := n.Clients[0].PresentDelay().Duration(n.Clients[0].TickRate())
+		require.GreaterOrEqual(t, delay, within[0]-5*time.Millisecond)
+		require.LessOrEqual(t, delay, within[1]+5*time.Millisecond)
+	}
+}
 
 // begin guide
 type Control struct {

@@ -100,6 +100,9 @@ func (a *arena) close() (err error) {
 	}
 	if a.server != nil {
 		err = errors.Join(err, a.server.recording.close(), a.server.socket.Close())
+		if a.server.stopPage != nil {
+			err = errors.Join(err, a.server.stopPage())
+		}
 	}
 	if a.trace != nil {
 		err = errors.Join(err, a.trace.Close())

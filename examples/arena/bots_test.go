@@ -18,3 +18,15 @@ func TestBotsOfTwoProcesses(t *testing.T) {
 	bots.wait(t, `^first failure +none`)
 	require.Zero(t, bots.end(t))
 }
+
+// The page of a server's half tells bots of the server's ticks, so that they can say how many players the machine holds.
+func TestBotsAskTheInspector(t *testing.T) {
+	binary := build(t)
+	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0 -inspect 127.0.0.1:0")
+	page := server.wait(t, `look inside at (http://127\.0\.0\.1:\d+/)`)[1]
+	address := server.wait(t, `listening on (127\.0\.0\.1:\d+)`)[1]
+	bots := start(t, "bots", binary, "bots -addr "+address+" -n 10 -ramp 100 -for 5s -bound 1h -inspect "+page)
+	bots.wait(t, `^server tick +\d+\.\d*[1-9]\d* / \d+\.\d+ ms`)
+	bots.wait(t, `^this machine holds 10 players or more`)
+	require.Zero(t, bots.end(t))
+}

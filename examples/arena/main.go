@@ -15,6 +15,7 @@
 //
 //	go run ./examples/arena                             one process, 8 clients
 //	go run ./examples/arena -interest -churn 500        each sees a part, much comes and goes
+//	go run ./examples/arena -inspect 127.0.0.1:6060     shows the server in a browser
 //	go run ./examples/arena -bits                       says where the bits went
 //	go run ./examples/arena -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half

@@ -41,6 +41,7 @@ type options struct {
 	bits     bool
 	record   string
 	tables   string
+	inspect  string
 	key      secure.Key // Zero: in clear.
 
 	trained *delta.Tables // what tables named
@@ -75,6 +76,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table and in -json")
 	f.StringVar(&o.record, "record", "", "write a recording of the server's world to this `file`, to learn tables from: go run ./cmd/netcode train -o TABLES FILE")
 	f.StringVar(&o.tables, "tables", "", "use the tables in this `file`, which netcode train has written, on both halves")
+	f.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
 	f.Usage = func() {
 		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
@@ -114,7 +116,7 @@ func takes() usage.Takes {
 		"seconds": "a number above 0 and below 1000000", "hz": "a whole number from 1 to 1000",
 		"loss": "in percent, from 0 to 100: 5, 5% or 0.05", "rtt": length, "jitter": length, "silence": length,
 		"seed": "a whole number from 0 to 18446744073709551615", "budget": "a whole number of bytes per second, 0 or below 0",
-		"trace": "a file", "record": "a file to write", "tables": "a file", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
+		"trace": "a file", "record": "a file to write", "tables": "a file", "inspect": "an address, as 127.0.0.1:6060", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
 	}
 }
 
@@ -143,6 +145,8 @@ func (o *options) check() error {
 		return errors.New("-listen and -connect are two halves: two processes")
 	case o.connect != "" && (o.trace != "" || o.interest || o.record != ""):
 		return errors.New("-trace, -interest and -record belong to the server's half")
+	case o.connect != "" && o.inspect != "":
+		return errors.New("-inspect shows the server: give it to the server's half")
 	case o.bits && (o.listen != "" || o.connect != ""):
 		return errors.New("-bits needs both halves in one process")
 	case o.sabotage && o.listen != "":

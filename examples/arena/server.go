@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -51,6 +52,8 @@ type arenaServer struct {
 	sent    map[wire.ClientID]uint64 // bytes sent to each client when the steady part began
 	clients map[wire.ClientID]peer.Stats
 	errors  complaints
+
+	stopPage func() error // Nil: no page is served.
 }
 
 func newArenaServer(o *options, table *Table, motion []System, now func() time.Duration) (*arenaServer, error) {
@@ -104,8 +107,23 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	s.ledger = ledger{Socket: link}
 	group := systems.NewServer(s.net, &s.ledger, now)
 	group.Add(tick.FixedUpdate, stopMeter{&s.meter}, s.motion, startMeter{&s.meter})
+	if o.inspect != "" {
+		return s, s.inspect(live.New(group))
+	}
 	s.runner = systems.NewRunner(&s.world, group, o.hz*framesPerTick)
 	return s, nil
+}
+
+// inspect runs the server's systems in an inspector, and serves its page.
+func (s *arenaServer) inspect(inspector *live.Inspector) error {
+	s.runner = systems.NewRunner(&s.world, inspector, s.o.hz*framesPerTick)
+	url, stop, err := inspector.Listen(s.o.inspect)
+	if err != nil {
+		return err
+	}
+	s.stopPage = stop
+	s.table.Say("look inside at %s", url)
+	return nil
 }
 
 // seat lets clients see only what is near their seats.

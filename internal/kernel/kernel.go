@@ -76,16 +76,18 @@ type Quats struct {
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds
 	Scale       [4]float64 // steps to a unit
+	Step        [4]float64 // units to a step
 	Half        [4]float64 // 1/2, added before numbers are rounded down
 	Mask        [4]uint32  // the upmost bit of each tells that there is such a field
 	Fields      uint64     // how many there are
 }
 
-// QuatNumbers are the numbers that rotations are quantised by, each as often as a register has room for it.
+// QuatNumbers are the numbers that rotations are quantised by, and back, each as often as a register has room for it.
 type QuatNumbers struct {
 	One         [4]float64 // 1
 	Slack, Less [4]float64 // how far from 1 the square of a length may be, and the negative of that
 	Near        [4]float64 // how much smaller than the largest component all others have to be
 	Scale, Mid  [4]float64 // steps to a unit; half of the largest number, and 1/2
 	Last        [4]uint32  // 3
+	Step, Edge  [4]float64 // units to a step; the largest magnitude of a component that is not left out
 }

@@ -41,6 +41,24 @@ func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *u
 //go:noescape
 func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 
+// FixedValues is the inverse of FixedRows: it writes the fields of n rows, n being 1 at least, into components of size bytes each. It accesses nothing but
+// these fields and their lanes.
+//
+//go:noescape
+func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n int)
+
+// QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, as long as all numbers of the four are an int32, and returns how
+// many.
+//
+//go:noescape
+func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
+
+// DifferingLanes compares n rows of three or four words, from 1 to 64, that lie one behind the other with lanes that are stride apart, and returns a bit for
+// each row that differs.
+//
+//go:noescape
+func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
+
 // FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. Contexts is the place of the first code of the first context.
 //
 //go:noescape

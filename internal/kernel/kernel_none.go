@@ -27,6 +27,15 @@ func FixedRows(*FixedRun, *byte, int, *int32, int, *uint32, int) int { return 0 
 // QuatRows does nothing: plain code continues where it stopped.
 func QuatRows(*QuatNumbers, *byte, int, *int32, int, *uint32, int) int { return 0 }
 
+// FixedValues panics: see Wide.
+func FixedValues(*FixedRun, *byte, int, *uint32, int, int) { panic(noKernel) }
+
+// QuatValues does nothing: plain code continues where it stopped.
+func QuatValues(*QuatNumbers, *byte, int, *uint32, int, int) int { return 0 }
+
+// DifferingLanes panics: see Wide.
+func DifferingLanes(*uint32, *uint32, int, int, int) uint64 { panic(noKernel) }
+
 // FloatTokens panics: see Wide.
 func FloatTokens(*Batch, *Column, int, uint32, float64, float64) { panic(noKernel) }
 

@@ -147,10 +147,11 @@ func (l *Link) Short() bool {
 	return true
 }
 
-// Begin opens the next packet, as large as the budget and the path allow. It returns false where there is no room for it.
+// Begin opens the next packet, as large as the budget, congestion control and the path allow. It returns false where there is no room for it.
 func (l *Link) Begin() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.Conn.CanSend()); ok {
 		size := l.Conn.PathSize()
+		size = min(size, l.Conn.Control().PacketSize()-peer.PacketOverhead)
 		if left := l.Budget.Left(); left >= 0 {
 			size = min(size, max(left, LeastPacket))
 		}

@@ -4,22 +4,42 @@ package switchoff
 func congestionRules() []mutation {
 	list := []mutation{
 		change("congestion", "a queue lowers the rate", "TestLinesAreUsedAndNotFilled",
-			"congestion/controller.go", "if fresh && c.path.full() && (c.limited || c.path.lags(now)) {", "if fresh && c.path.full() && c.rate < 0 {"),
+			"congestion/controller.go", "if fresh && c.path.full() && (c.limited || c.path.queue() > modest) {", "if fresh && c.path.full() && c.rate < 0 {"),
 		change("congestion", "another sender is not given way to for ever", "TestLinesAreUsedAndNotFilled",
-			"congestion/controller.go", "if long && c.rounds >= 4 && now-c.since >= patience {", "if long && c.rounds < 0 {"),
+			"congestion/controller.go", "if long && now-c.since >= patience {", "if long && c.rounds < 0 {"),
 		change("congestion", "silence lowers the rate", "TestSilenceLowersTheRate",
 			"congestion/controller.go", "		c.setRate(c.rate / 2)", "		c.setRate(c.rate)"),
 		change("congestion", "a stall without a queue is undone", "TestAStallWithoutAQueueIsUndone",
 			"congestion/controller.go", "	c.setRate(c.held)", "	c.setRate(c.rate)"),
 		change("congestion", "a stall with a queue is not undone", "TestAStallWithoutAQueueIsUndone",
 			"congestion/controller.go", "	if c.path.late(c.rate) {", "	if c.rate < 0 {"),
-		change("congestion", "loss that stays is no congestion", "TestALossThatStaysGivesTheRateBack",
-			"congestion/controller.go", "	if ok && g.lost > c.shed/2 {", "	if ok && g.lost > 2 {"),
+		change("congestion", "jitter is no queue of a sender that the rate does not limit", "TestJitterIsNoQueueOfAModestSender",
+			"congestion/controller.go", "(c.limited || c.path.queue() > modest)", "c.path.full()"),
+		change("congestion", "a line may become too slow for a sender that the rate does not limit", "TestALineBecomesTooSlowForAModestSender",
+			"congestion/controller.go", "(c.limited || c.path.queue() > modest)", "c.limited"),
+		change("congestion", "a queue that is gone too soon was none", "TestLinesAreUsedAndNotFilled",
+			"congestion/controller.go", "	if c.path.empty() && c.known > 0 && (", "	if c.rate < 0 && ("),
+		change("congestion", "what is lost at random took its part of the line", "TestLinesAreUsedAndNotFilled",
+			"congestion/path.go", "	bytes := int64(g.sent)", "	bytes := int64(g.arrived)"),
+		change("congestion", "the window takes no more than its share", "TestLinesAreUsedAndNotFilled",
+			"congestion/controller.go", "		if c.alone > 0 {", "		if c.alone < 0 {"),
+		change("congestion", "the window ends when nobody else is there", "TestADownloadEnds",
+			"congestion/controller.go", "	if now/checkEvery != (now-passed)/checkEvery {", "	if c.rate < 0 {"),
+		change("congestion", "silence stops the window's growth", "TestSilenceStopsTheWindow",
+			"congestion/controller.go", "c.rate < c.bound && !c.stalled {", "c.rate < c.bound {"),
+		change("congestion", "what is not sent stops the window's growth", "TestWhatIsNotSentStopsTheWindow",
+			"congestion/controller.go", "	if limited && c.rate < c.bound && !c.stalled {", "	if c.rate < c.bound && !c.stalled {"),
+		testedIn("peer", change("congestion", "another address is another path", "TestANewPathHasANewRate",
+			"peer/conn.go", "	c.path = c.newPath()\n	if c.config.Bound > 0 {", "	c.path = c.newPath()\n	if c.config.Bound < 0 {")),
+		testedIn("peer", change("congestion", "packets of the old path say nothing of the new one", "TestANewPathHasANewRate",
+			"peer/conn.go", "if before != sentAcked && c.sent.next-1-age >= max(c.path.since, c.controlled) {", "if before != sentAcked {")),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",
 			"congestion/controller.go", "c.rate = min(max(rate, leastRate), c.bound)", "c.rate = max(rate, leastRate)"),
 	}
 	for i := range list {
-		list[i].in = "congestion"
+		if list[i].in == "" {
+			list[i].in = "congestion"
+		}
 	}
 	return list
 }

@@ -100,11 +100,11 @@ func hiddenComponents() []mutation {
 		change("sight", "whom a hidden component names is not to be told, and is", "TestAHiddenReferenceIsSilent",
 			"snapshot/visibility.go", "if v.visible.has(index) && v.names(index, target) {", "if v.visible.has(index) {"),
 		change("sight", "an echo tells of a hidden component", "TestEchoDoesNotShowHiddenRows",
-			"snapshot/overrides.go", "v.store.ChangedRows(id) & v.Rows(id)", "v.store.ChangedRows(id)"),
+			"snapshot/overrides.go", "v.store.changedRows(id, v.rowsOf(id.Index)) & v.Rows(id)", "v.store.ChangedRows(id)"),
 		change("sight", "a member that leaves its group is tied for what is hidden of it", "TestGroupDoesNotShowHiddenRows",
 			"snapshot/view.go", "\t\tv.lacks()\n\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n",
 			"\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n\tif masked {\n\t\tv.lacks()\n\t}\n"),
 		change("sight", "a rule about what an entity lacks makes a record", "TestHidingAMissingRowIsSilent",
-			"snapshot/component_visibility.go", "if (was^rows)&v.store.rows.masks[id.Index] != 0 {", "{"),
+			"snapshot/component_visibility.go", "if (was^rows)&v.store.rows.masks[index] != 0 {", "{"),
 	}
 }

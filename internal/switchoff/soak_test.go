@@ -6,6 +6,10 @@ func soaks() []mutation {
 		return testedIn("nettest/soak", change("soak", invariant+", "+off, "TestInvariantsHoldForAPhase", file, old, with))
 	}
 	return []mutation{
+		missed("I2", "an entity that went stays in the client's world",
+			"ecs/apply_entities.go", "\t\t\ta.tracker.world.RemoveEntity(e)\n", ""),
+		missed("I10", "everybody may write everything",
+			"authority/server.go", "return s.Store().Owner(id) == c.ID(), s.Store().Named(id) == c.ID()", "return true, true"),
 		missed("I3", "a late record changes the world",
 			"replica/replica.go", "if s <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
 		missed("I5", "damaged packets are read",

@@ -13,7 +13,7 @@ func births() []mutation {
 	}
 	return []mutation{
 		at("a message to those who see an entity goes to all before it is captured", birth,
-			"send.go", "p.seers = to.entity() //", "_ = to.entity() //"),
+			"send.go", "p.Seers = to.entity() //", "_ = to.entity() //"),
 		at("a message names an entity before it is known who sees it", birth,
 			"send.go", "return s.store.Reserved(entity) || s.sees(c, entity)", "return s.sees(c, entity)"),
 		at("a message with the name of an entity does not wait for its capture", birth,

@@ -259,9 +259,11 @@ func (e *End) body(t *message.Type) []byte {
 // lanes returns a row of random legal values.
 func (e *End) lanes(plan *quantize.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
-	for range 32 {
+	for try := range 32 {
 		for i := range lanes {
-			lanes[i] = e.random.Uint32() >> e.random.IntN(32)
+			if lanes[i] = e.random.Uint32() >> e.random.IntN(32); try%2 == 1 { // lanes of a rotation are seldom legal otherwise
+				lanes[i] = uint32(e.random.Uint64N(plan.Lane(i).Largest + 1))
+			}
 		}
 		if plan.Legal(lanes) {
 			return lanes

@@ -24,6 +24,10 @@ const (
 	stopServer  kind = "stop"       // the server takes no frame for Span ticks
 	roomsFlap   kind = "flap"       // a client changes its room in each tick for Span ticks
 	liarsChange kind = "lies"       // each liar tells another lie from now on
+	narrowOne   kind = "narrow"     // a client's link takes six kilobytes a second for Span ticks
+	moveOne     kind = "move"       // a client gets another address
+	sendFile    kind = "transfer"   // the server sends a client a file, and the client the server
+	hostLeaves  kind = "host"       // the player at the server leaves the game and comes again
 	planted     kind = "planted"    // the run fails: for tests of shrink, never drawn
 )
 
@@ -67,6 +71,7 @@ func draw(o options) (events []event) {
 		}{
 			{closeOne, 20, 0}, {kickOne, 30, 0}, {reconnect, 20, 0}, {sleepOne, 15, 10 + r.IntN(300)}, {darkAll, 60, 5 + r.IntN(90)},
 			{loseState, 10, 0}, {stopServer, 60, 5 + r.IntN(60)}, {roomsFlap, 10, 10 + r.IntN(100)}, {liarsChange, 3, 0},
+			{narrowOne, 20, 30 + r.IntN(300)}, {moveOne, 10, 0}, {sendFile, 10, 1 + r.IntN(mostBytes)}, {hostLeaves, 20, 0},
 		} {
 			if often(1 / rare.every) {
 				add(tick, rare.kind, rare.span)

@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/transfer"
 )
 
 // The components: one or more fields of every kind.
@@ -74,6 +75,7 @@ func protocol(hear func(*netcode.Context, *word)) (*netcode.Protocol, *collectio
 	predict.Register[body](p)
 	input.Register[control](p)
 	netcode.Handle(p, hear, netcode.Over(netcode.ReliableOrdered))
+	transfer.Register(p, transfer.Config{FromClient: mostBytes})
 	return p, collections.NewList[uint32](p, "list", collections.MaxElements(20))
 }
 
@@ -99,11 +101,11 @@ func (m *push) Step(s *predict.Step) {
 // thing is an entity of the server's world.
 type thing struct {
 	ecs.Entity
-	id     netcode.NetworkID
-	room   interest.Room
-	group  uint32
-	owners map[uint32]bool // that it ever had
-	wrote  mine            // the newest value at the server
+	id    netcode.NetworkID
+	room  interest.Room
+	group uint32
+	owner uint32 // in the tick before
+	wrote mine   // the newest value at the server
 }
 
 // world is the server's game.
@@ -146,7 +148,7 @@ func newWorld(s *soak, w *ecs.World) *world {
 }
 
 // shapes is the number of random sets of components that a run has. Arche keeps memory for each that there ever was.
-const shapes = 16
+const shapes = 8
 
 const rooms = 3
 
@@ -170,7 +172,7 @@ func (w *world) play() {
 
 func (w *world) birth() {
 	e := w.born.NewWith(&components.Replicated{})
-	t := &thing{Entity: e, room: interest.Room(1 + w.r.IntN(rooms)), owners: map[uint32]bool{}}
+	t := &thing{Entity: e, room: interest.Room(1 + w.r.IntN(rooms))}
 	kinds := w.shapes[w.r.IntN(shapes)]
 	for bit, add := range []func(){
 		func() { w.spots.Assign(e, &spot{X: float32(w.r.IntN(400)) / 4}) },
@@ -277,7 +279,6 @@ func (w *world) own(t *thing) {
 		w.owners.Assign(t.Entity, &components.Owner{})
 	}
 	w.owners.Get(t.Entity).Client = id
-	t.owners[uint32(id)] = true
 	if has[secret](w, t.Entity) {
 		w.secrets.Get(t.Entity).Of = uint32(id)
 	}
@@ -293,6 +294,24 @@ func (w *world) press() {
 			w.stamped.Get(t.Entity).V = w.next
 		}
 	}
+}
+
+// ownerOf returns the owner of an entity, 0 for none.
+func (w *world) ownerOf(t *thing) uint32 {
+	if !has[components.Owner](w, t.Entity) {
+		return 0
+	}
+	return uint32(w.owners.Get(t.Entity).Client)
+}
+
+// targets returns some entities that clients write, for those that may not.
+func (w *world) targets(count int) (ids []netcode.NetworkID) {
+	for range 4 * count {
+		if t := w.all[w.r.IntN(len(w.all))]; len(ids) < count && !t.id.IsZero() && has[mine](w, t.Entity) {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
 }
 
 // avatar makes the body of a client.

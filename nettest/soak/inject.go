@@ -34,6 +34,9 @@ func (s *soak) inject(e event) {
 		s.stopped, s.calm = s.tick+e.Span, s.tick+e.Span
 		s.net.SuspendServer()
 		return
+	case hostLeaves:
+		s.host.Close()
+		return
 	case liarsChange:
 		lies := adversary.ClientLies()
 		for i, l := range s.liars {
@@ -64,13 +67,21 @@ func (s *soak) befall(c *nettest.Client, e event) {
 	case kickOne:
 		s.net.Server.Kick(c.ID(), "soak")
 	case reconnect:
-		_ = c.Connect(s.net.Address())
+		s.connect(c)
 	case sleepOne:
 		p.asleep = s.tick + e.Span
 		s.net.Suspend(c)
 	case darkOne:
 		p.dark = s.tick + e.Span
 		s.net.SetLinks(c, transport.Link{Down: true}, transport.Link{Down: true})
+	case narrowOne:
+		p.narrow = s.tick + e.Span
+		s.narrow(c)
+	case moveOne:
+		s.net.Rebind(c)
+		p.calm = s.tick + ticksASecond
+	case sendFile:
+		s.sendFile(c, e.Span)
 	case loseState:
 		if r := c.Replica(); r != nil && c.State() == netcode.Connected {
 			r.Lose()
@@ -137,12 +148,12 @@ func (s *soak) care(c *nettest.Client, p *player) {
 		p.asleep = 0
 		s.net.Wake(c)
 	}
-	if p.dark == s.tick && s.playing {
+	if s.playing && (p.dark == s.tick || p.narrow == s.tick) {
 		s.net.SetLinks(c, s.link, s.link)
 	}
 	_, over := s.checks.over[c.ID()] // While the world is at rest nobody waits for silence to end it.
 	if p.asleep == 0 && (c.State() == netcode.Disconnected || c.State() == netcode.Connected && over && !s.playing) {
-		_ = c.Connect(s.net.Address())
+		s.connect(c)
 		p.calm = s.tick
 	}
 	if id := c.ID(); p.flap > s.tick && c.State() == netcode.Connected && s.playing {

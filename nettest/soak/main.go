@@ -74,6 +74,7 @@ func command(args []string, out io.Writer) error {
 	flags.Float64Var(&o.Churn, "churn", o.Churn, "clients that join and leave a second")
 	flags.IntVar(&o.Adversaries, "adversaries", o.Adversaries, "clients that lie")
 	flags.StringVar(&o.breaks, "break", "", "invariant that is to fail on purpose, I1 to I10: the run must notice")
+	shrinks := flags.Bool("shrink", true, "look for the shortest list of events that fails, up to sixty runs")
 	asJSON := flags.Bool("json", false, "print each result as JSON")
 	if err := usage.Parse(flags, args, usage.Takes{}); err != nil {
 		return err
@@ -88,7 +89,12 @@ func command(args []string, out io.Writer) error {
 		r.Seconds = time.Since(began).Seconds()
 		if r.Failure != "" {
 			failed++
-			shrink(o, &r)
+			if o.progress != nil {
+				fmt.Fprintf(out, "seed %d: FAILED in tick %d: %s\n", o.Seed, r.Ticks, r.Failure) // before the minutes that shrink takes
+			}
+			if *shrinks {
+				shrink(o, &r)
+			}
 		}
 		if *asJSON {
 			if err := json.NewEncoder(out).Encode(r); err != nil {

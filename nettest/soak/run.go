@@ -19,13 +19,15 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
 )
 
 // A run is phases of so many ticks: faults until rest, then the network heals and the world rests, and the worlds are compared at the end.
+// The rest is as long as the server waits for those that were killed, 10 s, and 3 s more.
 const (
 	phaseTicks = 2000
-	restFrom   = 1780
+	restFrom   = 1600
 	compareAt  = 1990
 )
 
@@ -46,7 +48,9 @@ type soak struct {
 	stopped  int // the server is, until this tick
 	calm     int // the tick in which something befell all links last
 	players  map[*nettest.Client]*player
-	joined   int // clients that were set up
+	joined   int             // clients that were set up
+	name     string          // of the client that joins next; "": it has none
+	host     *netcode.Client // the player at the server
 	liars    []*liar
 	stranger *adversary.Stranger
 	bodies   map[netcode.ClientID]ecs.Entity
@@ -59,11 +63,13 @@ type soak struct {
 
 // player is what a run knows of an honest client.
 type player struct {
-	leaves int // the tick in which it leaves; 0: never
-	dark   int // its link is down until this tick
-	asleep int // it takes no frame until this tick
-	flap   int // it changes rooms until this tick
-	calm   int // the tick in which something befell it last
+	name   string // its identity, "" for none
+	leaves int    // the tick in which it leaves; 0: never
+	dark   int    // its link is down until this tick
+	narrow int    // its link is narrow until this tick
+	asleep int    // it takes no frame until this tick
+	flap   int    // it changes rooms until this tick
+	calm   int    // the tick in which something befell it last
 	session
 }
 
@@ -92,8 +98,9 @@ func newSoak(o options) *soak {
 	}
 	s.net = nettest.New(s.h, nettest.Config{
 		Protocol: s.protocol, Seed: o.Seed, Rate: ticksASecond, Link: s.link, Setup: s.setUp, SetupClient: s.setUpClient,
-		Server: o.server(), Client: netcode.Config{SentPackets: 256},
+		Server: o.server(), Client: netcode.Config{SentPackets: 256}, Payload: func(int) []byte { return []byte(s.name) },
 	})
+	s.newHost()
 	for range o.Clients {
 		s.join(0)
 	}
@@ -119,9 +126,20 @@ func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 	}
 	sight := interest.Any(s.rooms, interest.NewOwnerOnly(interest.OwnerConfig{}))
 	g.Server.SetInterest(interest.New(interest.NewRows(sight, interest.OwnerRows(secrets)), interest.Despawn))
-	g.Server.OnConnect(func(id netcode.ClientID) { s.came = append(s.came, id) })
+	g.Server.OnConnect(func(id netcode.ClientID) {
+		s.checks.began(id)
+		if g.Server.Returned(id) {
+			s.injected["returned"]++
+			return
+		}
+		s.came = append(s.came, id)
+		s.rooms.Enter(id, interest.Room(1+id%rooms))
+	})
+	g.Server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	g.Server.OnLeave(func(id netcode.ClientID) { s.left = append(s.left, id) })
+	g.Away.Then = systems.HandOver
+	transfer.On(g.Server, s.files())
 	g.Server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
-		s.left = append(s.left, id)
 		if s.o.breaks == "I6" {
 			reason = nil
 		}
@@ -146,9 +164,12 @@ func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 
 // game is the server's game in one tick.
 func (s *soak) game(server *netcode.Server) {
+	s.checks.writes()
+	if !s.playing { // Sessions begin and end while the world rests; their bodies wait for the next phase.
+		return
+	}
 	for _, id := range s.came {
 		s.bodies[id] = s.world.avatar(id)
-		s.rooms.Enter(id, interest.Room(1+id%rooms))
 	}
 	for _, id := range s.left {
 		if e, ok := s.bodies[id]; ok {
@@ -157,10 +178,6 @@ func (s *soak) game(server *netcode.Server) {
 		}
 	}
 	s.came, s.left = s.came[:0], s.left[:0]
-	s.checks.writes()
-	if !s.playing {
-		return
-	}
 	s.world.play()
 	if s.tick%10 == 0 {
 		for _, id := range slices.Sorted(server.Clients) {
@@ -174,6 +191,7 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 	s.joined++
 	r := rand.New(rand.NewPCG(s.o.Seed, uint64(s.joined)))
 	predict.Simulate(c, predict.Config{}, &push{})
+	transfer.On(c.Client, s.files())
 	mineID := ecs.ComponentID[mine](w)
 	c.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) {
 		if c.Client.State() != netcode.Connected {
@@ -203,10 +221,19 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 	}))
 }
 
-// join adds an honest client.
+// join adds an honest client. Every other one has an identity.
 func (s *soak) join(leaves int) {
+	s.name = ""
+	if s.joined%2 == 1 {
+		s.name = fmt.Sprint("player ", s.joined)
+	}
 	c := s.net.Join()
-	s.players[c] = &player{leaves: leaves, calm: s.tick}
+	s.players[c] = &player{name: s.name, leaves: leaves, calm: s.tick}
+}
+
+// connect lets a client connect anew.
+func (s *soak) connect(c *nettest.Client) {
+	_ = c.ConnectWith(s.net.Address(), []byte(s.players[c].name))
 }
 
 // lie lets a liar go on in one frame.
@@ -223,6 +250,9 @@ func (s *soak) lie(l *liar, number int) {
 	}
 	if l.Connected() && l.lie.Name != "HaltAt" {
 		l.lie.Tell(l.Client)
+		if l.lie.Name == "Write" && len(s.world.all) > 0 {
+			l.Write(s.world.targets(2)...)
+		}
 	}
 }
 
@@ -297,6 +327,7 @@ func (s *soak) report(r *result) {
 	for fault, n := range map[string]uint64{"lost": links.Lost, "doubled": links.Duplicated, "overtaken": links.Reordered, "damaged": links.Corrupted, "blacked out": links.BlackedOut} {
 		r.Injected[fault] = int(n)
 	}
+	r.Injected["moved"], r.Injected["writes refused"] = int(s.net.Server.Stats().Migrated), int(s.net.Server.Stats().NotAllowed)
 	r.Sessions = int(s.net.Server.Stats().Disconnected)
 	r.Longest = s.longest.Seconds() * 1000
 	if len(r.Heap) == 0 {

@@ -59,12 +59,14 @@ type Conn struct {
 	serial uint64
 	closed bool
 
-	queue chan arrived
-	spare chan []byte // Buffers of datagrams that were received.
+	queue  chan arrived
+	spare  chan []byte   // Buffers of datagrams that were received.
+	waited time.Duration // Of the datagram that Receive returned last.
 }
 
 type arrived struct {
 	from *Peer
+	at   time.Time
 	data []byte
 }
 
@@ -162,7 +164,7 @@ func (c *Conn) came(p *Peer, datagram []byte) {
 	data = append(data[:0], datagram...)
 	p.waiting.Add(1)
 	select {
-	case c.queue <- arrived{p, data}:
+	case c.queue <- arrived{p, time.Now(), data}:
 		c.stats.received.Add(1)
 		c.stats.bytesReceived.Add(uint64(len(datagram)))
 	default:
@@ -192,11 +194,15 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 			c.stats.tooLarge.Add(1)
 			return 0, transport.Addr{}, transport.ErrTooLarge
 		}
+		c.waited = time.Since(a.at)
 		return n, a.from.addr, nil
 	default:
 		return 0, transport.Addr{}, nil
 	}
 }
+
+// Waited implements transport.Timed. It is for the goroutine of Receive.
+func (c *Conn) Waited() time.Duration { return c.waited }
 
 // LocalAddr returns the address that New was given.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }

@@ -107,6 +107,15 @@ func TestDatagramsArriveWithTheAddressOfTheirPeer(t *testing.T) {
 		require.Equal(t, []byte{byte(i), 7}, buf[:n])
 		require.Equal(t, x.addr, from)
 	}
+	one.reads <- []byte{5}
+	waitFor(t, func() bool { return c.Stats().Received == 4 })
+	came := time.Now()
+	time.Sleep(10 * time.Millisecond)
+	least := time.Since(came)
+	n, _, err = c.Receive(buf)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.GreaterOrEqual(t, c.Waited(), least)
 	one.reads <- make([]byte, 11)
 	waitFor(t, func() bool { _, _, err = c.Receive(buf); return err != nil })
 	require.ErrorIs(t, err, transport.ErrTooLarge)

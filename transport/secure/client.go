@@ -146,6 +146,9 @@ func (c *Client) Secure() bool { return true }
 // Overhead implements transport.Overheader.
 func (c *Client) Overhead() int { return Overhead + transport.OverheadOf(c.inner) }
 
+// Waited implements transport.Timed: it is that of the connection inside.
+func (c *Client) Waited() time.Duration { return transport.WaitedOf(c.inner) }
+
 // LocalAddr implements transport.Conn.
 func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
 

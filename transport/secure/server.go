@@ -179,6 +179,9 @@ func (s *Server) Secure() bool { return true }
 // Overhead implements transport.Overheader.
 func (s *Server) Overhead() int { return Overhead + transport.OverheadOf(s.inner) }
 
+// Waited implements transport.Timed: it is that of the connection inside.
+func (s *Server) Waited() time.Duration { return transport.WaitedOf(s.inner) }
+
 // LocalAddr implements transport.Conn.
 func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 

@@ -44,6 +44,24 @@ func TestASessionMovesDatagramsBothWays(t *testing.T) {
 	require.Equal(t, []uint64{1, 1, 1, 1, 1, 1}, []uint64{s.Requests, s.Handshakes, s.Accepted, s.Confirmed, s.Opened, s.Sealed})
 }
 
+// timed tells a wait of its datagrams.
+type timed struct{ transport.Conn }
+
+func (timed) Waited() time.Duration { return 7 * time.Millisecond }
+
+// The wait of a datagram is that of the connection inside.
+func TestWaited(t *testing.T) {
+	r := newRig(t, nil)
+	socket, err := r.network.Listen(transport.Addr{})
+	require.NoError(t, err)
+	client := r.dialOver(timed{socket}, ClientConfig{ServerKey: r.key.Public(), Token: r.token(nil)})
+	require.Equal(t, 7*time.Millisecond, client.Waited())
+	require.Zero(t, r.server.Waited(), "a network in memory has no clock")
+	server, err := Listen(timed{socket}, r.config)
+	require.NoError(t, err)
+	require.Equal(t, 7*time.Millisecond, server.Waited())
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -63,12 +64,16 @@ type Conn struct {
 	ended   chan struct{} // closed when the reader has returned
 
 	coalesced bool // a read may return several datagrams
+
+	start  time.Time     // the moments of the queue count from here
+	waited time.Duration // of the datagram that Receive returned last
 }
 
 var (
 	_ transport.Conn        = (*Conn)(nil)
 	_ transport.RunSender   = (*Conn)(nil)
 	_ transport.BatchSender = (*Conn)(nil)
+	_ transport.Timed       = (*Conn)(nil)
 )
 
 // Resolve returns the address of a server from text like "192.0.2.7:9000", "[::1]:9000" or "game.example:9000". It looks up a
@@ -105,6 +110,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		queue:   newQueue(config.Queue, config.MaxDatagram),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
+		start:   time.Now(),
 	}
 	if err := c.sender.open(socket); err != nil {
 		_ = socket.Close()
@@ -212,12 +218,14 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed.Load() {
 		return 0, transport.Addr{}, transport.ErrClosed
 	}
-	n, from.IP = c.queue.take(buf)
+	var at time.Duration
+	n, from.IP, at = c.queue.take(buf)
 	switch {
 	case n > len(buf):
 		c.stats.tooLarge.Add(1)
 		return 0, transport.Addr{}, transport.ErrTooLarge
 	case n > 0:
+		c.waited = time.Since(c.start) - at
 		return n, from, nil
 	case c.fault.Load() != nil:
 		if fault := c.fault.Swap(nil); fault != nil {
@@ -226,6 +234,10 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	}
 	return 0, transport.Addr{}, err
 }
+
+// Waited implements transport.Timed: it is the time since the goroutine of the connection read the datagram. It belongs to the goroutine
+// of Receive.
+func (c *Conn) Waited() time.Duration { return c.waited }
 
 // LocalAddr returns the address that the socket is bound to.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }

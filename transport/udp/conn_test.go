@@ -50,6 +50,21 @@ func receive(t testing.TB, c *Conn, buf []byte) (int, transport.Addr) {
 	return n, from
 }
 
+// A datagram that waited for Receive tells so: at least from when it was surely in the queue, at most from when it was sent.
+func TestWaited(t *testing.T) {
+	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
+	before := time.Now()
+	require.NoError(t, a.Send(b.LocalAddr(), []byte{1}))
+	eventually(t, "datagram", func() bool { return b.Stats().Received == 1 })
+	came := time.Now()
+	time.Sleep(20 * time.Millisecond)
+	least := time.Since(came)
+	n, _ := receive(t, b, make([]byte, 10))
+	require.Equal(t, 1, n)
+	require.GreaterOrEqual(t, b.Waited(), least)
+	require.LessOrEqual(t, b.Waited(), time.Since(before))
+}
+
 func TestBurstArrivesWholeAndInOrder(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	buf := make([]byte, 2048)
@@ -284,7 +299,7 @@ func BenchmarkReceive(b *testing.B) {
 	datagram, buf := make([]byte, 1200), make([]byte, 1500)
 	b.ReportAllocs()
 	for b.Loop() {
-		q.queue.put(netip.AddrPort{}, datagram)
+		q.queue.put(netip.AddrPort{}, datagram, 0)
 		_, _, _ = q.Receive(buf)
 	}
 }

@@ -41,15 +41,16 @@ func (c *Conn) read() {
 			continue
 		}
 		faults = 0
+		at := time.Since(c.start)
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		read := buffer[:n]
 		if size > 0 && size < n {
 			c.stats.runsReceived.Add(1)
 		}
 		for ; size > 0 && size < len(read); read = read[size:] {
-			c.came(from, read[:size])
+			c.came(from, read[:size], at)
 		}
-		c.came(from, read)
+		c.came(from, read, at)
 	}
 }
 
@@ -71,13 +72,13 @@ func (c *Conn) readOnce(buffer, control []byte) (n, size int, from netip.AddrPor
 }
 
 // came queues a datagram.
-func (c *Conn) came(from netip.AddrPort, datagram []byte) {
+func (c *Conn) came(from netip.AddrPort, datagram []byte, at time.Duration) {
 	switch n := len(datagram); {
 	case n > c.largest:
 		c.stats.tooLarge.Add(1)
 	case n == 0:
 		c.stats.empty.Add(1)
-	case c.queue.put(from, datagram):
+	case c.queue.put(from, datagram, at):
 		c.stats.received.Add(1)
 		c.stats.bytesReceived.Add(uint64(n))
 	default:
@@ -114,6 +115,7 @@ type queue struct {
 
 type slot struct {
 	from netip.AddrPort
+	at   time.Duration // when it came
 	data []byte
 }
 
@@ -129,7 +131,7 @@ func newQueue(slots, size int) queue {
 }
 
 // put copies a datagram in and reports whether there was room. It is at most as long as a slot.
-func (q *queue) put(from netip.AddrPort, datagram []byte) bool {
+func (q *queue) put(from netip.AddrPort, datagram []byte, at time.Duration) bool {
 	head := q.head.Load()
 	if head-q.tail.Load() == uint64(len(q.slots)) {
 		return false
@@ -138,20 +140,21 @@ func (q *queue) put(from netip.AddrPort, datagram []byte) bool {
 	if cap(s.data) < len(datagram) {
 		s.data = make([]byte, 0, min((len(datagram)+slotStep-1)/slotStep*slotStep, max(q.size, len(datagram))))
 	}
-	s.from, s.data = from, append(s.data[:0], datagram...)
+	s.from, s.at, s.data = from, at, append(s.data[:0], datagram...)
 	q.head.Store(head + 1)
 	return true
 }
 
-// take copies the oldest datagram out and returns its whole length: more than len(buf) if it did not fit, 0 if none waits.
-func (q *queue) take(buf []byte) (int, netip.AddrPort) {
+// take copies the oldest datagram out and returns its whole length: more than len(buf) if it did not fit, 0 if none waits. It also
+// returns its sender, and when it came.
+func (q *queue) take(buf []byte) (int, netip.AddrPort, time.Duration) {
 	tail := q.tail.Load()
 	if tail == q.head.Load() {
-		return 0, netip.AddrPort{}
+		return 0, netip.AddrPort{}, 0
 	}
 	s := &q.slots[tail&uint64(len(q.slots)-1)]
-	n, from := len(s.data), s.from
+	n, from, at := len(s.data), s.from, s.at
 	copy(buf, s.data)
 	q.tail.Store(tail + 1)
-	return n, from
+	return n, from, at
 }

@@ -47,26 +47,29 @@ func TestQueueAgainstModel(t *testing.T) {
 		type entry struct {
 			from netip.AddrPort
 			data []byte
+			at   time.Duration
 		}
 		var model []entry
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				data := rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "data")
 				from := netip.AddrPortFrom(netip.IPv6Loopback(), rapid.Uint16().Draw(t, "port"))
-				require.Equal(t, len(model) < room, q.put(from, data))
+				at := time.Duration(rapid.Int64Min(0).Draw(t, "at"))
+				require.Equal(t, len(model) < room, q.put(from, data, at))
 				if len(model) < room {
-					model = append(model, entry{from, data})
+					model = append(model, entry{from, data, at})
 				}
 			},
 			"take": func(t *rapid.T) {
 				buf := make([]byte, rapid.IntRange(0, 8).Draw(t, "buf"))
-				n, from := q.take(buf)
+				n, from, at := q.take(buf)
 				if len(model) == 0 {
 					require.Zero(t, n)
 					return
 				}
 				require.Equal(t, len(model[0].data), n)
 				require.Equal(t, model[0].from, from)
+				require.Equal(t, model[0].at, at)
 				require.Equal(t, model[0].data[:min(n, len(buf))], buf[:min(n, len(buf))])
 				model = model[1:]
 			},
@@ -81,7 +84,7 @@ func TestQueueBetweenTwoGoroutines(t *testing.T) {
 		var data [8]byte
 		for i := uint64(1); i <= count; {
 			binary.LittleEndian.PutUint64(data[:], i)
-			if q.put(netip.AddrPort{}, data[:]) {
+			if q.put(netip.AddrPort{}, data[:], 0) {
 				i++
 			} else {
 				runtime.Gosched()
@@ -90,7 +93,7 @@ func TestQueueBetweenTwoGoroutines(t *testing.T) {
 	}()
 	var data [8]byte
 	for want := uint64(1); want <= count; {
-		n, _ := q.take(data[:])
+		n, _, _ := q.take(data[:])
 		if n == 0 {
 			runtime.Gosched()
 			continue
@@ -112,12 +115,12 @@ func TestQueueTakesMemoryAsItIsUsed(t *testing.T) {
 	require.Zero(t, held())
 	from, buf := netip.AddrPortFrom(netip.IPv6Loopback(), 1), make([]byte, 2048)
 	for range 5000 {
-		require.True(t, q.put(from, buf[:100]))
+		require.True(t, q.put(from, buf[:100], 0))
 		q.take(buf)
 	}
 	require.Equal(t, 1024*slotStep, held())
-	require.True(t, q.put(from, buf))
-	n, _ := q.take(buf)
+	require.True(t, q.put(from, buf, 0))
+	n, _, _ := q.take(buf)
 	require.Equal(t, 2048, n)
 	require.Equal(t, 1023*slotStep+2048, held())
 }

@@ -143,7 +143,7 @@ func run(end string, all []systems.System, w *ecs.World, last bool) []step {
 
 // left out: the transport, and the clock that a client keeps beside the state.
 func leftOut(function string) bool {
-	for _, prefix := range []string{"transport/", "internal/walk/", "tick/sync", "tick/rate", "tick/clocks.go", "client_time.go"} {
+	for _, prefix := range []string{"transport/", "internal/walk/", "tick/sync", "tick/drift", "tick/clocks.go", "client_time.go"} {
 		if strings.HasPrefix(function, prefix) {
 			return true
 		}

@@ -1,0 +1,46 @@
+package guide_test
+
+import (
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+// What inspect.md shows is what stands between the marks.
+
+// begin guide
+func inspected(world *ecs.World, group *systems.ServerSystems) (*systems.Runner, error) {
+	inspector := live.New(group)
+	url, _, err := inspector.Listen("127.0.0.1:6060")
+	log.Print("look inside at ", url)
+	return systems.NewRunner(world, inspector, 60), err
+}
+
+// end guide
+
+func TestGuideInspect(t *testing.T) {
+	server, err := netcode.NewServer(protocol(), netcode.Config{})
+	require.NoError(t, err)
+	socket, err := memory.NewNetwork().Listen(transport.Addr{Key: 1})
+	require.NoError(t, err)
+	world, now := ecs.NewWorld(), time.Duration(0)
+	loop, err := inspected(&world, systems.NewServer(server, socket, func() time.Duration { now += time.Millisecond; return now }))
+	if err != nil {
+		t.Skip("another program has the address: ", err)
+	}
+	loop.Step()
+	answer := httptest.NewRecorder()
+	loop.Group.(*live.Inspector).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/ticks", nil))
+	require.Contains(t, answer.Body.String(), "p99")
+}

@@ -1,0 +1,195 @@
+package live
+
+import (
+	_ "embed" // The page is in it.
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// page is the whole page: it loads nothing else.
+//
+//go:embed page.html
+var page string
+
+// patience bounds the time that an answer of the loop, or a slow reader of events, is waited for.
+const patience = 5 * time.Second
+
+// Listen serves the page at an address of this machine's own, such as 127.0.0.1:6060, until stop is called. It returns the page's URL.
+// Anybody who reaches the page sees all of the game, and can change nothing. So an address that others reach is an error: give
+// AllowOthers first, and put something before it that asks who they are.
+func (i *Inspector) Listen(address string) (url string, stop func() error, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, fmt.Errorf("live: the inspector: %w", err)
+	}
+	at, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil || !i.public && !at.Addr().Unmap().IsLoopback() {
+		return "", nil, errors.Join(fmt.Errorf("live: the inspector would be open to others at %s: give an address such as 127.0.0.1:6060, or call AllowOthers", l.Addr()), l.Close())
+	}
+	s := &http.Server{Handler: i, ReadHeaderTimeout: patience}
+	go func() { _ = s.Serve(l) }() // It ends with stop.
+	return "http://" + l.Addr().String() + "/", s.Close, nil
+}
+
+// AllowOthers lets the page be asked for by any name and at any address. Call it before Listen, or before the handler is used.
+func (i *Inspector) AllowOthers() { i.public = true }
+
+// ServeHTTP implements http.Handler. It answers GET only:
+//
+//	/                   the page
+//	/events?client=3    snapshots as server-sent events; the packets are those of the client
+//	/snapshot           the next snapshot
+//	/ticks              TickTimes, of the last seconds
+//	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name
+//
+// Unless AllowOthers was called, requests must name this machine in Host: no page of another site can read the inspector by a name of
+// its own.
+func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		http.Error(w, "the inspector is read only: use GET", http.StatusMethodNotAllowed)
+		return
+	case !i.public && !isLocal(r.Host):
+		http.Error(w, "the inspector answers to 127.0.0.1, ::1 and localhost only: see live.Inspector.AllowOthers", http.StatusForbidden)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	switch r.URL.Path {
+	case "/":
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'")
+		_, _ = w.Write([]byte(page))
+	case "/events":
+		i.serveEvents(w, r)
+	case "/snapshot":
+		i.serveSnapshot(w, r)
+	case "/ticks":
+		i.look()
+		t := TickTimes{}
+		if recent := i.recent.Load(); recent != nil {
+			t = *recent
+		}
+		answer(w, t)
+	case "/entities":
+		i.serveEntities(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// isLocal tells whether a host, with or without a port, is this machine by its own name.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.Unmap().IsLoopback()
+}
+
+// answer writes JSON.
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // The asker has gone.
+}
+
+// listen adds a listener, and returns nil where there are too many.
+func (i *Inspector) listen() (snapshots chan *Snapshot, leave func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.listeners) == mostListeners {
+		return nil, nil
+	}
+	snapshots = make(chan *Snapshot, backlog)
+	i.listeners[snapshots] = true
+	i.look()
+	return snapshots, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.listeners, snapshots)
+	}
+}
+
+// serveSnapshot answers with the next snapshot.
+func (i *Inspector) serveSnapshot(w http.ResponseWriter, r *http.Request) {
+	snapshots, leave := i.listen()
+	if snapshots == nil {
+		http.Error(w, "too many look on: close a page", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	select {
+	case s := <-snapshots:
+		answer(w, s)
+	case <-r.Context().Done():
+	case <-time.After(patience):
+		http.Error(w, "the server's loop does not run", http.StatusGatewayTimeout)
+	}
+}
+
+// serveEvents sends snapshots until the page is closed.
+func (i *Inspector) serveEvents(w http.ResponseWriter, r *http.Request) {
+	snapshots, leave := i.listen()
+	if snapshots == nil {
+		http.Error(w, "too many look on: close a page", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	if id, err := strconv.ParseUint(r.URL.Query().Get("client"), 10, 32); err == nil {
+		i.follow.Store(uint32(id))
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	if control.Flush() != nil {
+		return // The page has gone, or never gets an event.
+	}
+	lookAgain := time.NewTicker(lookFor / 3)
+	defer lookAgain.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-lookAgain.C:
+			i.look()
+		case s := <-snapshots:
+			text, err := json.Marshal(s)
+			if err != nil { // A figure of the game that is no number.
+				text = fmt.Appendf(nil, "{\"error\":%q}", err.Error())
+			}
+			_ = control.SetWriteDeadline(time.Now().Add(patience)) // Where it is not known, a slow page is waited for.
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil || control.Flush() != nil {
+				return
+			}
+		}
+	}
+}
+
+// serveEntities asks the loop for entities.
+func (i *Inspector) serveEntities(w http.ResponseWriter, r *http.Request) {
+	s, err := parseSearch(r.URL.Query().Get("find"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	q := &question{search: s, done: make(chan Entities, 1)}
+	select {
+	case i.asks <- q:
+	default:
+		http.Error(w, "too many questions wait: ask again", http.StatusServiceUnavailable)
+		return
+	}
+	select {
+	case found := <-q.done:
+		answer(w, found)
+	case <-r.Context().Done():
+	case <-time.After(patience):
+		http.Error(w, "the server's loop does not run", http.StatusGatewayTimeout)
+	}
+}

@@ -1,0 +1,291 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"runtime/trace"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// Phase is a part of a server's frame.
+type Phase uint8
+
+// The phases, in the order of the frame.
+const (
+	Receive Phase = iota // Datagrams are taken from the socket and read.
+	Apply                // Writes of clients enter the world.
+	Game                 // The handlers of messages, and the game's own systems.
+	Capture              // The world becomes the server's store.
+	Encode               // Packets are built.
+	Send                 // They are given to the socket.
+	Inspect              // The inspector's own work.
+	NumPhases
+)
+
+// String is the phase's name in lower case.
+func (p Phase) String() string {
+	return [NumPhases]string{"receive", "apply", "game", "capture", "encode", "send", "inspect"}[p]
+}
+
+const (
+	// publishEvery is the time between two snapshots.
+	publishEvery = 250 * time.Millisecond
+	// lookFor is for how long the server is measured after somebody has asked.
+	lookFor = 3 * time.Second
+	// accountShare is the part of the time between two ticks that reading datagrams may take: one of so many.
+	accountShare = 200
+	// mostListeners bounds the pages that are open at a time.
+	mostListeners = 16
+	// backlog is the number of snapshots that wait for a slow page, beyond which it misses some.
+	backlog = 8
+)
+
+// Inspector is a server's loop that can be looked at. It implements systems.Group, and http.Handler.
+type Inspector struct {
+	group  systems.Group
+	server *netcode.Server
+	now    func() time.Duration
+	public bool
+	frames func(times *[NumPhases]time.Duration, tick bool) // See OnFrame.
+
+	asked  atomic.Bool   // Somebody has looked since the loop last saw it.
+	follow atomic.Uint32 // Client whose packets are told of; 0: none.
+	asks   chan *question
+
+	mu        sync.Mutex // Guards the listeners.
+	listeners map[chan *Snapshot]bool
+	recent    atomic.Pointer[TickTimes]
+
+	// All below belongs to the loop.
+	until     time.Duration // Somebody looks until then; 0: nobody does.
+	on        bool          // So it was at the beginning of the frame.
+	measured  bool          // So, or OnFrame was called.
+	times     [NumPhases]time.Duration
+	encoded   time.Duration // When the newest packets were built.
+	published time.Duration
+	number    uint64 // Of the newest snapshot.
+	tap       tap
+	ticks     []tickTime
+	window    []time.Duration // Of the ticks of the last seconds.
+	log       []string
+	before    counters
+	question  *question // The one that is being answered.
+	figures   []figure
+	rows      map[netcode.ClientID]Client // Of the table of clients.
+	refreshed netcode.ClientID            // The newest row.
+}
+
+// figure is a number of the game.
+type figure struct {
+	name string
+	of   func() float64
+}
+
+// New makes an inspector of a loop: a *systems.ServerSystems or a *systems.HostSystems, before its first frame. Run the inspector in its
+// place. It panics on another group.
+func New(group systems.Group) *Inspector {
+	var of *systems.ServerSystems
+	switch g := group.(type) {
+	case *systems.ServerSystems:
+		of = g
+	case *systems.HostSystems:
+		of = g.ServerSystems
+	default:
+		panic(fmt.Sprintf("live: New: a %T has no server: give the group of systems.NewServer or systems.NewHost", group))
+	}
+	i := &Inspector{group: group, server: of.Server, now: of.Receive.Now, asks: make(chan *question, mostListeners), listeners: map[chan *Snapshot]bool{}}
+	i.tap.inspector = i
+	of.Receive.Socket, of.Send.Socket = i.tap.around(of.Receive.Socket), i.tap.around(of.Send.Socket)
+	i.server.Extend(netcode.ServerHooks{AfterSend: func() {
+		if i.measured {
+			i.encoded = i.now()
+		}
+	}})
+	i.server.OnError(func(err error) { i.note("error: %v", err) })
+	i.server.OnConnect(func(id netcode.ClientID) { i.tap.news = true; i.note("client %d connected", id) })
+	i.server.OnMigrate(func(id netcode.ClientID, _, to netcode.Addr) {
+		i.tap.news = true
+		i.note("client %d is at %v now", id, to)
+	})
+	i.server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
+		i.tap.news = true
+		i.note("client %d left: %v", id, reason)
+	})
+	return i
+}
+
+// Figure adds a number of the game to the page: mispredictions that clients report, players in a match. f is called in the loop, four times
+// a second while somebody looks. Call it before the first frame.
+func (i *Inspector) Figure(name string, f func() float64) {
+	i.figures = append(i.figures, figure{name, f})
+}
+
+// OnFrame sets a function that is given the phases of each frame, and whether a network tick fell into it, at the frame's end and in the
+// loop: for metrics. The frames are measured then, also while nobody looks. Call it before the first frame.
+func (i *Inspector) OnFrame(f func(times *[NumPhases]time.Duration, tick bool)) { i.frames = f }
+
+// Server is the server that is looked at.
+func (i *Inspector) Server() *netcode.Server { return i.server }
+
+// Close implements systems.Group.
+func (i *Inspector) Close() { i.group.Close() }
+
+// Closed implements systems.Group.
+func (i *Inspector) Closed() bool { return i.group.Closed() }
+
+// Systems implements systems.Group: those of the group, each with a clock around it.
+func (i *Inspector) Systems() []systems.System {
+	all := i.group.Systems()
+	timed := make([]systems.System, 0, len(all)+2)
+	timed = append(timed, systems.Func(func(*ecs.World) { i.begin() }))
+	for _, s := range all {
+		timed = append(timed, &timedSystem{System: s, inspector: i, phase: phaseOf(s)})
+	}
+	return append(timed, systems.Func(func(*ecs.World) { i.end() }))
+}
+
+// phaseOf tells the phase that a system belongs to.
+func phaseOf(s systems.System) Phase {
+	switch s.(type) {
+	case *systems.Receive:
+		return Receive
+	case *systems.Accept, *systems.Away:
+		return Apply
+	case *systems.Tick:
+		return Capture
+	case *systems.Send:
+		return Encode
+	}
+	return Game
+}
+
+// timedSystem measures a system.
+type timedSystem struct {
+	systems.System
+	inspector *Inspector
+	phase     Phase
+}
+
+// Update implements systems.System.
+func (s *timedSystem) Update(w *ecs.World) {
+	if trace.IsEnabled() {
+		defer trace.StartRegion(context.Background(), "netcode "+s.phase.String()).End()
+	}
+	i := s.inspector
+	if !i.measured {
+		s.System.Update(w)
+		return
+	}
+	own, begun := i.times[Inspect], i.now()
+	s.System.Update(w)
+	ended := i.now()
+	took := ended - begun - (i.times[Inspect] - own)
+	if s.phase == Encode && i.encoded >= begun {
+		sent := ended - i.encoded - (i.times[Inspect] - own) // The tap works while packets are given to the socket.
+		i.times[Send] += sent
+		took -= sent
+	}
+	i.times[s.phase] += took
+}
+
+// begin begins a frame.
+func (i *Inspector) begin() {
+	if i.asked.Load() {
+		i.asked.Store(false)
+		i.until = i.now() + lookFor
+	}
+	if i.on = i.until > 0 && i.now() < i.until; !i.on {
+		i.until = 0
+	}
+	i.measured = i.on || i.frames != nil
+	i.times = [NumPhases]time.Duration{}
+	if i.on {
+		i.tap.beginFrame()
+	}
+}
+
+// end ends a frame: it publishes, and answers a question.
+func (i *Inspector) end() {
+	if i.frames != nil {
+		i.frames(&i.times, i.server.TickDue())
+	}
+	if !i.on {
+		if i.window != nil { // Nobody looks any more.
+			i.window, i.ticks, i.before, i.rows = nil, nil, nil, nil
+			i.tap.forget()
+			i.number++ // The next snapshot does not follow on the last one.
+			i.recent.Store(nil)
+		}
+		i.answer()
+		return
+	}
+	begun := i.now()
+	if i.server.TickDue() {
+		i.addTick()
+		i.refresh(begun + i.server.Interval()/accountShare)
+	}
+	if begun-i.published >= publishEvery {
+		i.publish(begun)
+	}
+	i.answer()
+	i.tap.late += i.now() - begun // It counts in the next tick.
+}
+
+// windowTicks is the number of ticks that percentiles are of, at most.
+const windowTicks = 256
+
+// addTick notes the phases of a tick.
+func (i *Inspector) addTick() {
+	i.times[Inspect] += i.tap.late
+	i.tap.late = 0
+	t, sum := tickTime{Tick: int64(i.server.Tick())}, time.Duration(0)
+	for p, d := range i.times {
+		sum += d
+		t.Phases[p] = micros(d)
+	}
+	if len(i.ticks) < windowTicks {
+		i.ticks = append(i.ticks, t)
+	}
+	i.window = append(i.window, sum)
+	if len(i.window) > windowTicks {
+		i.window = slices.Delete(i.window, 0, len(i.window)-windowTicks)
+	}
+}
+
+// publish makes a snapshot and hands it to all pages. One that is slow misses some.
+func (i *Inspector) publish(now time.Duration) {
+	s := i.snapshot(now)
+	i.published = now
+	i.recent.Store(&s.Times)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for listener := range i.listeners {
+		select {
+		case listener <- s:
+		default:
+		}
+	}
+}
+
+// look tells the loop that somebody looks.
+func (i *Inspector) look() { i.asked.Store(true) }
+
+// mostLog bounds the lines of the log that are kept for the next snapshot.
+const mostLog = 64
+
+// note adds a line to the log.
+func (i *Inspector) note(format string, args ...any) {
+	line := fmt.Sprintf("tick %d: ", i.server.Tick()) + fmt.Sprintf(format, args...)
+	if len(i.log) == mostLog {
+		i.log = slices.Delete(i.log, 0, 1)
+	}
+	i.log = append(i.log, line)
+}

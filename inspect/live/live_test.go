@@ -1,0 +1,402 @@
+package live_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+type place struct {
+	X, Y float32 `net:"min=-256,max=256,step=0.01"`
+}
+
+type health struct{ Points int16 }
+
+type ping struct{ N uint32 }
+
+// rig is a server with an inspector, and clients, on a virtual clock. Its loop belongs to the test's goroutine.
+type rig struct {
+	t         *testing.T
+	now       time.Duration
+	server    *netcode.Server
+	inspector *live.Inspector
+	world     ecs.World
+	loop      *systems.Runner
+	clients   []*systems.Runner
+	sum       traffic
+	totals    []traffic           // By frame.
+	asks      chan chan []traffic // Of another goroutine, for totals.
+}
+
+// traffic is what a tap has counted at a moment.
+type traffic struct {
+	at                           float64
+	out, in, outPieces, inPieces uint64
+}
+
+// counter counts the datagrams of a socket.
+type counter struct {
+	*memory.Conn
+	rig *rig
+}
+
+func (c *counter) Send(to transport.Addr, datagram []byte) error {
+	c.rig.sum.out += uint64(len(datagram))
+	c.rig.sum.outPieces++
+	return c.Conn.Send(to, datagram)
+}
+
+func (c *counter) Receive(buf []byte) (int, transport.Addr, error) {
+	n, from, err := c.Conn.Receive(buf)
+	if n > 0 {
+		c.rig.sum.in += uint64(n)
+		c.rig.sum.inPieces++
+	}
+	return n, from, err
+}
+
+func newRig(t *testing.T, clients int) *rig {
+	r := &rig{t: t, world: ecs.NewWorld(), asks: make(chan chan []traffic)}
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	netcode.Replicate[health](p)
+	netcode.Handle(p, func(*netcode.Context, *ping) {}, netcode.FromServer())
+	clock := func() time.Duration { r.now += time.Microsecond; return r.now }
+	network := memory.NewNetwork()
+	socket, err := network.Listen(transport.AddrOf(address(1)))
+	require.NoError(t, err)
+	r.server, err = netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	group := systems.NewServer(r.server, &counter{socket, r}, clock)
+	moving := generic.NewFilter1[place]()
+	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		for query := moving.Query(w); query.Next(); {
+			query.Get().X += 0.01
+		}
+		_ = netcode.Send(r.server, netcode.ToAll(), &ping{1})
+	}))
+	r.inspector = live.New(group)
+	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
+	for n := range clients {
+		end, err := network.Listen(transport.AddrOf(address(uint16(n + 2))))
+		require.NoError(t, err)
+		client, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		world := ecs.NewWorld()
+		r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, clock), 60))
+		require.NoError(t, client.Connect(transport.AddrOf(address(1))))
+	}
+	return r
+}
+
+// totalAt is the traffic up to the end of the frame of a moment.
+func totalAt(totals []traffic, at float64) traffic {
+	n, _ := slices.BinarySearchFunc(totals, at, func(t traffic, at float64) int { return cmp.Compare(t.at, at) })
+	return totals[n]
+}
+
+// bodies adds entities of two components, and places of one.
+func (r *rig) bodies(n int) {
+	build := generic.NewMap3[components.Replicated, place, health](&r.world)
+	build.NewBatch(n)
+}
+
+func (r *rig) places(n int) {
+	build := generic.NewMap2[components.Replicated, place](&r.world)
+	build.NewBatch(n)
+}
+
+// step runs some frames of all.
+func (r *rig) step(frames int) {
+	for range frames {
+		r.loop.Step()
+		r.sum.at = r.now.Seconds()
+		r.totals = append(r.totals, r.sum)
+		for _, c := range r.clients {
+			c.Step()
+		}
+		select {
+		case to := <-r.asks:
+			to <- slices.Clone(r.totals)
+		default:
+		}
+		r.now += time.Second / 60
+	}
+}
+
+// get asks the page, while the frames go on in this goroutine.
+func (r *rig) get(path string) (status int, body string) {
+	request := httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
+	answer := httptest.NewRecorder()
+	done := make(chan bool)
+	go func() { defer close(done); r.inspector.ServeHTTP(answer, request) }()
+	for {
+		select {
+		case <-done:
+			return answer.Code, answer.Body.String()
+		default:
+			r.step(1)
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+}
+
+// stream collects snapshots until it is stopped.
+func (r *rig) stream(path string) (stop func() []live.Snapshot) {
+	page := httptest.NewServer(r.inspector)
+	ctx, cancel := context.WithCancel(context.Background())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+path, nil)
+	require.NoError(r.t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(r.t, err)
+	var mu sync.Mutex
+	var all []live.Snapshot
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(answer.Body)
+		lines.Buffer(nil, 1<<24)
+		for lines.Scan() {
+			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var s live.Snapshot
+				if json.Unmarshal([]byte(text), &s) == nil {
+					mu.Lock()
+					all = append(all, s)
+					mu.Unlock()
+				}
+			}
+		}
+	}()
+	return func() []live.Snapshot {
+		cancel()
+		<-ended
+		page.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
+}
+
+// Each snapshot has the bytes and datagrams that a tap below the inspector counted since the one before, and its parts are all of the
+// bits of them, to the last one.
+func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
+	r := newRig(t, 3)
+	r.step(30)
+	r.bodies(20)
+	stop := r.stream("/events?client=1")
+	for range 40 * 16 {
+		r.step(1)
+		time.Sleep(200 * time.Microsecond) // So that the reader keeps up, and little is missed.
+	}
+	all := stop()
+	compared, sent, came := 0, 0, 0
+	parts := map[string]uint64{}
+	for n := 1; n < len(all); n++ {
+		if all[n].Number != all[n-1].Number+1 {
+			continue
+		}
+		s, from, to := &all[n], totalAt(r.totals, all[n-1].At), totalAt(r.totals, all[n].At)
+		require.Equal(t, live.Bandwidth{
+			Out: to.out - from.out, OutPieces: to.outPieces - from.outPieces, In: to.in - from.in, InPieces: to.inPieces - from.inPieces, Parts: s.Bandwidth.Parts,
+		}, s.Bandwidth)
+		sum := uint64(0)
+		for name, b := range s.Bandwidth.Parts {
+			sum += b
+			parts[name] += b
+		}
+		require.Equal(t, 8*s.Bandwidth.Out, sum)
+		for _, p := range s.Packets {
+			if sent++; !p.Out {
+				sent--
+				came += len(p.Acked)
+			}
+		}
+		compared++
+	}
+	require.Positive(t, compared, "of %d snapshots", len(all))
+	for _, name := range []string{"headers", "checksums", "which components", "place delta", "message ping"} {
+		require.NotZero(t, parts[name], "%s of %v", name, parts)
+	}
+	require.Positive(t, sent)
+	require.Positive(t, came)
+	last := all[len(all)-1]
+	require.Len(t, last.Clients, 3)
+	require.True(t, last.Clients[2].Sent > 0 && last.Clients[2].RTT > 0 && last.Clients[2].Known == 20, "%+v", last.Clients)
+	require.NotEmpty(t, last.Ticks)
+	for p := live.Receive; p < live.NumPhases; p++ {
+		require.Positive(t, last.Ticks[0].Phases[p], p) // The virtual clock goes on with each look at it.
+	}
+}
+
+func TestEntitiesAreFound(t *testing.T) {
+	r := newRig(t, 2)
+	r.step(30)
+	r.bodies(250)
+	r.places(2)
+	r.step(30)
+	var found live.Entities
+	ask := func(find string) live.Entities {
+		status, text := r.get("/entities?find=" + find)
+		require.Equal(t, http.StatusOK, status, text)
+		found = live.Entities{}
+		require.NoError(t, json.Unmarshal([]byte(text), &found))
+		return found
+	}
+	require.Len(t, ask("").Found, 100)
+	require.True(t, found.More)
+	e := ask("7").Found
+	require.Len(t, e, 1)
+	require.True(t, strings.HasPrefix(e[0].ID, "7v"))
+	require.Len(t, e[0].Components, 2)
+	require.Equal(t, 2, e[0].SeenBy)
+	require.True(t, e[0].Seers[0].Held)
+	require.Equal(t, e[0].ID, ask(e[0].ID).Found[0].ID)
+	require.Empty(t, ask("7v99").Found)
+	require.Len(t, ask("health%20251").Found, 0)
+	require.Empty(t, ask("owner:9").Found)
+	require.NotEmpty(t, ask("seen:1%20place").Found)
+	r.server.Hide(1, netcode.NetworkID{Index: 7, Generation: 1})
+	r.step(10)
+	require.Equal(t, 1, ask("7").Found[0].SeenBy)
+	require.Empty(t, ask("7%20seen:1").Found)
+	for _, wrong := range []string{"owner:x", "7vx", "8x", "color:1"} {
+		status, _ := r.get("/entities?find=" + wrong)
+		require.Equal(t, http.StatusBadRequest, status, wrong)
+	}
+}
+
+// Each counter of Stats is there by its path, and one that moved is in the next snapshot.
+func TestCountersThatMove(t *testing.T) {
+	r := newRig(t, 1)
+	stop := r.stream("/events")
+	for range 120 {
+		r.step(1)
+		time.Sleep(200 * time.Microsecond)
+	}
+	names := map[string]bool{}
+	for _, s := range stop() {
+		for _, c := range s.Counters {
+			names[c.Name] = true
+		}
+	}
+	for _, name := range []string{"Packets.Acked", "Packets.Sent", "Packets.BytesReceived"} {
+		require.True(t, names[name], "%s of %v", name, names)
+	}
+	require.False(t, names["Malformed"])
+}
+
+func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
+	r := newRig(t, 0)
+	for _, c := range []struct {
+		method, host, path string
+		want               int
+	}{
+		{http.MethodGet, "127.0.0.1:6060", "/", 200}, {http.MethodGet, "localhost", "/", 200}, {http.MethodGet, "[::1]:6060", "/ticks", 200},
+		{http.MethodPost, "localhost", "/", 405}, {http.MethodDelete, "localhost", "/entities", 405}, {http.MethodGet, "localhost", "/other", 404},
+		{http.MethodGet, "game.example:6060", "/", 403}, {http.MethodGet, "10.0.0.1", "/snapshot", 403}, {http.MethodGet, "", "/", 403},
+	} {
+		request := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
+		request.Host = c.host
+		answer := httptest.NewRecorder()
+		r.inspector.ServeHTTP(answer, request)
+		require.Equal(t, c.want, answer.Code, "%v", c)
+		if c.path == "/" && c.want == 200 {
+			require.NotContains(t, answer.Body.String(), "http", "the page loads nothing")
+		}
+	}
+	_, _, err := r.inspector.Listen("0.0.0.0:0")
+	require.ErrorContains(t, err, "open to others")
+	url, stop, err := r.inspector.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	answer, err := http.Get(url)
+	require.NoError(t, err)
+	text, _ := io.ReadAll(answer.Body)
+	require.NoError(t, answer.Body.Close())
+	require.Contains(t, string(text), "<title>")
+	require.NoError(t, stop())
+}
+
+// While nobody looks, a loop with an inspector allocates nothing more and reads the clock as often as one without.
+func TestNobodyLooks(t *testing.T) {
+	r := newRig(t, 1)
+	r.step(120)
+	r.places(10)
+	r.step(240)
+	require.Zero(t, testing.AllocsPerRun(200, func() { r.loop.Step(); r.now += time.Second / 60 }))
+}
+
+func address(port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
+}
+
+// Pages and questions are bounded: the one too many is told so, and has its turn later.
+func TestTooManyLookers(t *testing.T) {
+	r := newRig(t, 0)
+	page := httptest.NewServer(r.inspector)
+	defer page.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	get := func(path string) *http.Response {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+path, nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		return answer
+	}
+	for range 16 {
+		answer := get("/events")
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		defer answer.Body.Close()
+	}
+	for _, path := range []string{"/events", "/snapshot"} {
+		answer := get(path)
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+		require.NoError(t, answer.Body.Close())
+	}
+	statuses := make(chan int, 40)
+	for range cap(statuses) { // The loop stands still.
+		go func() {
+			request := httptest.NewRequest(http.MethodGet, "http://localhost/entities", nil).WithContext(ctx)
+			answer := httptest.NewRecorder()
+			r.inspector.ServeHTTP(answer, request)
+			statuses <- answer.Code
+		}()
+	}
+	for range cap(statuses) - 16 {
+		require.Equal(t, http.StatusServiceUnavailable, <-statuses)
+	}
+	r.step(60)
+	for range 16 {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
+}
+
+// Texts of players come to the page as JSON, and the page makes no markup of any.
+func TestThePageMakesNoMarkupOfTexts(t *testing.T) {
+	r := newRig(t, 0)
+	_, text := r.get("/")
+	for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("} {
+		require.NotContains(t, text, way)
+	}
+}

@@ -1,0 +1,259 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// unread is the part of the bits that there was no time to read.
+const unread = "not read"
+
+// tap looks at the datagrams that a server sends and receives, before an encrypting transport and behind it.
+type tap struct {
+	inspector *Inspector
+	sum       Bandwidth
+	account   *inspect.Attribution // Since the snapshot before.
+	packets   []Packet
+	spent     time.Duration // On accounts, in this frame.
+	late      time.Duration // The inspector's work after the end of the frame before.
+	sessions  map[transport.Addr]netcode.ClientID
+	seen      int  // Datagrams of this frame.
+	first     int  // The first so many of them are not read: where there is no time for all, those that are read rotate.
+	short     bool // There was no time for all in this frame.
+	news      bool // Somebody came, left or moved: sessions is to be made anew.
+}
+
+// mostPackets bounds the packets of a snapshot.
+const mostPackets = 512
+
+// beginFrame begins a frame in which somebody looks.
+func (t *tap) beginFrame() {
+	if t.account == nil {
+		t.account = inspect.New(t.inspector.server.Protocol())
+	}
+	const step = 7
+	if t.first += step; !t.short || t.first >= t.seen {
+		t.first = 0
+	}
+	t.spent, t.seen, t.short = 0, 0, false
+	if t.sessions == nil || t.news {
+		t.beginSessions()
+	}
+}
+
+// beginSessions lists the clients by address.
+func (t *tap) beginSessions() {
+	t.news = false
+	t.sessions = map[transport.Addr]netcode.ClientID{}
+	for id := range t.inspector.server.Clients {
+		if c, ok := t.inspector.server.ClientStats(id); ok {
+			t.sessions[c.Address] = id
+		}
+	}
+}
+
+// forget drops everything when nobody looks any more.
+func (t *tap) forget() {
+	*t = tap{inspector: t.inspector}
+}
+
+// take returns the figures since it was called last.
+func (t *tap) take() (Bandwidth, []Packet) {
+	t.addAccount(t.account)
+	sum, packets := t.sum, t.packets
+	t.sum, t.packets, t.account = Bandwidth{}, nil, inspect.New(t.inspector.server.Protocol())
+	return sum, packets
+}
+
+// addPart adds bits to a part of the bandwidth.
+func (t *tap) addPart(name string, bits uint64) {
+	if t.sum.Parts == nil {
+		t.sum.Parts = map[string]uint64{}
+	}
+	if bits > 0 {
+		t.sum.Parts[name] += bits
+	}
+}
+
+// addAccount adds the parts of an account to those of the bandwidth.
+func (t *tap) addAccount(a *inspect.Attribution) {
+	s := a.State
+	t.addPart("handshakes", 8*a.Handshakes)
+	t.addPart("headers", 8*(a.Headers+a.Batches+a.Messages)+s.Header+s.Padding)
+	t.addPart("checksums", 8*a.Checksums)
+	t.addPart("keep-alive and credit", 8*a.Others)
+	t.addPart(unread, 8*a.Unreadable+s.Unknown)
+	t.addPart("which entities", s.List+s.Heads)
+	t.addPart("which components", s.Changed)
+	t.addPart("despawns", s.Despawns)
+	for n := range s.Components {
+		c := &s.Components[n]
+		t.addPart(c.Name+" spawn", c.Spawn)
+		t.addPart(c.Name+" whole", c.Whole)
+		t.addPart(c.Name+" delta", c.Delta)
+	}
+	for _, m := range a.Types {
+		t.addPart("message "+m.Name, 8*m.Bytes)
+	}
+}
+
+// sent looks at a datagram that is sent.
+func (t *tap) sent(to transport.Addr, datagram []byte) {
+	i := t.inspector
+	begun := i.now()
+	t.sum.Out += uint64(len(datagram))
+	t.sum.OutPieces++
+	t.seen++
+	if t.news {
+		t.beginSessions()
+	}
+	id := t.sessions[to]
+	followed := id != 0 && uint32(id) == i.follow.Load()
+	room := i.server.Interval() / accountShare
+	if !followed && i.follow.Load() != 0 {
+		room /= 2 // The rest is for the client that is followed.
+	}
+	one, late := (*inspect.Attribution)(nil), t.spent > room
+	switch {
+	case late || !followed && t.seen <= t.first:
+		t.short = t.short || late
+		t.addPart(unread, 8*uint64(len(datagram)))
+	case followed:
+		one = inspect.New(i.server.Protocol())
+		one.AddSent(i.server.Session(id), datagram)
+		t.addAccount(one)
+	default:
+		t.account.AddSent(i.server.Session(id), datagram)
+	}
+	if followed {
+		t.notePacket(datagram, one)
+	}
+	took := i.now() - begun
+	t.spent += took
+	i.times[Inspect] += took
+}
+
+// notePacket tells of a packet to the client that is followed. Its account is nil where there was no time to read it.
+func (t *tap) notePacket(datagram []byte, account *inspect.Attribution) {
+	h, _, err := wire.ParsePacketHeader(datagram)
+	if err != nil || len(t.packets) >= mostPackets {
+		return
+	}
+	content := unread
+	if account != nil {
+		content = contentOf(account)
+	}
+	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: content})
+}
+
+// contentOf tells what a packet has, largest kinds as they come.
+func contentOf(a *inspect.Attribution) string {
+	var b strings.Builder
+	for n := range a.State.Components {
+		c := &a.State.Components[n]
+		if rows := c.Rows[0] + c.Rows[1] + c.Rows[2]; rows > 0 {
+			fmt.Fprintf(&b, "%s: %d rows, %d bits; ", c.Name, rows, c.Spawn+c.Whole+c.Delta)
+		}
+	}
+	if a.State.Despawns > 1 {
+		fmt.Fprintf(&b, "despawns: %d bits; ", a.State.Despawns)
+	}
+	for _, m := range a.Types {
+		if m.Count > 0 {
+			fmt.Fprintf(&b, "%d %s: %d bytes; ", m.Count, m.Name, m.Bytes)
+		}
+	}
+	if b.Len() == 0 {
+		return "acknowledgements"
+	}
+	return strings.TrimSuffix(b.String(), "; ")
+}
+
+// received looks at a datagram that came.
+func (t *tap) received(from transport.Addr, datagram []byte) {
+	i := t.inspector
+	begun := i.now()
+	t.sum.In += uint64(len(datagram))
+	t.sum.InPieces++
+	if id := t.sessions[from]; id != 0 && uint32(id) == i.follow.Load() && len(t.packets) < mostPackets {
+		if h, _, err := wire.ParsePacketHeader(datagram); err == nil {
+			p := Packet{At: begun.Seconds(), Sequence: uint64(h.Sequence), Bytes: len(datagram), Acked: []int{}}
+			if h.HasAck {
+				p.Acked = append(p.Acked, int(h.Ack))
+				for bit := range 32 {
+					if h.AckBits>>bit&1 != 0 {
+						p.Acked = append(p.Acked, int(h.Ack-1-wire.Sequence(bit)))
+					}
+				}
+			}
+			t.packets = append(t.packets, p)
+		}
+	}
+	i.times[Inspect] += i.now() - begun
+}
+
+// around puts the tap around a socket. One that sends to several addresses at once does so still.
+func (t *tap) around(socket systems.Socket) systems.Socket {
+	inner := tapped{socket, t}
+	if all, ok := socket.(transport.BatchSender); ok {
+		return &tappedBatch{inner, all}
+	}
+	return &inner
+}
+
+// tapped is a socket with a tap.
+type tapped struct {
+	systems.Socket
+	tap *tap
+}
+
+// Send implements systems.Socket.
+func (s *tapped) Send(to transport.Addr, datagram []byte) error {
+	if s.tap.inspector.on {
+		s.tap.sent(to, datagram)
+	}
+	return s.Socket.Send(to, datagram)
+}
+
+// Receive implements systems.Socket.
+func (s *tapped) Receive(buf []byte) (n int, from transport.Addr, err error) {
+	n, from, err = s.Socket.Receive(buf)
+	if n > 0 && err == nil && s.tap.inspector.on {
+		s.tap.received(from, buf[:n])
+	}
+	return n, from, err
+}
+
+// Close closes the socket, if that can be closed.
+func (s *tapped) Close() error {
+	if c, ok := s.Socket.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// tappedBatch is a socket that sends to several addresses at once, with a tap.
+type tappedBatch struct {
+	tapped
+	all transport.BatchSender
+}
+
+// SendAll implements transport.BatchSender.
+func (s *tappedBatch) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
+	if s.tap.inspector.on {
+		for n, run := range runs {
+			for size := sizes[n]; len(run) > 0 && size > 0; run = run[min(size, len(run)):] {
+				s.tap.sent(to[n], run[:min(size, len(run))])
+			}
+		}
+	}
+	return s.all.SendAll(to, runs, sizes)
+}

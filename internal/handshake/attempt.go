@@ -1,0 +1,200 @@
+package handshake
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// HelloEvery is the interval between Hellos until one is answered.
+	HelloEvery = 250 * time.Millisecond
+	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
+	JoinEvery = 100 * time.Millisecond
+)
+
+// Attempt is one attempt to connect.
+//
+//	Hello -> Challenge -> Hello with its cookie -> Accept -> Join -> Welcome
+type Attempt struct {
+	Server  transport.Addr // The only one whose answers count.
+	Nonce   uint64         // Names the attempt.
+	Seed    peer.SkipSeed  // Of the connection.
+	Payload []byte         // Of the Join.
+	Hash    uint64         // Of the protocol,
+	Digest  peer.Digest    // and of its entries.
+	Rejoins bool           // The session was reset and the client is to connect again (Config.Rejoin).
+
+	cookie  peer.Cookie
+	waits   bool // Its time runs from the next frame on: only frames know the time.
+	began   time.Duration
+	sayAt   time.Duration // When the next Hello or Join is due.
+	busy    bool          // The server answered that too many attempts come from here.
+	pending bool          // The server answered that it has not decided yet.
+
+	accept   peer.Accept // The offer of the server,
+	accepted bool        // if it did: then this end joins, until it is welcome.
+	joinedAt time.Duration
+	joins    bool // A Join was sent, the first at joinedAt.
+}
+
+// New returns an attempt whose time runs from the next frame on.
+func New(server transport.Addr, nonce uint64, seed peer.SkipSeed, payload []byte, hash uint64, digest peer.Digest) Attempt {
+	return Attempt{Server: server, Nonce: nonce, Seed: seed, Payload: payload, Hash: hash, Digest: digest, waits: true}
+}
+
+// Begin notes the time of the first frame of an attempt, or the rest of a frame in which one began.
+func (a *Attempt) Begin(now time.Duration) {
+	if a.waits {
+		a.began, a.sayAt, a.waits = now, now, false
+	}
+}
+
+// Shift makes up for a stall of this process, in which nothing was read.
+func (a *Attempt) Shift(stall time.Duration) { a.began += stall }
+
+// Over reports whether the attempt took too long.
+func (a *Attempt) Over(now, limit time.Duration) bool { return now-a.began >= limit }
+
+// Due reports whether a Hello or a Join is to be sent.
+func (a *Attempt) Due(now time.Duration) bool { return now >= a.sayAt }
+
+// Append appends the datagram that is due, a Hello or, after an Accept, a Join.
+func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind peer.Kind) {
+	if !a.accepted {
+		a.sayAt = now + HelloEvery
+		return peer.AppendHello(b, peer.Hello{Version: peer.Version, Nonce: a.Nonce, Protocol: a.Hash, Cookie: a.cookie, Digest: a.Digest}), peer.KindHello
+	}
+	a.sayAt = now + JoinEvery
+	if !a.joins {
+		a.joinedAt, a.joins = now, true
+	}
+	fromClient, _ := a.Checksums()
+	return peer.AppendJoin(b, peer.Join{Nonce: a.Nonce, Cookie: a.cookie, Payload: a.Payload}, fromClient), peer.KindJoin
+}
+
+// Accept is the offer of the server.
+func (a *Attempt) Accept() peer.Accept { return a.accept }
+
+// JoinedAt is the time of the first Join.
+func (a *Attempt) JoinedAt() time.Duration { return a.joinedAt }
+
+// Checksums returns the start values of the checksums of the session, see the function Checksums.
+func (a *Attempt) Checksums() (fromClient, fromServer wire.Checksum) {
+	return Checksums(a.accept.Epoch, a.Hash)
+}
+
+// Checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
+// packet that the network sends back to its sender fails: the two never agree.
+func Checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
+	check := wire.NewChecksum(epoch, protocol)
+	return check, ^check
+}
+
+// ParseWelcome reads a Welcome of the session that was accepted.
+func (a *Attempt) ParseWelcome(packet []byte) (peer.Welcome, error) {
+	_, fromServer := a.Checksums()
+	return peer.ParseWelcome(packet, fromServer)
+}
+
+// Answer is the effect of a datagram of the server.
+type Answer struct {
+	Effect  Effect       // Foreign for none.
+	Refuse  peer.Refuse  // Of Refused.
+	Welcome peer.Welcome // Of Welcomed.
+	Reset   peer.Reset   // Of Reset.
+	Err     error        // Of Malformed.
+}
+
+// Effect counts the effects of a datagram.
+type Effect uint8
+
+// The effects.
+const (
+	Foreign    Effect = iota // None: it is no answer to this attempt.
+	Noted                    // It was taken in.
+	Challenged               // It brought a cookie.
+	Refused                  // It ends the attempt.
+	Welcomed                 // The session is there.
+	Malformed                // It has a value that no server can have, which ends the attempt.
+	Reset                    // The server says that it does not know the session.
+)
+
+// Take takes a datagram of the server. Only an end that saw the Hello knows its nonce.
+func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer {
+	switch kind {
+	case peer.KindChallenge:
+		challenge, err := peer.ParseChallenge(packet)
+		if err != nil || challenge.Nonce != a.Nonce {
+			return Answer{}
+		}
+		if challenge.Cookie != a.cookie { // One while this end joins means that the cookie before is not valid any more.
+			a.cookie, a.sayAt, a.joins, a.accepted = challenge.Cookie, now, false, false
+		}
+		return Answer{Effect: Challenged}
+	case peer.KindAccept:
+		accept, err := peer.ParseAccept(packet)
+		if accept.Nonce != a.Nonce || err != nil {
+			return outOfRange(err, accept.Nonce == a.Nonce)
+		}
+		if !a.accepted {
+			a.accept, a.accepted, a.sayAt = accept, true, now
+		}
+		return Answer{Effect: Noted}
+	case peer.KindRefuse:
+		refuse, err := peer.ParseRefuse(packet)
+		if err != nil || refuse.Nonce != a.Nonce {
+			return Answer{}
+		}
+		return a.refused(refuse)
+	case peer.KindWelcome:
+		if !a.joins {
+			return Answer{}
+		}
+		welcome, err := a.ParseWelcome(packet)
+		if err != nil {
+			return outOfRange(err, true)
+		}
+		return Answer{Effect: Welcomed, Welcome: welcome}
+	}
+	return Answer{}
+}
+
+// outOfRange is the effect of a datagram with an error: Malformed for a value of ours that is out of its range, else none.
+func outOfRange(err error, ours bool) Answer {
+	var field *peer.FieldError
+	if !ours || !errors.As(err, &field) {
+		return Answer{}
+	}
+	return Answer{Effect: Malformed, Err: err}
+}
+
+// refused takes a refusal. Two of them pass: this end tries on until its time is over.
+func (a *Attempt) refused(refuse peer.Refuse) Answer {
+	switch refuse.Reason {
+	case peer.ReasonBusy:
+		a.busy = true
+	case peer.ReasonPending:
+		a.pending = true
+	default:
+		return Answer{Effect: Refused, Refuse: refuse}
+	}
+	return Answer{Effect: Noted, Refuse: refuse}
+}
+
+// GivenUp returns the reason of the end of an attempt that took longer than limit.
+func (a *Attempt) GivenUp(limit time.Duration) *peer.Error {
+	switch {
+	case a.busy:
+		return &peer.Error{Reason: peer.ReasonBusy, Detail: fmt.Sprintf("%v answered nothing else in %v", a.Server, limit)}
+	case a.pending:
+		return &peer.Error{Reason: peer.ReasonPending, Detail: fmt.Sprintf("%v had not decided in %v", a.Server, limit)}
+	case a.accepted:
+		return &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("%v accepted, and made no session in %v", a.Server, limit)}
+	}
+	return &peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", a.Server, limit)}
+}

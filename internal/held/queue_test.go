@@ -1,0 +1,146 @@
+package held
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func post(mode wire.Delivery, number int) peer.Post {
+	return peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(mode, number)}
+}
+
+func TestMessagesWaitBehindOthersOfTheirChannel(t *testing.T) {
+	ordered, sequenced := post(wire.ReliableOrdered, 1), post(wire.UnreliableSequenced, 1)
+	for name, row := range map[string]struct {
+		held  Envelope
+		next  peer.Post
+		holds bool
+	}{
+		"behind an ordered one":                    {Envelope{Post: ordered, Missing: true}, ordered, true},
+		"on another ordered channel":               {Envelope{Post: ordered, Missing: true}, post(wire.ReliableOrdered, 2), false},
+		"unordered":                                {Envelope{Post: ordered, Missing: true}, post(wire.Reliable, 1), false},
+		"before a sequenced one without an entity": {Envelope{Post: sequenced, Missing: true}, sequenced, false},
+		"behind a sequenced one before a capture":  {Envelope{Post: sequenced, AsOf: 7}, sequenced, true},
+		"unreliable":                               {Envelope{Post: sequenced, AsOf: 7}, post(wire.Unreliable, 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var q Queue
+			require.False(t, q.Holds(false, &row.next), "nothing is held")
+			require.True(t, q.Holds(true, &row.next), "it waits itself")
+			require.True(t, q.Add(&row.held, "m", nil, 0, Limits{1 << 10, 1 << 10}))
+			require.Equal(t, row.holds, q.Holds(false, &row.next))
+			q.Drop(&q.Messages()[0])
+			require.False(t, q.Holds(false, &row.next), "nothing is held any more")
+		})
+	}
+}
+
+func TestASequencedMessageThatLeftOvertakesOlderOnes(t *testing.T) {
+	var q Queue
+	p := post(wire.UnreliableSequenced, 3)
+	for range 3 {
+		require.True(t, q.Add(&Envelope{Post: p, Missing: true}, "m", nil, 0, Limits{1 << 10, 1 << 10}))
+	}
+	list := q.Messages()
+	require.False(t, q.Overtaken(&list[0]))
+	q.Leave(&list[1])
+	require.True(t, q.Overtaken(&list[0]))
+	require.False(t, q.Overtaken(&list[2]))
+	require.False(t, q.Holds(false, &p))
+	require.True(t, q.Overtaken(&list[2]), "one that leaves at once overtakes all that wait for their entity")
+}
+
+func TestLimitsOfHeldMessages(t *testing.T) {
+	for name, row := range map[string]struct {
+		e    Envelope
+		body int
+		fits int // How many, of 1000 bytes.
+	}{
+		"reliable":                       {Envelope{Post: post(wire.Reliable, 0)}, 4, 10},
+		"unreliable, without its entity": {Envelope{Post: post(wire.Unreliable, 0), Missing: true}, 4, 10},
+		"unreliable, for a tick at most": {Envelope{Post: post(wire.Unreliable, 0), AsOf: 7}, 4, 50},
+		"large bodies":                   {Envelope{Post: post(wire.Reliable, 0)}, 904, 1},
+		"too large":                      {Envelope{Post: post(wire.Reliable, 0)}, 905, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var q Queue
+			n := 0
+			for q.Add(&row.e, "m", make([]byte, row.body), 0, Limits{Unreliable: 1000, Reliable: 1000}) {
+				n++
+			}
+			require.Equal(t, row.fits, n)
+			require.Equal(t, row.fits, q.Len())
+			require.Equal(t, row.fits*row.body, q.Bytes())
+			list := q.Messages()
+			for i := range list {
+				q.Drop(&list[i])
+			}
+			q.Sweep()
+			require.Equal(t, row.fits > 0, q.Add(&row.e, "m", make([]byte, row.body), 0, Limits{Unreliable: 1000, Reliable: 1000}), "the room is free again")
+		})
+	}
+	var none *Queue
+	require.Zero(t, none.Len()+none.Bytes())
+}
+
+// A queue keeps the messages that a list keeps, with their bodies, in their order.
+func TestQueueAgainstAList(t *testing.T) {
+	modes := []wire.Delivery{wire.Unreliable, wire.UnreliableSequenced, wire.Reliable, wire.ReliableOrdered}
+	rapid.Check(t, func(t *rapid.T) {
+		var q Queue
+		var model []string
+		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch step := rapid.SampledFrom([]string{"add", "add", "drop", "leave", "free", "sweep"}).Draw(t, "step"); step {
+			case "add":
+				e := Envelope{Post: post(rapid.SampledFrom(modes).Draw(t, "mode"), rapid.IntRange(0, 2).Draw(t, "channel")), AsOf: tick.Tick(rapid.IntRange(0, 1).Draw(t, "tick"))}
+				body := fmt.Sprint("body ", n)
+				if !q.Add(&e, "m", []byte(body), 0, Limits{1 << 20, 1 << 20}) {
+					t.Fatal("there is room")
+				}
+				model = append(model, body)
+			case "sweep":
+				q.Sweep()
+			default:
+				if len(model) == 0 {
+					continue
+				}
+				at, list := rapid.IntRange(0, len(model)-1).Draw(t, "at"), q.Messages()
+				for i := range list {
+					if m := &list[i]; string(q.Body(m)) == model[at] && !m.Gone() {
+						switch step {
+						case "drop":
+							q.Drop(m)
+						case "leave":
+							q.Leave(m)
+						case "free":
+							q.Free(m)
+							q.Drop(m)
+						}
+						break
+					}
+				}
+				model = append(model[:at], model[at+1:]...)
+			}
+			var got []string
+			list := q.Messages()
+			for i := range list {
+				if !list[i].Gone() {
+					got = append(got, string(q.Body(&list[i])))
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(model) || q.Len() != len(model) {
+				t.Fatalf("%v, not %v", got, model)
+			}
+			if len(model) == 0 && (q.costs != [2]int{} || q.ordered != [wire.MaxChannels]int{} || q.next != [wire.MaxChannels]int{}) {
+				t.Fatal("counts of nothing")
+			}
+		}
+	})
+}

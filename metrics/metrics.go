@@ -1,0 +1,225 @@
+package metrics
+
+import (
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect/live"
+)
+
+// copyEvery is the time between two copies of the server's figures.
+const copyEvery = time.Second
+
+// Collector collects the figures of one server. It implements prometheus.Collector.
+type Collector struct {
+	fields []field
+	newest atomic.Pointer[copied]
+
+	clients, entities, tick *prometheus.Desc
+
+	ticks    prometheus.Histogram
+	phases   [live.Inspect]prometheus.Observer
+	byPhase  *prometheus.HistogramVec
+	trips    prometheus.Histogram
+	sentRate prometheus.Histogram
+
+	// All below belongs to the loop.
+	server   *netcode.Server
+	copiedAt netcode.Tick
+	sampled  netcode.ClientID // The client that was looked at last.
+	before   map[netcode.ClientID]sample
+}
+
+// field is one counter of Stats.
+type field struct {
+	path  []int
+	desc  *prometheus.Desc
+	gauge bool
+}
+
+// copied is the server's figures at a moment. It does not change.
+type copied struct {
+	stats             netcode.Stats
+	clients, entities int
+	tick              netcode.Tick
+}
+
+// sample is the bytes that a client was sent up to a tick.
+type sample struct {
+	at   netcode.Tick
+	sent uint64
+}
+
+// New makes the collector of the server that an inspector looks at. It takes Inspector.OnFrame. Call it before the first frame.
+func New(inspector *live.Inspector) *Collector {
+	c := &Collector{
+		fields: fieldsOf(reflect.TypeFor[netcode.Stats](), nil, ""), server: inspector.Server(), before: map[netcode.ClientID]sample{},
+		clients:  prometheus.NewDesc("netcode_clients", "Clients that are connected.", nil, nil),
+		entities: prometheus.NewDesc("netcode_entities", "Entities that are alive.", nil, nil),
+		tick:     prometheus.NewDesc("netcode_tick", "The newest network tick.", nil, nil),
+		ticks:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "netcode_tick_seconds", Help: "Time of frames with a network tick, game included.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 12)}),
+		byPhase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "netcode_phase_seconds", Help: "Time of the phases of frames with a network tick.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14),
+		}, []string{"phase"}),
+		trips:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "netcode_round_trip_seconds", Help: "Smoothed round trips, the client's wait for its next tick included.", Buckets: prometheus.ExponentialBuckets(5e-3, 1.5, 14)}),
+		sentRate: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "netcode_client_sent_bytes_per_second", Help: "Bytes a second to a client, without the headers of UDP and IP.", Buckets: prometheus.ExponentialBuckets(500, 2, 12)}),
+	}
+	for p := range c.phases {
+		c.phases[p] = c.byPhase.WithLabelValues(live.Phase(p).String())
+	}
+	c.copy()
+	inspector.OnFrame(c.frame)
+	return c
+}
+
+// fieldsOf lists the counters of a struct of counters, with those of the structs in it.
+func fieldsOf(t reflect.Type, path []int, prefix string) (all []field) {
+	for n := range t.NumField() {
+		f := t.Field(n)
+		at := append(path[:len(path):len(path)], n)
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, fieldsOf(f.Type, at, prefix+f.Name+".")...)
+			continue
+		}
+		one := field{path: at, gauge: isGauge(prefix + f.Name)}
+		one.desc = prometheus.NewDesc(NameOf(prefix+f.Name), "Stats."+prefix+f.Name+" of package netcode.", nil, nil)
+		all = append(all, one)
+	}
+	return all
+}
+
+// isGauge tells of the counters that fall too.
+func isGauge(path string) bool { return path == "HistoryBytes" }
+
+// NameOf is the metric of a counter of netcode.Stats, by its path: Packets.BytesSent is netcode_packets_sent_bytes_total.
+func NameOf(path string) string {
+	var words []string
+	for _, part := range strings.Split(path, ".") {
+		split := wordsOf(part)
+		if len(split) > 1 && split[0] == "bytes" { // The unit stands at the end.
+			split = append(split[1:], "bytes")
+		}
+		words = append(words, split...)
+	}
+	name := "netcode_" + strings.Join(words, "_")
+	if isGauge(path) {
+		return name
+	}
+	return name + "_total"
+}
+
+// wordsOf splits a name in camel case.
+func wordsOf(name string) (words []string) {
+	from := 0
+	for n, r := range name {
+		if n > 0 && unicode.IsUpper(r) && !unicode.IsUpper(rune(name[n-1])) {
+			words, from = append(words, strings.ToLower(name[from:n])), n
+		}
+	}
+	return append(words, strings.ToLower(name[from:]))
+}
+
+// frame observes a frame. It runs in the loop.
+func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
+	c.look()
+	if !tick {
+		return
+	}
+	sum := time.Duration(0)
+	for p, observer := range c.phases {
+		observer.Observe(times[p].Seconds())
+		sum += times[p]
+	}
+	c.ticks.Observe(sum.Seconds())
+	if now := c.server.Tick(); time.Duration(now-c.copiedAt)*c.server.Interval() >= copyEvery {
+		c.copy()
+	}
+}
+
+// copy copies the server's figures.
+func (c *Collector) copy() {
+	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick()}
+	for range c.server.Clients {
+		now.clients++
+	}
+	c.newest.Store(now)
+	c.copiedAt = now.tick
+	for id := range c.before {
+		if c.server.Session(id) == nil {
+			delete(c.before, id)
+		}
+	}
+}
+
+// look samples the line of the next client.
+func (c *Collector) look() {
+	first, next := netcode.ClientID(0), netcode.ClientID(0)
+	for id := range c.server.Clients {
+		if first == 0 {
+			first = id
+		}
+		if id > c.sampled && next == 0 {
+			next = id
+		}
+	}
+	if next == 0 {
+		next = first
+	}
+	if c.sampled = next; next == 0 {
+		return
+	}
+	stats, ok := c.server.ClientStats(next)
+	if !ok {
+		return
+	}
+	if stats.RTT > 0 {
+		c.trips.Observe(stats.RTT.Seconds())
+	}
+	before, now := c.before[next], sample{c.server.Tick(), stats.Packets.BytesSent}
+	if gone := time.Duration(now.at-before.at) * c.server.Interval(); before.at == 0 || gone >= copyEvery {
+		if before.at > 0 {
+			c.sentRate.Observe(float64(now.sent-before.sent) / gone.Seconds())
+		}
+		c.before[next] = now
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for n := range c.fields {
+		to <- c.fields[n].desc
+	}
+	to <- c.clients
+	to <- c.entities
+	to <- c.tick
+	c.ticks.Describe(to)
+	c.byPhase.Describe(to)
+	c.trips.Describe(to)
+	c.sentRate.Describe(to)
+}
+
+// Collect implements prometheus.Collector. Any goroutine may call it.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	now := c.newest.Load()
+	stats := reflect.ValueOf(now.stats)
+	for n := range c.fields {
+		kind := prometheus.CounterValue
+		if c.fields[n].gauge {
+			kind = prometheus.GaugeValue
+		}
+		to <- prometheus.MustNewConstMetric(c.fields[n].desc, kind, float64(stats.FieldByIndex(c.fields[n].path).Uint()))
+	}
+	to <- prometheus.MustNewConstMetric(c.clients, prometheus.GaugeValue, float64(now.clients))
+	to <- prometheus.MustNewConstMetric(c.entities, prometheus.GaugeValue, float64(now.entities))
+	to <- prometheus.MustNewConstMetric(c.tick, prometheus.GaugeValue, float64(now.tick))
+	c.ticks.Collect(to)
+	c.byPhase.Collect(to)
+	c.trips.Collect(to)
+	c.sentRate.Collect(to)
+}

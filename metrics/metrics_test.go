@@ -1,0 +1,160 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/metrics"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+type place struct{ X float32 }
+
+// play runs a server with a collector, and a client, for some frames.
+func play(t *testing.T, frames int) (*metrics.Collector, *netcode.Server) {
+	now := time.Duration(0)
+	clock := func() time.Duration { now += time.Microsecond; return now }
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	network := memory.NewNetwork()
+	here, err := network.Listen(transport.Addr{Key: 1})
+	require.NoError(t, err)
+	there, err := network.Listen(transport.Addr{Key: 2})
+	require.NoError(t, err)
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	inspector := live.New(systems.NewServer(server, here, clock))
+	collector := metrics.New(inspector)
+	world, other := ecs.NewWorld(), ecs.NewWorld()
+	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60), systems.NewRunner(&other, systems.NewClient(client, there, clock), 60)}
+	require.NoError(t, client.Connect(transport.Addr{Key: 1}))
+	for range frames {
+		for _, l := range loops {
+			l.Step()
+		}
+		now += time.Second / 60
+	}
+	return collector, server
+}
+
+// gather collects all metrics by name.
+func gather(t *testing.T, c *metrics.Collector) map[string]*dto.MetricFamily {
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(c))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	all := map[string]*dto.MetricFamily{}
+	for _, f := range families {
+		all[f.GetName()] = f
+	}
+	return all
+}
+
+// Every counter of Stats has a metric of its own with its value, as of the newest copy.
+func TestEveryCounterOfStatsHasAMetric(t *testing.T) {
+	c, server := play(t, 300)
+	all, names := gather(t, c), map[string]bool{}
+	var walk func(v reflect.Value, path string)
+	walk = func(v reflect.Value, path string) {
+		for n := range v.NumField() {
+			name := path + v.Type().Field(n).Name
+			if v.Field(n).Kind() == reflect.Struct {
+				walk(v.Field(n), name+".")
+				continue
+			}
+			metric := metrics.NameOf(name)
+			require.False(t, names[metric], "two counters are %s", metric)
+			names[metric] = true
+			require.Contains(t, all, metric, name)
+			m := all[metric].Metric[0]
+			got := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			require.LessOrEqual(t, got, float64(v.Field(n).Uint()), name)
+			require.Equal(t, name == "HistoryBytes", all[metric].GetType() == dto.MetricType_GAUGE, name)
+		}
+	}
+	walk(reflect.ValueOf(server.Stats()), "")
+	require.Greater(t, len(names), 70)
+	require.Equal(t, 1.0, all["netcode_connected_total"].Metric[0].GetCounter().GetValue())
+	require.Equal(t, 1.0, all["netcode_clients"].Metric[0].GetGauge().GetValue())
+	require.Greater(t, all["netcode_packets_sent_bytes_total"].Metric[0].GetCounter().GetValue(), 300.0)
+}
+
+func TestHistograms(t *testing.T) {
+	c, _ := play(t, 600)
+	all := gather(t, c)
+	ticks := all["netcode_tick_seconds"].Metric[0].GetHistogram()
+	require.InDelta(t, 300, float64(ticks.GetSampleCount()), 5)
+	require.Len(t, all["netcode_phase_seconds"].Metric, 6)
+	sum := 0.0
+	for _, m := range all["netcode_phase_seconds"].Metric {
+		require.Equal(t, ticks.GetSampleCount(), m.GetHistogram().GetSampleCount(), m.Label)
+		require.Positive(t, m.GetHistogram().GetSampleSum(), m.Label)
+		sum += m.GetHistogram().GetSampleSum()
+	}
+	require.InDelta(t, ticks.GetSampleSum(), sum, 1e-9)
+	require.Positive(t, all["netcode_round_trip_seconds"].Metric[0].GetHistogram().GetSampleCount())
+	require.InDelta(t, 9, float64(all["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram().GetSampleCount()), 1)
+}
+
+func TestNamesFollowTheConventions(t *testing.T) {
+	c, _ := play(t, 10)
+	problems, err := testutil.CollectAndLint(c)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	for path, want := range map[string]string{
+		"Packets.BytesSent": "netcode_packets_sent_bytes_total", "HistoryBytes": "netcode_history_bytes", "TicksSlipped": "netcode_ticks_slipped_total",
+		"Messages.PerStage": "netcode_messages_per_stage_total",
+	} {
+		require.Equal(t, want, metrics.NameOf(path))
+	}
+}
+
+// The dashboard and the alerts ask for metrics that there are.
+func TestDashboardAndAlertsAskForMetricsThatThereAre(t *testing.T) {
+	c, _ := play(t, 300)
+	all := gather(t, c)
+	suffix := regexp.MustCompile(`_(bucket|sum|count)$`)
+	for _, file := range []string{"dashboard.json", "alerts.yml"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		names := regexp.MustCompile(`netcode_[a-z_]+`).FindAllString(string(text), -1)
+		require.NotEmpty(t, names)
+		for _, name := range names {
+			if all[name] == nil {
+				name = suffix.ReplaceAllString(name, "")
+			}
+			require.Contains(t, all, name, file)
+		}
+	}
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	text, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	require.Len(t, dashboard.Panels, 10)
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			require.Equal(t, strings.Count(target.Expr, "("), strings.Count(target.Expr, ")"), target.Expr)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package quantize
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+)
+
+// floats has runs of two to four fields and rotations, with other things between and behind them.
+type floats struct {
+	Two   [2]float32 `net:"min=-1,max=3,step=0.001"`
+	Local uint32     `net:"-"`
+	A     float32    `net:"min=-8,max=-7,step=0.001"`
+	B     float32    `net:"min=0,max=3e38,step=1e37"`
+	C     float32    `net:"min=-1e-30,max=1e-30,step=1e-33"`
+	Also  uint8      `net:"-"`
+	Q     [4]float32 `net:"quat,bits=12"`
+	Four  [4]float32 `net:"min=0.3,max=70.7,step=0.07"`
+	Exact float32
+	Other [4]float32 `net:"quat,bits=9"`
+	Last  uint64     `net:"-"`
+}
+
+// drawLane is a lane of a field: one of its steps, the first or the last, or one that no row has.
+func drawLane(t *rapid.T, most uint64) uint32 {
+	return rapid.SampledFrom([]uint32{0, uint32(most), uint32(most) + 1, 1<<31 - 1, 1 << 31, math.MaxUint32, rapid.Uint32Max(uint32(most)).Draw(t, "lane")}).Draw(t, "which")
+}
+
+// Values by whatever the processor has are what they are by plain code, bit for bit, of lanes that are legal and of others. Nothing else
+// is written to.
+func TestWideValuesArePlainValues(t *testing.T) {
+	p := mustCompile[floats](t, "Floats")
+	plain, size := withoutWide(p), int(p.Size())
+	rapid.Check(t, func(t *rapid.T) {
+		n, stride := rapid.IntRange(1, 20).Draw(t, "rows"), p.Lanes()+rapid.IntRange(0, 5).Draw(t, "gap")
+		odd := rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
+		lanes := make([]uint32, (n-1)*stride+p.Lanes())
+		for k := range n {
+			for i := range p.ops {
+				o, row := &p.ops[i], lanes[k*stride:]
+				draw := func(lane int, most uint64) {
+					if row[lane] = rapid.Uint32Max(uint32(most)).Draw(t, "lane"); odd > 0 && rapid.IntRange(1, odd).Draw(t, "odd") == 1 {
+						row[lane] = drawLane(t, most)
+					}
+				}
+				switch o.kind {
+				case opQuat:
+					row[o.lane] = rapid.Uint32Max(3).Draw(t, "left out")
+					for at := 1; at <= 3; at++ {
+						draw(o.lane+at, o.count)
+					}
+				case opFixed32:
+					draw(o.lane, o.count)
+				default:
+					row[o.lane] = math.Float32bits(float32(k))
+				}
+			}
+		}
+		got, want := make([]byte, (n+2)*size), make([]byte, (n+2)*size)
+		for i := range got {
+			got[i], want[i] = byte(i*7), byte(i*7)
+		}
+		require.True(t, p.DequantiseRows(got[size:(n+1)*size], lanes, stride, n))
+		require.True(t, plain.DequantiseRows(want[size:(n+1)*size], lanes, stride, n))
+		require.Equal(t, want, got)
+	})
+}
+
+// Values are written, and lanes read, where there are some: a loop in assembly asks nobody.
+func TestValuesNeedTheirMemory(t *testing.T) {
+	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")} {
+		size, words := int(p.Size()), p.Lanes()
+		require.Panics(t, func() { p.DequantiseRows(make([]byte, 8*size-1, 8*size), make([]uint32, 8*words), words, 8) })
+		require.Panics(t, func() { p.DequantiseRows(make([]byte, 8*size), make([]uint32, 8*words-1, 8*words), words, 8) })
+	}
+}
+
+// A row is what Quantise makes of its own value: what has been rounded rounds to itself, by whatever the processor has.
+func TestRoundingTwiceIsRoundingOnce(t *testing.T) {
+	p, random := mustCompile[turned](t, "Turned"), rand.New(rand.NewPCG(7, 5))
+	values, rows := make([]turned, 1000), make([]int32, 1000)
+	for i := range values {
+		length := 0.
+		for k := range values[i].Q {
+			values[i].Q[k] = float32(random.NormFloat64())
+			length += float64(values[i].Q[k]) * float64(values[i].Q[k])
+		}
+		for k := range values[i].Q {
+			values[i].Q[k] /= float32(math.Sqrt(length))
+		}
+		rows[i] = int32(i)
+	}
+	memory := unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), 16*len(values))
+	lanes, again := make([]uint32, 4*len(rows)), make([]uint32, 4*len(rows))
+	require.Empty(t, p.QuantiseRows(&memory[0], 16, rows, lanes, nil))
+	require.True(t, p.DequantiseRows(memory, lanes, 4, len(rows)))
+	require.Empty(t, p.QuantiseRows(&memory[0], 16, rows, again, nil))
+	require.True(t, slices.Equal(lanes, again))
+}
+
+// Rows are compared with lanes that lie apart as one by one.
+func TestDifferingAtIsComparing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 64).Draw(t, "rows")
+		stride := words + rapid.IntRange(0, 3).Draw(t, "gap")
+		a := make([]uint32, n*words)
+		b := make([]uint32, max(0, (n-1)*stride+words))
+		want := uint64(0)
+		for i := range n {
+			for k := range words {
+				a[i*words+k] = rapid.Uint32().Draw(t, "word")
+				b[i*stride+k] = a[i*words+k]
+			}
+			if rapid.IntRange(0, 3).Draw(t, "differs") == 0 {
+				b[i*stride+rapid.IntRange(0, words-1).Draw(t, "where")] ^= 1 << rapid.IntRange(0, 31).Draw(t, "bit")
+				want |= 1 << i
+			}
+		}
+		require.Equal(t, want, NewRows(4*words).DifferingAt(a, b, stride, n))
+		require.Equal(t, want, Rows{size: 4 * words}.DifferingAt(a, b, stride, n))
+	})
+	require.Panics(t, func() { NewRows(12).DifferingAt(make([]uint32, 6), make([]uint32, 6), 4, 2) })
+	require.Panics(t, func() { NewRows(12).DifferingAt(make([]uint32, 5), make([]uint32, 8), 4, 2) })
+	rows, a, b := NewRows(16), make([]uint32, 256), make([]uint32, 640)
+	alloctest.Zero(t, 10, func() { rows.DifferingAt(a, b, 10, 64) })
+}
