@@ -142,6 +142,29 @@ func TestOwnersAndTheExactGetNoBand(t *testing.T) {
 	require.Equal(t, 2, b.band(own, 0))
 }
 
+// TestALifetimeBeginsWithoutBands: until something is said about an entity, its components are sent as they are, and once.
+func TestALifetimeBeginsWithoutBands(t *testing.T) {
+	b := newBandedStore(t, interest.BandsConfig{})
+	b.store.Begin(1)
+	id := b.store.Spawn()
+	b.put(id, 500)
+	b.store.Commit()
+	b.view.Observe()
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
+	b.view.SetBands(id, 4)
+	require.Equal(t, format.Mask(4), b.view.Bands(id))
+	b.view.Hide(id)
+	b.view.Show(id)
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
+	b.view.SetBands(id, 4)
+	b.view.SetRows(id, ^format.Mask(1))
+	require.Zero(t, b.view.Bands(id), "the component is hidden in all bands")
+	b.view.SetBands(id, 2)
+	require.Zero(t, b.view.Bands(id))
+	b.view.SetRows(id, ^format.Mask(0))
+	require.Equal(t, format.Mask(1), b.view.Bands(id))
+}
+
 // TestNowhereIsNear: an entity without a position has no band.
 func TestNowhereIsNear(t *testing.T) {
 	b := newBandedStore(t, interest.BandsConfig{Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 1000, 0, 0, false }})

@@ -221,6 +221,7 @@ func (i *Inspector) end() {
 		if i.window != nil { // Nobody looks any more.
 			i.window, i.ticks, i.before, i.rows = nil, nil, nil, nil
 			i.tap.forget()
+			i.number++ // The next snapshot does not follow on the last one.
 			i.recent.Store(nil)
 		}
 		i.answer()

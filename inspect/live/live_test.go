@@ -349,3 +349,54 @@ func TestNobodyLooks(t *testing.T) {
 func address(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
 }
+
+// Pages and questions are bounded: the one too many is told so, and has its turn later.
+func TestTooManyLookers(t *testing.T) {
+	r := newRig(t, 0)
+	page := httptest.NewServer(r.inspector)
+	defer page.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	get := func(path string) *http.Response {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+path, nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		return answer
+	}
+	for range 16 {
+		answer := get("/events")
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		defer answer.Body.Close()
+	}
+	for _, path := range []string{"/events", "/snapshot"} {
+		answer := get(path)
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+		require.NoError(t, answer.Body.Close())
+	}
+	statuses := make(chan int, 40)
+	for range cap(statuses) { // The loop stands still.
+		go func() {
+			request := httptest.NewRequest(http.MethodGet, "http://localhost/entities", nil).WithContext(ctx)
+			answer := httptest.NewRecorder()
+			r.inspector.ServeHTTP(answer, request)
+			statuses <- answer.Code
+		}()
+	}
+	for range cap(statuses) - 16 {
+		require.Equal(t, http.StatusServiceUnavailable, <-statuses)
+	}
+	r.step(60)
+	for range 16 {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
+}
+
+// Texts of players come to the page as JSON, and the page makes no markup of any.
+func TestThePageMakesNoMarkupOfTexts(t *testing.T) {
+	r := newRig(t, 0)
+	_, text := r.get("/")
+	for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("} {
+		require.NotContains(t, text, way)
+	}
+}

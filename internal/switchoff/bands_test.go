@@ -12,7 +12,7 @@ func distanceBands() []mutation {
 		game("a hidden component is seen in a band", "snapshot/bands.go", "rows &^= b.Family\n", "rows = rows&^b.Family | shown&^format.Bit(b.Row)\n"),
 		game("a client's world has no component for a band", "replica/replica.go", "e.Mask = r.schema.Fold(l.mask)", "e.Mask = l.mask"),
 		game("the lanes of a band are taken for those of its component", "replica/ranges.go", "return r.bands.fine(band, r.newestRow(h, band))", "return r.newestRow(h, band)"),
-		testedIn("interest", change("bands", "a lifetime begins with all bands", distance, "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, 0)")),
+		testedIn("interest", change("bands", "a lifetime begins with all bands", "TestALifetimeBeginsWithoutBands", "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, 0)")),
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
 		change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "protocol.go", "\t\tp.describeBands()\n", ""),

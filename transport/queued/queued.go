@@ -201,7 +201,7 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	}
 }
 
-// Waited implements transport.Timed.
+// Waited implements transport.Timed. It is for the goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
 
 // LocalAddr returns the address that New was given.

@@ -235,7 +235,8 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return 0, transport.Addr{}, err
 }
 
-// Waited implements transport.Timed: it is the time since the goroutine of the connection read the datagram.
+// Waited implements transport.Timed: it is the time since the goroutine of the connection read the datagram. It belongs to the goroutine
+// of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
 
 // LocalAddr returns the address that the socket is bound to.

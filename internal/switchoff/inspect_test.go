@@ -1,0 +1,23 @@
+package switchoff
+
+// looking switches off what keeps the inspector's page to the operator, its figures whole, and its cost bounded.
+func looking() []mutation {
+	return []mutation{
+		change("inspector", "a page of another site reads it", "TestTheHandlerIsReadOnlyAndLocal",
+			"inspect/live/handler.go", "case !i.public && !isLocal(r.Host):", "case false:"),
+		change("inspector", "it listens for others", "TestTheHandlerIsReadOnlyAndLocal",
+			"inspect/live/handler.go", "|| !i.public && !at.Addr().Unmap().IsLoopback()", "|| !at.IsValid()"),
+		change("inspector", "any method is answered", "TestTheHandlerIsReadOnlyAndLocal",
+			"inspect/live/handler.go", "case r.Method != http.MethodGet && r.Method != http.MethodHead:", "case false:"),
+		change("inspector", "any number of pages look", "TestTooManyLookers",
+			"inspect/live/handler.go", "if len(i.listeners) == mostListeners {", "if false {"),
+		change("inspector", "datagrams without an account are in no part", "TestSnapshotsAddUpToTheDatagrams",
+			"inspect/live/tap.go", "t.account.AddSent(i.server.Session(id), datagram)", "_ = id"),
+		change("inspector", "R of a page is not known at the server", "TestTheServersAccountIsTheClients",
+			"snapshot/baselines.go", "case t == g.ref && g.refOf&bit != 0, t == g.near && g.nearOf&bit != 0:", "case t < 0 && g.refOf&bit != 0:").inFolder("inspect"),
+		change("load", "the bound of ticks ends nothing", "TestTheBoundOfTheTicks",
+			"load/report.go", "if s.Ticks.P99 > r.Bound {", "if false {"),
+		change("load", "what a bot sends crosses no link", "TestABadLinkIsThereInBothDirections",
+			"load/link.go", "l.queue.put(to, datagram)\n\treturn l.flush()", "return l.socket.Send(to, datagram)"),
+	}
+}
