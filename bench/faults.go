@@ -24,6 +24,7 @@ const (
 	faultsChurn  = 10 // joins and leaves a second
 	faultsTarget = 8  // ms, of the 99th percentile of a tick
 	faultsTime   = 20 * time.Second
+	faultsBudget = 64 << 10 // bytes a second to one client: the default of Config.SendBudget
 )
 
 // faultsSpot is the component of all entities.
@@ -73,9 +74,10 @@ func runFaults(o options) error {
 	params := map[string]any{
 		"entities": entities, "clients": clients, "hz": faultsRate, "loss": faultsLoss, "churn": faultsChurn, "seconds": span.Seconds(),
 		"flood": l.flooder.Told("Flood") + l.flooder.Told("Messages"), "joins": l.joins, "p50": ms(.5), "longest": ms(1), "in_step": l.inStep(),
+		"bytes": l.mostBytes(),
 	}
 	o.report(result{Scenario: "faults.tick", Params: params, Value: ms(.99), Unit: "ms at the 99th percentile", Main: true}.
-		valueTarget(faultsTarget, l.inStep() == len(l.honest)))
+		valueTarget(faultsTarget, l.inStep() == len(l.honest) && l.mostBytes() <= faultsBudget))
 	return nil
 }
 
@@ -201,4 +203,14 @@ func (l *faultsLoad) inStep() (n int) {
 		}
 	}
 	return n
+}
+
+// mostBytes returns the bytes a second that the server has sent to the client to which it sent most.
+func (l *faultsLoad) mostBytes() (most int) {
+	for id := range l.server.Clients {
+		if stats, ok := l.server.ClientStats(id); ok {
+			most = max(most, int(float64(stats.Packets.BytesSent)/l.now.Seconds()))
+		}
+	}
+	return most
 }
