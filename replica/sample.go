@@ -98,9 +98,6 @@ type Version struct {
 
 // Row returns the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
 func (v *Version) Row(row int) []uint32 {
-	if v.rows == 0 {
-		return nil // The zero Version has no schema.
-	}
 	if !v.rows.Has(row) {
 		if v.bands == nil { // also of the zero Version
 			return nil
