@@ -269,10 +269,10 @@ func (p *path) excess(g gain) bool {
 	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
 }
 
-// overflows reports whether more was lost in the last half second than is usual, of so many large packets that it is no chance.
+// overflows reports whether a fifth more was lost in the last half second than is usual, of so many large packets that it is no chance.
 func (p *path) overflows() bool {
 	g, ok := p.progress(500 * time.Millisecond)
-	return ok && g.sent >= 4*p.largest && p.excess(g)
+	return ok && g.sent >= 4*p.largest && g.lost > p.lossShare+0.2 && p.excess(g)
 }
 
 // delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,

@@ -447,6 +447,7 @@ func TestWhatIsNotSentStopsTheWindow(t *testing.T) {
 func TestALossThatStaysIsNoCongestion(t *testing.T) {
 	c := New(1<<20, 33*ms)
 	c.setRate(256 << 10)
+	c.phase, c.line = probing, 256<<10
 	var sent []uint32
 	acked, least := 0, c.rate
 	for i := range 400 {
