@@ -32,12 +32,10 @@ const (
 
 	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
 	drainTime = 250 * time.Millisecond
-	// growth is the relative growth of the rate at startRate in thousandths a second.
-	growth = 100
+	// growth is the relative growth of the rate at growthRate, in bytes a second, in thousandths a second.
+	growth, growthRate = 100, 16 << 10
 	// farther is the number of round trips in which the rate grows no more than in a second: a queue shows after one.
 	farther = 7
-	// modest is the queue that a sender may have caused whose rate is no limit.
-	modest = 60 * time.Millisecond
 	// calm is the time above the last estimate of the line after which a rate without a queue grows faster.
 	calm = 800 * time.Millisecond
 	// keepBase is the age of a base delay at which a newer one replaces it, and keepFloor that of the least delay.
@@ -116,6 +114,7 @@ type Controller struct {
 	share    int64  // Estimate of the line when the drain began.
 	from     uint32 // Position at which the drain began.
 	known    int64  // Estimate of the line before the drain.
+	tight    bool   // The drain kept something from being sent.
 	alone    int64  // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
 	settled  int64  // Estimate of the line when the last drain ended.
 	velocity int64  // Factor of the growth, at least 1.
@@ -244,7 +243,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	passed := min(max(now-c.ticked, 0), 4*c.interval)
 	c.ticked = now
 	if limited {
-		c.busy = now
+		c.busy, c.tight = now, true
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
@@ -317,7 +316,7 @@ func (c *Controller) begin(now time.Duration, p phase) {
 
 // climb grows while there is no queue.
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
-	if fresh && c.path.full() && (c.limited || c.path.queue() > modest) {
+	if fresh && c.path.full() && (c.limited || c.path.lags(now)) {
 		c.startDrain(now)
 		return
 	}
@@ -353,12 +352,12 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 // perMille is the relative growth in thousandths a second: less for higher rates, so that flows that share a line come to
 // equal rates.
 func (c *Controller) perMille() int64 {
-	return int64(growth * math.Sqrt(math.Sqrt(float64(startRate)/float64(c.rate))))
+	return int64(growth * math.Sqrt(math.Sqrt(float64(growthRate)/float64(c.rate))))
 }
 
 // startDrain estimates the line and stays below it until the queue is empty.
 func (c *Controller) startDrain(now time.Duration) {
-	c.before, c.known = c.rate, c.line
+	c.before, c.known, c.tight = c.rate, c.line, false
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
@@ -414,8 +413,12 @@ func (c *Controller) drain(now time.Duration) {
 	c.round = now
 	c.rounds++
 	long := c.path.queue() > max(25*time.Millisecond, c.interval)
-	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long {
+	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long && c.limited {
 		c.line = min(c.line, line)
+	}
+	if long && !c.tight && c.rounds >= 3 {
+		c.settle(now)
+		return
 	}
 	if long && now-c.since >= patience {
 		c.startCompeting(now)
@@ -430,6 +433,11 @@ func (c *Controller) drain(now time.Duration) {
 
 // settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
 func (c *Controller) settle(now time.Duration) {
+	if !c.tight {
+		c.path.rebase(now, true)
+		c.giveBack(now)
+		return
+	}
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
 	if c.left == 0 || now-c.left > relapse {

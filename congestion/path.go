@@ -12,7 +12,7 @@ const (
 	enough = 2048
 	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise bounds it.
 	noiseAge  = 512
-	mostNoise = 33 * time.Millisecond
+	mostNoise = 20 * time.Millisecond
 )
 
 // train is the packets that were sent at one time.
@@ -56,6 +56,7 @@ type path struct {
 	stands    delay
 	step      time.Duration // time that the newest packet takes at the present rate: the delay is known to so much
 	queued    time.Duration
+	jitter    time.Duration // smoothed difference of successive ages
 	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
 	peak      time.Duration // of the queue in this drain
 	spacing   time.Duration // smoothed time between two samples
@@ -105,6 +106,7 @@ func (p *path) reset() {
 	}
 	p.base, p.floor = windowed{}, windowed{}
 	p.taken, p.sampled = 0, false
+	p.jitter = p.interval / 2
 	p.standing, p.queued = 0, 0
 }
 
@@ -141,6 +143,8 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	if !p.sampled {
 		p.sampled, p.rtt = true, d.raw
 	} else {
+		last := p.samples[(p.taken-1)%samples].low
+		p.jitter += (max(low-last, last-low) - p.jitter) / 16
 		p.spacing += (min(p.at-p.samples[(p.taken-1)%samples].at, time.Second) - p.spacing) / 8
 	}
 	p.rtt += (d.raw - p.rtt) / 8
@@ -191,7 +195,7 @@ func (p *path) queue() time.Duration { return p.queued }
 
 // threshold is the growth of the delay that counts as a queue.
 func (p *path) threshold() time.Duration {
-	return 4*time.Millisecond + p.interval/4 + p.noise
+	return 4*time.Millisecond + p.interval/4 + max(p.noise, 3*(p.jitter-p.interval/4))
 }
 
 // full reports whether there is a queue.
@@ -287,4 +291,32 @@ func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
 		bytes = int64(float64(g.arrived) / (1 - p.lossShare))
 	}
 	return scale(bytes, time.Second, g.took), true
+}
+
+// lags reports whether less arrives than was sent a round trip before: the line takes less than a sender wants that the rate
+// does not limit.
+func (p *path) lags(now time.Duration) bool {
+	g, ok := p.progress(500 * time.Millisecond)
+	if !ok {
+		return false
+	}
+	until := p.samples[(p.taken-1)%samples].at - p.rtt
+	sent := p.sentBetween(until-g.took, until)
+	return float64(g.sent) < float64(sent)*0.9 && sent > g.sent+enough
+}
+
+// sentBetween returns the bytes of the trains that were sent at times from from on and before until.
+func (p *path) sentBetween(from, until time.Duration) uint32 {
+	end, start := p.position, p.position
+	for i := uint32(1); i <= min(p.count, trains); i++ {
+		t := &p.ring[(p.count-i)%trains]
+		if t.at >= until {
+			end = t.start
+		}
+		if t.at < from {
+			break
+		}
+		start = t.start
+	}
+	return end - min(start, end)
 }
