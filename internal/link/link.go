@@ -151,7 +151,7 @@ func (l *Link) Short() bool {
 func (l *Link) Begin() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.Conn.CanSend()); ok {
 		size := l.Conn.PathSize()
-		if l.Saves == 0 { // What is saved up goes out in as few packets as possible: all have to arrive.
+		if l.Saves == 0 { // Saved state goes out in as few packets as possible: all have to arrive.
 			size = min(size, l.Conn.Control().PacketSize()-peer.PacketOverhead)
 		}
 		if left := l.Budget.Left(); left >= 0 {
