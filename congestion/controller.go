@@ -247,7 +247,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
-	if fresh && c.path.queue() < c.path.threshold()/2 {
+	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queue() < c.path.threshold()/2 && !c.path.overflows(true)) {
 		c.path.learnLoss()
 	}
 	c.stall(now)
@@ -320,7 +320,7 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 		c.startDrain(now)
 		return
 	}
-	if fresh && c.limited && c.phase == probing && now-c.since > c.path.rtt+500*time.Millisecond && c.path.overflows() {
+	if fresh && c.limited && now-c.since > c.path.rtt+500*time.Millisecond && c.path.overflows(c.phase == starting) {
 		c.startDrain(now)
 		c.lossy = true
 		c.setDrainRate()

@@ -274,9 +274,14 @@ func (p *path) excess(g gain) bool {
 }
 
 // overflows reports whether a fifth more was lost in the last half second than is usual, of so many large packets that it is no chance.
-func (p *path) overflows() bool {
+// At the start nothing is known to be usual: then more than half must be lost.
+func (p *path) overflows(start bool) bool {
+	usual := p.lossShare
+	if start {
+		usual = max(usual, 0.4)
+	}
 	g, ok := p.progress(500 * time.Millisecond)
-	return ok && g.sent >= 4*p.largest && g.lost > p.lossShare+0.2 && p.excess(g)
+	return ok && g.sent >= 4*p.largest && g.lost > usual+0.2+math.Sqrt(usual*(1-usual)/max(g.packets, 1)) && p.excess(g)
 }
 
 // delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,
