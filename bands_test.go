@@ -211,7 +211,7 @@ type bandsModel [2][3][]uint32
 
 // play moves, spawns and ends bodies, takes components from them and gives them back.
 func (g *bandsNet) play(w *ecs.World, frame int) {
-	places, turns := generic.NewMap1[bandPlace](w), generic.NewMap1[bandTurn](w)
+	places, turns, owners := generic.NewMap1[bandPlace](w), generic.NewMap1[bandTurn](w), generic.NewMap1[components.Owner](w)
 	if g.still {
 		return
 	}
@@ -249,13 +249,17 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 			}
 		}
 	}
-	for client := netcode.ClientID(1); client <= 3; client++ {
+	for _, c := range g.Clients {
+		client := c.ID()
 		if at, ok := g.looks[client]; !ok || g.random.IntN(120) == 0 {
 			g.looks[client] = [2]float32{far(), far()}
 		} else {
 			g.looks[client] = [2]float32{at[0] + g.random.Float32() - 0.5, at[1] + g.random.Float32() - 0.5}
 		}
 		g.bands.Look(client, g.looks[client][0], g.looks[client][1], 0)
+	}
+	if b := g.bodies[g.random.IntN(len(g.bodies))]; g.random.IntN(5) == 0 {
+		owners.Get(b.entity).Client = netcode.ClientID(g.random.IntN(8))
 	}
 	if b := g.bodies[g.random.IntN(len(g.bodies))]; !b.whole && g.random.IntN(5) == 0 {
 		if id := g.id(b.entity); !id.IsZero() {
@@ -406,7 +410,11 @@ func TestBandsAreExact(t *testing.T) {
 	for seed, loss := range []float64{0, 0.05, 0.2, 0.4} {
 		t.Run(fmt.Sprintf("loss %v", loss), func(t *testing.T) {
 			g := newBandsNet(t, uint64(seed), transport.Link{Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: loss})
-			for range 600 {
+			for frame := range 600 {
+				if frame%150 == 60 { // One comes anew, as another client.
+					g.Remove(g.Clients[2])
+					g.Join()
+				}
 				g.Step()
 				g.note()
 				for _, c := range g.Clients {
