@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -537,4 +538,47 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 		require.Zero(t, c.Replica().Entity(ids[0].Index).Mask.Without(float))
 	}
 	return packets
+}
+
+// bandSaid is a message about an entity.
+type bandSaid struct{ N uint32 }
+
+// TestMessagesDoNotWaitForAnotherBand: a message about an entity waits for the state that its client gets, and not for what only others
+// get.
+func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
+	for name, how := range map[string][]netcode.How{"about": nil, "after all state": {netcode.AfterAllState()}} {
+		t.Run(name, func(t *testing.T) {
+			p, heard := netcode.NewProtocol(), 0
+			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 1024, Every: 60}))
+			netcode.Handle(p, func(_ *netcode.Context, m *bandSaid) { heard++ }, netcode.FromServer())
+			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			bands := interest.NewBands(interest.All(), interest.BandsConfig{
+				Schema: p.Schema(), Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 100, 0, 0, true },
+			})
+			r.server.SetInterest(interest.New(bands, interest.Despawn))
+			r.server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+			var id wire.NetworkID
+			row, moves := p.RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
+			r.server.game = func(store *snapshot.Store) {
+				if id.IsZero() {
+					id = store.Spawn()
+				}
+				moves++
+				store.Set(id, row, []uint32{50000 + moves, 50000})
+			}
+			c := r.joined(p, netcode.Config{SendBudget: -1})
+			r.run(2 * time.Second)
+			said, had := 0, slices.Clone(c.Replica().Row(id.Index, row))
+			for range 60 {
+				for _, mode := range everyMode {
+					require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.How{netcode.About(id), netcode.Via(mode)}, how...)...))
+					said++
+				}
+				r.run(50 * time.Millisecond)
+			}
+			r.run(200 * time.Millisecond)
+			require.Equal(t, said, heard)
+			require.Equal(t, had, c.Replica().Row(id.Index, row), "the client is in the band")
+		})
+	}
 }
