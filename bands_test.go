@@ -65,6 +65,9 @@ func TestBandsAreCheckedAtRegistration(t *testing.T) {
 		"neither Scale nor Every": func(p *netcode.Protocol) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 1}))
 		},
+		"Every changes anything": func(p *netcode.Protocol) {
+			netcode.Replicate[bandPlace](p, netcode.Every(4), netcode.Bands(netcode.Band{Beyond: 1, Every: 4}))
+		},
 		"Every is 0 to 65535 ticks, not -1": func(p *netcode.Protocol) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 1, Every: -1}))
 		},
