@@ -24,8 +24,6 @@ const tree = "../.."
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(), messages(), memory(),
 		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(), looking(),
-		transfers(), congestionRules(), soaks())
-		handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels(), tails(), predictions(), wholeTicks(), secures(), people(),
 		transfers(), congestionRules(), soaks(), distanceBands())
 }
 
