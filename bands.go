@@ -40,8 +40,8 @@ func Bands(bands ...Band) Option {
 // bandName returns the wire name of a band.
 func bandName(name string, i int) string { return fmt.Sprintf("%s~%d", name, i+1) }
 
-// checkBand panics for a band that does not follow the one before.
-func checkBand(t reflect.Type, before, b Band) {
+// checkBand panics for a band that does not follow the one before. every is the rate of the component.
+func checkBand(t reflect.Type, every int, before, b Band) {
 	fail := func(format string, args ...any) {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: a band with Beyond %v: %s", t, b.Beyond, fmt.Sprintf(format, args...)))
 	}
@@ -52,7 +52,7 @@ func checkBand(t reflect.Type, before, b Band) {
 		fail("Every is 0 to %d ticks, not %d", maxEvery, b.Every)
 	case b.Scale < before.Scale:
 		fail("Scale %d is finer than the %d of a nearer band", b.Scale, before.Scale)
-	case b.Scale == 1 && b.Every <= 1:
+	case b.Scale == 1 && b.Every <= max(every, 1):
 		fail("neither Scale nor Every changes anything: set one of them")
 	}
 }
@@ -69,7 +69,7 @@ func (p *Protocol) addBands(t reflect.Type, base *quantize.Plan, r *registration
 	of := bandedPlan{base: base}
 	for i, b := range r.bands {
 		b.Scale = max(b.Scale, 1)
-		checkBand(t, before, b)
+		checkBand(t, r.rows.Every, before, b)
 		name := bandName(r.name, i)
 		for _, other := range p.components {
 			if other.Name() == name {

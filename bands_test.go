@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ func TestBandsAreCheckedAtRegistration(t *testing.T) {
 		},
 		"neither Scale nor Every": func(p *netcode.Protocol) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 1}))
+		},
+		"Every changes anything": func(p *netcode.Protocol) {
+			netcode.Replicate[bandPlace](p, netcode.Every(4), netcode.Bands(netcode.Band{Beyond: 1, Every: 4}))
 		},
 		"Every is 0 to 65535 ticks, not -1": func(p *netcode.Protocol) {
 			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 1, Every: -1}))
@@ -211,7 +215,7 @@ type bandsModel [2][3][]uint32
 
 // play moves, spawns and ends bodies, takes components from them and gives them back.
 func (g *bandsNet) play(w *ecs.World, frame int) {
-	places, turns := generic.NewMap1[bandPlace](w), generic.NewMap1[bandTurn](w)
+	places, turns, owners := generic.NewMap1[bandPlace](w), generic.NewMap1[bandTurn](w), generic.NewMap1[components.Owner](w)
 	if g.still {
 		return
 	}
@@ -249,13 +253,17 @@ func (g *bandsNet) play(w *ecs.World, frame int) {
 			}
 		}
 	}
-	for client := netcode.ClientID(1); client <= 3; client++ {
+	for _, c := range g.Clients {
+		client := c.ID()
 		if at, ok := g.looks[client]; !ok || g.random.IntN(120) == 0 {
 			g.looks[client] = [2]float32{far(), far()}
 		} else {
 			g.looks[client] = [2]float32{at[0] + g.random.Float32() - 0.5, at[1] + g.random.Float32() - 0.5}
 		}
 		g.bands.Look(client, g.looks[client][0], g.looks[client][1], 0)
+	}
+	if b := g.bodies[g.random.IntN(len(g.bodies))]; g.random.IntN(5) == 0 {
+		owners.Get(b.entity).Client = netcode.ClientID(g.random.IntN(8))
 	}
 	if b := g.bodies[g.random.IntN(len(g.bodies))]; !b.whole && g.random.IntN(5) == 0 {
 		if id := g.id(b.entity); !id.IsZero() {
@@ -406,7 +414,11 @@ func TestBandsAreExact(t *testing.T) {
 	for seed, loss := range []float64{0, 0.05, 0.2, 0.4} {
 		t.Run(fmt.Sprintf("loss %v", loss), func(t *testing.T) {
 			g := newBandsNet(t, uint64(seed), transport.Link{Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: loss})
-			for range 600 {
+			for frame := range 600 {
+				if frame%150 == 60 { // One comes anew, as another client.
+					g.Remove(g.Clients[2])
+					g.Join()
+				}
 				g.Step()
 				g.note()
 				for _, c := range g.Clients {
@@ -529,4 +541,47 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 		require.Zero(t, c.Replica().Entity(ids[0].Index).Mask.Without(float))
 	}
 	return packets
+}
+
+// bandSaid is a message about an entity.
+type bandSaid struct{ N uint32 }
+
+// TestMessagesDoNotWaitForAnotherBand: a message about an entity waits for the state that its client gets, and not for what only others
+// get.
+func TestMessagesDoNotWaitForAnotherBand(t *testing.T) {
+	for name, how := range map[string][]netcode.How{"about": nil, "after all state": {netcode.AfterAllState()}} {
+		t.Run(name, func(t *testing.T) {
+			p, heard := netcode.NewProtocol(), 0
+			netcode.Replicate[bandPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 1024, Every: 60}))
+			netcode.Handle(p, func(_ *netcode.Context, m *bandSaid) { heard++ }, netcode.FromServer())
+			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			bands := interest.NewBands(interest.All(), interest.BandsConfig{
+				Schema: p.Schema(), Position: func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 100, 0, 0, true },
+			})
+			r.server.SetInterest(interest.New(bands, interest.Despawn))
+			r.server.OnConnect(func(client netcode.ClientID) { bands.Look(client, 0, 0, 0) })
+			var id wire.NetworkID
+			row, moves := p.RowOf(reflect.TypeFor[bandPlace]()), uint32(0)
+			r.server.game = func(store *snapshot.Store) {
+				if id.IsZero() {
+					id = store.Spawn()
+				}
+				moves++
+				store.Set(id, row, []uint32{50000 + moves, 50000})
+			}
+			c := r.joined(p, netcode.Config{SendBudget: -1})
+			r.run(2 * time.Second)
+			said, had := 0, slices.Clone(c.Replica().Row(id.Index, row))
+			for range 60 {
+				for _, mode := range everyMode {
+					require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &bandSaid{uint32(said)}, append([]netcode.How{netcode.About(id), netcode.Via(mode)}, how...)...))
+					said++
+				}
+				r.run(50 * time.Millisecond)
+			}
+			r.run(200 * time.Millisecond)
+			require.Equal(t, said, heard)
+			require.Equal(t, had, c.Replica().Row(id.Index, row), "the client is in the band")
+		})
+	}
 }

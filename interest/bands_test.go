@@ -197,3 +197,24 @@ func panicOf(f func()) (value any) {
 	f()
 	return nil
 }
+
+// TestSightBeginsWithoutHysteresis: what comes into sight again is in the band of its distance, whichever it had before.
+func TestSightBeginsWithoutHysteresis(t *testing.T) {
+	b := newBandedStore(t, interest.BandsConfig{})
+	shown := interest.NewExplicit()
+	b.bands = interest.NewBands(shown, interest.BandsConfig{
+		Schema: b.store.Schema(), Position: interest.PositionOf(b.store.Schema(), func(p *banded) (x, y, z float32) { return p.X, 0, 0 }),
+	})
+	b.rules = interest.New(b.bands, interest.Despawn)
+	b.bands.Look(1, 0, 0, 0)
+	var id wire.NetworkID
+	b.tick(func() { id = b.store.Spawn(); b.put(id, 101) })
+	shown.Show(1, id)
+	require.Equal(t, 2, b.band(id, 2))
+	b.tick(func() { b.put(id, 95) })
+	require.Equal(t, 2, b.band(id, 9), "it stays in the band")
+	shown.Hide(1, id)
+	require.Equal(t, -1, b.band(id, 2))
+	shown.Show(1, id)
+	require.Equal(t, 1, b.band(id, 2))
+}

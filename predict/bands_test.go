@@ -1,15 +1,24 @@
 package predict_test
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // TestExactNamesWhatAClientPredicts: bands are not for entities that a client predicts without owning them.
@@ -35,4 +44,145 @@ func TestExactNamesWhatAClientPredicts(t *testing.T) {
 	}
 	none := predict.Exact(netcode.NewProtocol().Schema())
 	require.False(t, none(store, 1, all), "the protocol has no Predicted")
+}
+
+// newBandedProtocol is newProtocol with distance bands of what moves.
+func newBandedProtocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p, netcode.Bands(netcode.Band{Beyond: 4, Scale: 8}, netcode.Band{Beyond: 20, Scale: 32, Every: 3}))
+	netcode.Replicate[velocity](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 4, Every: 2}))
+	netcode.Replicate[heat](p)
+	netcode.Replicate[components.Owner](p)
+	netcode.Replicate[components.Predicted](p)
+	interpolate.Register[position](p)
+	input.Register[control](p)
+	predict.Register[position](p)
+	predict.Register[velocity](p)
+	predict.Register[heat](p)
+	predict.Local[cooldown](p)
+	predict.Spawns(p)
+	return p
+}
+
+// bandedGame is a random game with distance bands.
+type bandedGame struct {
+	*chaos
+	bands  *interest.Bands
+	rows   map[reflect.Type][]int // of a component: its own, and those of its bands
+	coarse int                    // values that were compared in a band
+	exact  int                    // values of entities that the client predicts
+}
+
+func newBandedGame(t *testing.T, seed uint64) *bandedGame {
+	p := newBandedProtocol()
+	schema, config := p.Schema(), predict.Config{InputDelay: int(seed % 4), MaxReplay: 8 + int(seed%3)*24}
+	g := newGameOf(t, p, transport.Link{Delay: 40 * time.Millisecond}, seed, config, nil)
+	b := &bandedGame{chaos: newChaos(g, seed), rows: map[reflect.Type][]int{}}
+	for row := range schema.Rows() {
+		of := schema.Plan(row).Type()
+		b.rows[of] = append(b.rows[of], row)
+	}
+	b.bands = interest.NewBands(interest.All(), interest.BandsConfig{
+		Schema: schema, Position: interest.PositionOf(schema, func(p *position) (x, y, z float32) { return p.X, p.Y, 0 }), Exact: predict.Exact(schema),
+	})
+	g.server.SetInterest(interest.New(b.bands, interest.Despawn))
+	for range 3 {
+		g.join(p, config).act = wander
+	}
+	return b
+}
+
+// look moves the viewpoints of the clients.
+func (b *bandedGame) look() {
+	for client := range b.server.Clients {
+		if b.random.IntN(3) > 0 {
+			b.bands.Look(client, float32(b.random.IntN(60)), float32(b.random.IntN(60)), 0)
+		} else if id, ok := b.group.ID(b.bodies[client]); ok {
+			b.bands.Follow(client, id)
+		}
+	}
+}
+
+// rest stops all that moves, and heals the network.
+func (b *bandedGame) rest() {
+	b.rules.wind = 0
+	for _, l := range b.links {
+		l.SetLink(transport.Link{})
+	}
+	for _, p := range b.players {
+		p.skip, p.act = 0, func(*player) control { return control{} }
+	}
+	b.run(2)
+	for query := generic.NewFilter1[velocity]().Query(b.world); query.Next(); {
+		*query.Get() = velocity{}
+	}
+	b.run(8 * rate)
+}
+
+// check compares the world of a client that rests with the server's: what it predicts by right is exact, the rest is as its band rounds it.
+func (b *bandedGame) check(p *player) {
+	schema, store, exact := b.server.Protocol().Schema(), b.server.Store(), predict.Exact(b.server.Protocol().Schema())
+	for id := range store.All {
+		e, ok := p.group.Entity(id)
+		require.True(b.t, ok, "%v", id)
+		mask := b.server.Session(p.client.ID()).View().Bands(id)
+		for _, of := range []reflect.Type{reflect.TypeFor[position](), reflect.TypeFor[velocity]()} {
+			row := b.rows[of][0]
+			fine, shown := schema.Plan(row), schema.Band(mask, row)
+			require.GreaterOrEqual(b.t, shown, 0)
+			want, got := reflect.New(of), make([]uint32, fine.Lanes())
+			fine.Dequantise(store.Row(id, row), want.UnsafePointer())
+			if shown != row {
+				require.False(b.t, store.Owner(id) == p.client.ID() || exact(store, p.client.ID(), id), "%v has a band", id)
+				schema.Plan(shown).Quantise(want.UnsafePointer(), got)
+				schema.Plan(shown).Dequantise(got, want.UnsafePointer())
+				b.coarse++
+			} else if p.sim.Predicts(id) {
+				b.exact++
+			}
+			fine.Quantise(want.UnsafePointer(), got)
+			expected := append([]uint32{}, got...)
+			fine.Quantise(p.world.Get(e, ecs.TypeID(p.world, of)), got)
+			require.Equal(b.t, expected, got, "client %d, %v, row %d, predicted %v", p.client.ID(), id, shown, p.sim.Predicts(id))
+		}
+	}
+}
+
+// TestPredictionConvergesBesideBands plays random games of three predicting clients with distance bands: at rest each has what its bands say,
+// what it predicts by right is exact, nothing is mispredicted any more, and without viewpoints the worlds are equal to the bit.
+func TestPredictionConvergesBesideBands(t *testing.T) {
+	coarse, exact := 0, 0
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			b := newBandedGame(t, seed)
+			b.run(2 * rate)
+			for range 40 {
+				b.act()
+				b.look()
+				b.run(b.random.IntN(rate))
+			}
+			for id := range b.server.Store().All {
+				for client := range b.server.Clients {
+					b.server.Show(client, id)
+				}
+			}
+			b.rest()
+			var wrong []uint64
+			for _, p := range b.players {
+				b.check(p)
+				wrong = append(wrong, p.sim.Stats().Mispredictions)
+			}
+			b.run(rate)
+			for i, p := range b.players {
+				require.Equal(t, wrong[i], p.sim.Stats().Mispredictions)
+			}
+			for client := range b.server.Clients {
+				b.bands.Look(client, float32(math.NaN()), 0, 0)
+			}
+			b.heal()
+			coarse, exact = coarse+b.coarse, exact+b.exact
+		})
+	}
+	require.Greater(t, coarse, 50)
+	require.Greater(t, exact, 50)
 }

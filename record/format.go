@@ -97,11 +97,8 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 		if !ok {
 			continue
 		}
-		// Behind the fields stands who writes the component, which is nothing to its rows.
-		if end := strings.LastIndexByte(text, '}'); strings.HasSuffix(text, "]") {
-			text = text[:end+1]
-		}
-		p, err := quantize.ParsePlan(text)
+		// Behind the fields stands who writes the component, that it is predicted, and of which one it is a band: nothing to its rows.
+		p, err := quantize.ParsePlan(text[:strings.LastIndexByte(text, '}')+1])
 		if err != nil {
 			return nil, err
 		}

@@ -73,9 +73,13 @@ func Save(s *netcode.Server, out io.Writer) error {
 	return err
 }
 
-// savedText describes the components, a line each.
+// savedText describes the components, a line each. Distance bands are none: they follow from their components, and a game may change
+// them.
 func savedText(schema *snapshot.Schema) (text []byte) {
 	for row := range schema.Rows() {
+		if schema.Coarse.Has(row) {
+			continue
+		}
 		text = append(schema.Plan(row).Describe(append(text, componentOf...)), '\n')
 	}
 	return text
@@ -91,7 +95,7 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 	b = wire.AppendVarint(b, uint64(count))
 	for id := range store.All {
 		mask := store.Mask(id)
-		b = wire.AppendVarint(b, uint64(mask))
+		b = wire.AppendVarint(b, savedMask(mask, schema))
 		b = wire.AppendVarint(b, uint64(store.Owner(id)))
 		b = wire.AppendVarint(b, uint64(store.Named(id)))
 		for ; mask != 0; mask &= mask - 1 {
@@ -106,6 +110,20 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 		}
 	}
 	return b
+}
+
+// savedMask returns rows with a bit for each line of savedText.
+func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places uint64) {
+	for place, row := 0, 0; row < schema.Rows(); row++ {
+		if schema.Coarse.Has(row) {
+			continue
+		}
+		if rows.Has(row) {
+			places |= 1 << place
+		}
+		place++
+	}
+	return places
 }
 
 // ReadSaved reads a saved game for a schema, which must have each of its components as it was. The bytes may be damaged or hostile: the
@@ -156,6 +174,9 @@ func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
 	here := map[string]int{}
 	for row := range schema.Rows() {
+		if schema.Coarse.Has(row) {
+			continue
+		}
 		here[componentOf+string(schema.Plan(row).Describe(nil))] = row
 	}
 	lines := strings.Split(text, "\n")

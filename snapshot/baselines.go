@@ -76,4 +76,3 @@ func (b SentBaselines) ListAt(t tick.Tick) (list []uint32, ok bool) {
 
 // Window implements replica.Baselines.
 func (b SentBaselines) Window() tick.Tick { return b.v.store.cfg.Window }
-

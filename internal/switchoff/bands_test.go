@@ -16,6 +16,11 @@ func distanceBands() []mutation {
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
 		change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "protocol.go", "\t\tp.describeBands()\n", ""),
+		change("bands", "a recording of a game with bands is not read", "TestRecordingsOfGamesWithBands", "record/format.go", "text[:strings.LastIndexByte(text, '}')+1]", "text"),
+		change("bands", "a saved game holds the bands fast", "TestSavedGamesKnowNoBands", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\ttext = ", "\t\ttext = "),
+		change("bands", "a file gives an entity a band", "TestASavedBandIsRefused", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\there[", "\t\there["),
+		change("bands", "a band's turn is a change of its component", "TestBandsAreNoComponents", "snapshot/ownership.go", "s.changedRows(id, ^s.schema.Coarse)", "s.changedRows(id, ^Mask(0))"),
+		change("bands", "an entity keeps its band out of sight", "TestSightBeginsWithoutHysteresis", "interest/bands.go", "\t\t\t\tv.levels[index] = 0\n", ""),
 		testedIn(".", change("bands", "clients write a component with bands", "TestBandsAreCheckedAtRegistration", "authority/authority.go", "w.byPlan[plan] != ServerWrites {", "w.byPlan[plan] > NamedWrites {")),
 	}
 }

@@ -1,0 +1,135 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/record"
+)
+
+// savedBefore, savedPlace and savedLast are components around one with distance bands.
+type (
+	savedBefore struct{ V uint8 }
+	savedPlace  struct {
+		X float32 `net:"min=-512,max=512,step=0.01"`
+	}
+	savedQuick struct{ V uint16 }
+)
+
+// savedServer returns a server of a game whose component has some bands.
+func savedServer(t *testing.T, bands ...netcode.Band) *netcode.Server {
+	p := netcode.NewProtocol()
+	netcode.Replicate[savedBefore](p)
+	netcode.Replicate[savedQuick](p)
+	if len(bands) == 0 {
+		netcode.Replicate[savedPlace](p)
+	} else {
+		netcode.Replicate[savedPlace](p, netcode.Bands(bands...))
+	}
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	return s
+}
+
+// captureOf makes a tick of a server without a world.
+func captureOf(s *netcode.Server) {
+	s.Store().Begin(s.Store().Tick() + 1)
+	s.Publish()
+	s.Store().Commit()
+}
+
+// TestSavedGamesKnowNoBands: bands are a matter of the network, so a game may change them and still reads what it saved.
+func TestSavedGamesKnowNoBands(t *testing.T) {
+	var files [][]byte
+	games := [][]netcode.Band{nil, {{Beyond: 10, Scale: 4}}, {{Beyond: 10, Scale: 8}, {Beyond: 20, Scale: 16, Every: 3}}}
+	for _, bands := range games {
+		s := savedServer(t, bands...)
+		a, b := s.Spawn(), s.Spawn()
+		require.NoError(t, netcode.Put(s, a, &savedPlace{X: 12.34}))
+		require.NoError(t, netcode.Put(s, a, &savedQuick{V: 7}))
+		require.NoError(t, netcode.Put(s, b, &savedBefore{V: 3}))
+		captureOf(s)
+		var out bytes.Buffer
+		require.NoError(t, record.Save(s, &out))
+		files = append(files, out.Bytes())
+	}
+	require.Equal(t, files[0], files[1])
+	require.Equal(t, files[0], files[2])
+	for _, bands := range games {
+		s := savedServer(t, bands...)
+		_, err := record.Load(s, bytes.NewReader(files[1]))
+		require.NoError(t, err)
+		captureOf(s)
+		var again bytes.Buffer
+		require.NoError(t, record.Save(s, &again))
+		require.Equal(t, files[0], again.Bytes())
+	}
+}
+
+// TestASavedBandIsRefused: a file that was made by hand gives no entity a band without its component.
+func TestASavedBandIsRefused(t *testing.T) {
+	s := savedServer(t)
+	id := s.Spawn()
+	require.NoError(t, netcode.Put(s, id, &savedPlace{X: 1}))
+	captureOf(s)
+	var out bytes.Buffer
+	require.NoError(t, record.Save(s, &out))
+	banded := savedServer(t, netcode.Band{Beyond: 10, Scale: 4})
+	schema := banded.Protocol().Schema()
+	file := out.Bytes()
+	var plain, band string
+	for row := range schema.Rows() {
+		if text := "component " + string(schema.Plan(row).Describe(nil)) + "\n"; schema.Coarse.Has(row) {
+			band = text
+		} else if schema.Plan(row).Name() == "savedPlace" {
+			plain = text
+		}
+	}
+	require.NotEmpty(t, plain)
+	forged := bytes.Replace(file, []byte(plain), []byte(band), 1)
+	binary.LittleEndian.PutUint32(forged[17:], binary.LittleEndian.Uint32(forged[17:])+uint32(len(band)-len(plain)))
+	table := crc32.MakeTable(crc32.Castagnoli)
+	binary.LittleEndian.PutUint32(forged[29:], crc32.Update(crc32.Checksum(forged[:29], table), table, forged[33:]))
+	_, err := record.Load(banded, bytes.NewReader(forged))
+	require.ErrorIs(t, err, record.ErrProtocol)
+}
+
+// TestRecordingsOfGamesWithBands: a header names bands, writers and what is predicted behind the fields, and its components are read all the
+// same.
+func TestRecordingsOfGamesWithBands(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[savedPlace](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 4}))
+	netcode.Replicate[savedQuick](p, authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[components.Owner](p)
+	netcode.Replicate[components.Predicted](p)
+	netcode.Replicate[savedTurn](p)
+	predict.Register[savedTurn](p)
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	stop, err := record.Start(s, &out)
+	require.NoError(t, err)
+	require.NoError(t, stop())
+	require.Contains(t, out.String(), " of savedPlace\n")
+	require.Contains(t, out.String(), " predicted\n")
+	require.Contains(t, out.String(), "[owner]\n")
+	r, err := record.NewReader(bytes.NewReader(out.Bytes()))
+	require.NoError(t, err)
+	require.Len(t, r.Plans(), p.Schema().Rows())
+	for row, plan := range r.Plans() {
+		require.Equal(t, string(p.Schema().Plan(row).Describe(nil)), string(plan.Describe(nil)))
+	}
+}
+
+// savedTurn is predicted, and does not travel as it is.
+type savedTurn struct {
+	A float32 `net:"angle,bits=10"`
+}
