@@ -114,7 +114,6 @@ type Controller struct {
 	share    int64  // Estimate of the line when the drain began.
 	from     uint32 // Position at which the drain began.
 	known    int64  // Estimate of the line before the drain.
-	tight    bool   // The drain kept something from being sent.
 	alone    int64  // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
 	settled  int64  // Estimate of the line when the last drain ended.
 	velocity int64  // Factor of the growth, at least 1.
@@ -243,7 +242,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	passed := min(max(now-c.ticked, 0), 4*c.interval)
 	c.ticked = now
 	if limited {
-		c.busy, c.tight = now, true
+		c.busy = now
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
@@ -357,7 +356,7 @@ func (c *Controller) perMille() int64 {
 
 // startDrain estimates the line and stays below it until the queue is empty.
 func (c *Controller) startDrain(now time.Duration) {
-	c.before, c.known, c.tight = c.rate, c.line, false
+	c.before, c.known = c.rate, c.line
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
@@ -416,10 +415,6 @@ func (c *Controller) drain(now time.Duration) {
 	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long && c.limited {
 		c.line = min(c.line, line)
 	}
-	if long && !c.tight && c.rounds >= 3 {
-		c.settle(now)
-		return
-	}
 	if long && now-c.since >= patience {
 		c.startCompeting(now)
 		return
@@ -433,11 +428,6 @@ func (c *Controller) drain(now time.Duration) {
 
 // settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
 func (c *Controller) settle(now time.Duration) {
-	if !c.tight {
-		c.path.rebase(now, true)
-		c.giveBack(now)
-		return
-	}
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
 	if c.left == 0 || now-c.left > relapse {
