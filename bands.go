@@ -50,6 +50,12 @@ func checkBand(t reflect.Type, every int, before, b Band) {
 		fail("it must be finite and above %v: list the bands by distance", before.Beyond)
 	case b.Every < 0 || b.Every > maxEvery:
 		fail("Every is 0 to %d ticks, not %d", maxEvery, b.Every)
+	case b.Scale < 0:
+		fail("Scale is a power of two, not %d", b.Scale)
+	case before.Beyond > 0 && b.Scale == before.Scale && max(b.Every, 1) == max(before.Every, 1):
+		fail("it has the Scale and Every of the band before: leave it out")
+	case max(b.Every, 1) < max(before.Every, 1):
+		fail("Every %d is faster than the %d of a nearer band", b.Every, before.Every)
 	case b.Scale < before.Scale:
 		fail("Scale %d is finer than the %d of a nearer band", b.Scale, before.Scale)
 	case b.Scale == 1 && b.Every <= max(every, 1):
@@ -68,7 +74,9 @@ func (p *Protocol) addBands(t reflect.Type, base *quantize.Plan, r *registration
 	before := Band{Scale: 1}
 	of := bandedPlan{base: base}
 	for i, b := range r.bands {
-		b.Scale = max(b.Scale, 1)
+		if b.Scale == 0 {
+			b.Scale = 1
+		}
 		checkBand(t, r.rows.Every, before, b)
 		name := bandName(r.name, i)
 		for _, other := range p.components {

@@ -491,7 +491,7 @@ func TestJitterIsNoQueueOfAModestSender(t *testing.T) {
 // A window begins beside a TCP download, and ends when that is over: the queue gets short again.
 func TestADownloadEnds(t *testing.T) {
 	for _, kind := range []string{"reno", "cubic"} {
-		s := scene{hz: 60, rates: []int64{128}, each: 60 * time.Second, flows: 1, delay: 60 * ms, tcp: kind, tcpUntil: 30 * time.Second, warm: 40 * time.Second}
+		s := scene{hz: 60, rates: []int64{256}, each: 60 * time.Second, flows: 1, delay: 60 * ms, tcp: kind, tcpUntil: 30 * time.Second, warm: 40 * time.Second}
 		o := s.play(1, own)
 		require.Greater(t, o.goodput, 0.3, "a third of the 60 s are measured")
 		require.LessOrEqual(t, o.p95, 50, "%s: %+v", kind, o.final)

@@ -17,12 +17,13 @@ type Sample struct {
 	At        time.Duration `json:"at"`        // Since the beginning.
 	Asked     int           `json:"asked"`     // Bots that were told to join.
 	Connected int           `json:"connected"` // Bots that are connected.
-	Ramping   bool          `json:"ramping"`   // Some have not joined yet.
-	Up        uint64        `json:"up"`        // Bytes to the server, without headers of UDP and IP.
-	Down      uint64        `json:"down"`      // Bytes from it.
-	RTT       Histogram     `json:"rtt"`       // Round trips, one of each bot.
-	State     Histogram     `json:"state"`     // Input to state.
-	Late      Histogram     `json:"late"`      // Of frames of bots.
+	seconds   int           // Sum over samples: bots times the seconds that they were connected.
+	Ramping   bool          `json:"ramping"` // Some have not joined yet.
+	Up        uint64        `json:"up"`      // Bytes to the server, without headers of UDP and IP.
+	Down      uint64        `json:"down"`    // Bytes from it.
+	RTT       Histogram     `json:"rtt"`     // Round trips, one of each bot.
+	State     Histogram     `json:"state"`   // Input to state.
+	Late      Histogram     `json:"late"`    // Of frames of bots.
 
 	Ticks      TickTimes `json:"ticks"`                 // Zero: not known.
 	TicksFault string    `json:"ticks_fault,omitempty"` // Why Ticks are not known.
@@ -115,6 +116,7 @@ func (r *Report) Steady() (sum Sample, seconds int) {
 		s := r.Samples[i]
 		sum.merge(&s)
 		sum.Ticks.P50, sum.Ticks.P99 = max(sum.Ticks.P50, s.Ticks.P50), max(sum.Ticks.P99, s.Ticks.P99)
+		sum.seconds += s.Connected
 		seconds++
 	}
 	if seconds > 0 {
@@ -147,7 +149,7 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 func (r *Report) String() string {
 	var b strings.Builder
 	s, seconds := r.Steady()
-	each := 1000 * float64(max(s.Connected, 1)) * float64(max(seconds, 1))
+	each := 1000 * float64(max(s.seconds, 1))
 	fmt.Fprintf(&b, "%d of %d bots connected, over %d s\n", s.Connected, r.Asked, seconds)
 	if s.Ticks.P99 > 0 {
 		fmt.Fprintf(&b, "server tick     %s ms, p50 / p99 of the worst second\n", pair(s.Ticks.P50, s.Ticks.P99))

@@ -97,7 +97,7 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 		if !ok {
 			continue
 		}
-		// Behind the fields stands who writes the component, that it is predicted, and of which one it is a band: nothing to its rows.
+		// Behind the fields stands who writes the component, that client-side prediction has it, and of which one it is a band: nothing to its rows.
 		p, err := quantize.ParsePlan(text[:strings.LastIndexByte(text, '}')+1])
 		if err != nil {
 			return nil, err

@@ -38,6 +38,10 @@ func MustParseAddr(text string) Addr { return AddrOf(netip.MustParseAddrPort(tex
 // IsValid reports whether the address names a peer: by an IP address with a port, or by a key.
 func (a Addr) IsValid() bool { return a.Key != 0 || a.IP.IsValid() && a.IP.Port() != 0 }
 
+// MarshalText makes String the form of the address in JSON, as in structured logs. There is no way back for addresses of transports with
+// keys.
+func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
 // String returns the address for logs: "192.0.2.7:9000", "#17" of a key alone, "192.0.2.7:9000#17 via 2" of all fields.
 func (a Addr) String() string {
 	text := ""

@@ -155,7 +155,7 @@ func (c *Conditioner) pull(now time.Duration) error {
 			return nil
 		}
 		c.stats.Received++
-		c.enter(from, c.scratch[:n], now)
+		c.enter(from, c.scratch[:n], now-WaitedOf(c.inner)) // Its way began when it came.
 	}
 	return nil
 }

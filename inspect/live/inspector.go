@@ -239,8 +239,8 @@ func (i *Inspector) end() {
 	i.tap.late += i.now() - begun // It counts in the next tick.
 }
 
-// windowTicks is the number of ticks that percentiles are of, at most.
-const windowTicks = 256
+// mostTicks is the number of ticks that a snapshot tells of one by one, at most. Percentiles are of the last second.
+const mostTicks = 256
 
 // addTick notes the phases of a tick.
 func (i *Inspector) addTick() {
@@ -251,12 +251,12 @@ func (i *Inspector) addTick() {
 		sum += d
 		t.Phases[p] = micros(d)
 	}
-	if len(i.ticks) < windowTicks {
+	if len(i.ticks) < mostTicks {
 		i.ticks = append(i.ticks, t)
 	}
 	i.window = append(i.window, sum)
-	if len(i.window) > windowTicks {
-		i.window = slices.Delete(i.window, 0, len(i.window)-windowTicks)
+	if second := i.server.TickRate(); len(i.window) > second {
+		i.window = slices.Delete(i.window, 0, len(i.window)-second)
 	}
 }
 

@@ -105,7 +105,7 @@ func (i *Inspector) snapshot(now time.Duration) *Snapshot {
 	return all
 }
 
-// percentiles are of the ticks of the last seconds.
+// percentiles are of the ticks of the last second.
 func (i *Inspector) percentiles() TickTimes {
 	n := len(i.window)
 	if n == 0 {
