@@ -117,6 +117,7 @@ func New(group systems.Group) *Inspector {
 	})
 	i.server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
 		i.tap.news = true
+		delete(i.rows, id)
 		i.note("client %d left: %v", id, reason)
 	})
 	return i

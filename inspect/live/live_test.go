@@ -39,6 +39,9 @@ type ping struct{ N uint32 }
 type rig struct {
 	t         *testing.T
 	now       time.Duration
+	clock     func() time.Duration
+	protocol  *netcode.Protocol
+	network   *memory.Network
 	server    *netcode.Server
 	inspector *live.Inspector
 	world     ecs.World
@@ -82,13 +85,13 @@ func newRig(t *testing.T, clients int) *rig {
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
 	netcode.Handle(p, func(*netcode.Context, *ping) {}, netcode.FromServer())
-	clock := func() time.Duration { r.now += time.Microsecond; return r.now }
-	network := memory.NewNetwork()
-	socket, err := network.Listen(transport.AddrOf(address(1)))
+	r.protocol, r.network = p, memory.NewNetwork()
+	r.clock = func() time.Duration { r.now += time.Microsecond; return r.now }
+	socket, err := r.network.Listen(transport.AddrOf(address(1)))
 	require.NoError(t, err)
 	r.server, err = netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	group := systems.NewServer(r.server, &counter{socket, r}, clock)
+	group := systems.NewServer(r.server, &counter{socket, r}, r.clock)
 	moving := generic.NewFilter1[place]()
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
 		for query := moving.Query(w); query.Next(); {
@@ -99,15 +102,20 @@ func newRig(t *testing.T, clients int) *rig {
 	r.inspector = live.New(group)
 	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
 	for n := range clients {
-		end, err := network.Listen(transport.AddrOf(address(uint16(n + 2))))
-		require.NoError(t, err)
-		client, err := netcode.NewClient(p, netcode.Config{})
-		require.NoError(t, err)
-		world := ecs.NewWorld()
-		r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, clock), 60))
-		require.NoError(t, client.Connect(transport.AddrOf(address(1))))
+		r.join(uint16(n+2), nil)
 	}
 	return r
+}
+
+// join adds a client at an address.
+func (r *rig) join(port uint16, payload []byte) {
+	end, err := r.network.Listen(transport.AddrOf(address(port)))
+	require.NoError(r.t, err)
+	client, err := netcode.NewClient(r.protocol, netcode.Config{})
+	require.NoError(r.t, err)
+	world := ecs.NewWorld()
+	r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, r.clock), 60))
+	require.NoError(r.t, client.ConnectWith(transport.AddrOf(address(1)), payload))
 }
 
 // totalAt is the traffic up to the end of the frame of a moment.
@@ -304,6 +312,22 @@ func TestCountersThatMove(t *testing.T) {
 		require.True(t, names[name], "%s of %v", name, names)
 	}
 	require.False(t, names["Malformed"])
+}
+
+// A player who connects anew has the id of before and is the last of the clients: the table has the new connection's row.
+func TestAPlayerWhoConnectsAnewHasARow(t *testing.T) {
+	r := newRig(t, 0)
+	r.server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	var last live.Snapshot
+	for n, name := range []string{"Ada", "Bob", "Cid", "Ada"} {
+		r.join(uint16(n+2), []byte(name))
+		r.step(60)
+		_, text := r.get("/snapshot")
+		require.NoError(t, json.Unmarshal([]byte(text), &last))
+	}
+	require.Len(t, last.Clients, 3)
+	require.Equal(t, uint32(1), last.Clients[2].ID)
+	require.Equal(t, address(5).String(), last.Clients[2].Address)
 }
 
 func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
