@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -170,40 +169,46 @@ func (r *rig) get(path string) (status int, body string) {
 	}
 }
 
-// stream collects snapshots until it is stopped.
-func (r *rig) stream(path string) (stop func() []live.Snapshot) {
+// patience is the longest time that a test waits; it is no limit of speed.
+const patience = 60 * time.Second
+
+// stream runs frames until so many snapshots came, and returns them.
+func (r *rig) stream(path string, count int) (all []live.Snapshot) {
 	page := httptest.NewServer(r.inspector)
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+path, nil)
 	require.NoError(r.t, err)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(r.t, err)
-	var mu sync.Mutex
-	var all []live.Snapshot
-	ended := make(chan bool)
+	came := make(chan live.Snapshot)
 	go func() {
-		defer close(ended)
+		defer close(came)
 		lines := bufio.NewScanner(answer.Body)
 		lines.Buffer(nil, 1<<24)
 		for lines.Scan() {
 			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
 				var s live.Snapshot
 				if json.Unmarshal([]byte(text), &s) == nil {
-					mu.Lock()
-					all = append(all, s)
-					mu.Unlock()
+					came <- s
 				}
 			}
 		}
 	}()
-	return func() []live.Snapshot {
-		cancel()
-		<-ended
-		page.Close()
-		mu.Lock()
-		defer mu.Unlock()
-		return all
+	for end := time.Now().Add(patience); len(all) < count; {
+		require.True(r.t, time.Now().Before(end), "%d of %d snapshots", len(all), count)
+		select {
+		case s := <-came:
+			all = append(all, s)
+		case <-time.After(200 * time.Microsecond): // So that the reader keeps up, and little is missed.
+			r.step(1)
+		}
 	}
+	cancel()
+	for range came { // So that the reader ends.
+		continue
+	}
+	page.Close()
+	return all
 }
 
 // Each snapshot has the bytes and datagrams that a tap below the inspector counted since the one before, and its parts are all of the
@@ -212,12 +217,7 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 	r := newRig(t, 3)
 	r.step(30)
 	r.bodies(20)
-	stop := r.stream("/events?client=1")
-	for range 40 * 16 {
-		r.step(1)
-		time.Sleep(200 * time.Microsecond) // So that the reader keeps up, and little is missed.
-	}
-	all := stop()
+	all := r.stream("/events?client=1", 40)
 	compared, sent, came := 0, 0, 0
 	parts := map[string]uint64{}
 	for n := 1; n < len(all); n++ {
@@ -297,13 +297,8 @@ func TestEntitiesAreFound(t *testing.T) {
 // Each counter of Stats is there by its path, and one that moved is in the next snapshot.
 func TestCountersThatMove(t *testing.T) {
 	r := newRig(t, 1)
-	stop := r.stream("/events")
-	for range 120 {
-		r.step(1)
-		time.Sleep(200 * time.Microsecond)
-	}
 	names := map[string]bool{}
-	for _, s := range stop() {
+	for _, s := range r.stream("/events", 8) {
 		for _, c := range s.Counters {
 			names[c.Name] = true
 		}
