@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,6 +40,18 @@ type hail struct{ Client uint32 }
 
 // patience is the longest time that a test waits; it is no limit of speed.
 const patience = 60 * time.Second
+
+// partVariable is the environment variable with the flags of a process of bots that a test started.
+const partVariable = "NETCODE_LOAD_PART"
+
+// TestMain lets the test's own program be one of several processes.
+func TestMain(m *testing.M) {
+	if flags := os.Getenv(partVariable); flags != "" {
+		args := append(strings.Fields(flags), os.Args[len(os.Args)-2:]...)
+		os.Exit(load.Main(context.Background(), args, os.Stdout, os.Stderr, bots()))
+	}
+	os.Exit(m.Run())
+}
 
 func protocolOf(onHail func(*netcode.Context, *hail)) *netcode.Protocol {
 	p := netcode.NewProtocol()
@@ -280,6 +294,18 @@ func TestThePlotIsXML(t *testing.T) {
 			require.ErrorIs(t, err, io.EOF)
 			break
 		}
+	}
+}
+
+// The samples of several processes add up. A run that is over before its first sample says so.
+func TestSeveralProcesses(t *testing.T) {
+	address, _ := serve(t, 8)
+	for span, want := range map[string]string{"100ms": "give -for 1s or more", "1100ms": "of 4 bots connected, over "} {
+		flags := fmt.Sprintf("-addr %v -n 4 -processes 2 -for %s", address, span)
+		t.Setenv(partVariable, flags)
+		var out bytes.Buffer
+		_ = load.Main(context.Background(), strings.Fields(flags), &out, &out, bots())
+		require.Contains(t, out.String(), want)
 	}
 }
 
