@@ -373,6 +373,49 @@ func address(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
 }
 
+// knowing is a socket that knows how long datagrams waited, and which peers moved.
+type knowing struct {
+	*memory.Conn
+	closed bool
+}
+
+func (k *knowing) Waited() time.Duration { return 7 * time.Millisecond }
+func (k *knowing) Moved() (m transport.Move, ok bool) {
+	return transport.Move{Peer: transport.AddrOf(address(3))}, true
+}
+func (k *knowing) SendAll(_ []transport.Addr, _ [][]byte, _ []int) (int, error) { return 5, nil }
+func (k *knowing) Close() error                                                 { k.closed = true; return nil }
+
+// An inspector changes nothing: the loop asks its socket for all that it asked the one inside.
+func TestTheSocketKeepsWhatItKnows(t *testing.T) {
+	group := func(socket systems.Socket) *systems.ServerSystems {
+		server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
+		require.NoError(t, err)
+		g := systems.NewServer(server, socket, systems.WallClock())
+		live.New(g)
+		return g
+	}
+	inside, err := memory.NewNetwork().Listen(transport.AddrOf(address(1)))
+	require.NoError(t, err)
+	k := &knowing{Conn: inside}
+	socket := group(k).Receive.Socket
+	require.Equal(t, 7*time.Millisecond, transport.WaitedOf(socket))
+	m, ok := socket.(transport.Mover).Moved()
+	require.True(t, ok)
+	require.Equal(t, transport.AddrOf(address(3)), m.Peer)
+	failed, err := socket.(transport.BatchSender).SendAll(nil, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, 5, failed)
+	require.NoError(t, socket.(io.Closer).Close())
+	require.True(t, k.closed)
+
+	socket = group(inside).Receive.Socket
+	require.Zero(t, transport.WaitedOf(socket))
+	_, ok = socket.(transport.Mover).Moved()
+	require.False(t, ok)
+	require.NotImplements(t, (*transport.BatchSender)(nil), socket)
+}
+
 // Pages and questions are bounded: the one too many is told so, and has its turn later.
 func TestTooManyLookers(t *testing.T) {
 	r := newRig(t, 0)

@@ -232,6 +232,17 @@ func (s *tapped) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return n, from, err
 }
 
+// Waited implements transport.Timed.
+func (s *tapped) Waited() time.Duration { return transport.WaitedOf(s.Socket) }
+
+// Moved implements transport.Mover.
+func (s *tapped) Moved() (m transport.Move, ok bool) {
+	if mover, is := s.Socket.(transport.Mover); is {
+		return mover.Moved()
+	}
+	return m, false
+}
+
 // Close closes the socket, if that can be closed.
 func (s *tapped) Close() error {
 	if c, ok := s.Socket.(io.Closer); ok {
