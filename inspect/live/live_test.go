@@ -41,6 +41,7 @@ type rig struct {
 	clock     func() time.Duration
 	protocol  *netcode.Protocol
 	network   *memory.Network
+	group     *systems.ServerSystems
 	server    *netcode.Server
 	inspector *live.Inspector
 	world     ecs.World
@@ -91,6 +92,7 @@ func newRig(t *testing.T, clients int) *rig {
 	r.server, err = netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	group := systems.NewServer(r.server, &counter{socket, r}, r.clock)
+	r.group = group
 	moving := generic.NewFilter1[place]()
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
 		for query := moving.Query(w); query.Next(); {
@@ -414,6 +416,28 @@ func TestTheSocketKeepsWhatItKnows(t *testing.T) {
 	_, ok = socket.(transport.Mover).Moved()
 	require.False(t, ok)
 	require.NotImplements(t, (*transport.BatchSender)(nil), socket)
+}
+
+// A socket that Attach opens later has the tap too.
+func TestASocketThatIsAttachedLater(t *testing.T) {
+	r := newRig(t, 0)
+	r.step(1)
+	r.group.Detach()
+	r.step(2)
+	socket, err := r.network.Listen(transport.AddrOf(address(1)))
+	require.NoError(t, err)
+	require.NoError(t, r.group.Attach(socket))
+	r.step(2)
+	r.join(2, nil)
+	in, out := uint64(0), uint64(0)
+	for range 5 {
+		var s live.Snapshot
+		_, text := r.get("/snapshot")
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		in, out = in+s.Bandwidth.In, out+s.Bandwidth.Out
+	}
+	require.Positive(t, in)
+	require.Positive(t, out)
 }
 
 // Pages and questions are bounded: the one too many is told so, and has its turn later.
