@@ -428,6 +428,8 @@ func TestASocketThatIsAttachedLater(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.group.Attach(socket))
 	r.step(2)
+	require.NoError(t, r.group.Attach(socket), "it stays open")
+	r.step(2)
 	r.join(2, nil)
 	in, out := uint64(0), uint64(0)
 	for range 5 {

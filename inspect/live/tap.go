@@ -215,6 +215,9 @@ type tapped struct {
 	tap *tap
 }
 
+// Inside is the socket without the tap, as Attach was given it.
+func (s *tapped) Inside() systems.Socket { return s.Socket }
+
 // Send implements systems.Socket.
 func (s *tapped) Send(to transport.Addr, datagram []byte) error {
 	if s.tap.inspector.on {
