@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -440,6 +441,14 @@ func TestASocketThatIsAttachedLater(t *testing.T) {
 	}
 	require.Positive(t, in)
 	require.Positive(t, out)
+}
+
+func TestAFigureThatIsNoNumberIsTold(t *testing.T) {
+	r := newRig(t, 0)
+	r.inspector.Figure("rate", math.NaN)
+	status, text := r.get("/snapshot")
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Contains(t, text, "NaN")
 }
 
 // Pages and questions are bounded: the one too many is told so, and has its turn later.
