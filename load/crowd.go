@@ -107,7 +107,7 @@ func (c *crowd) conduct(ctx context.Context) error {
 	full := time.Duration(0) // When the last one joined.
 	for ctx.Err() == nil {
 		at := c.now() - begun
-		for due := int(at.Seconds()*c.o.Ramp) + 1; c.made < min(due, c.o.Bots); {
+		for due := int(min(at.Seconds()*c.o.Ramp, float64(c.o.Bots))) + 1; c.made < min(due, c.o.Bots); {
 			b, err := newBot(&c.game, &c.o, c.o.First+c.made, c.now)
 			if err != nil {
 				return err

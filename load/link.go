@@ -40,6 +40,9 @@ func (l *line) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return l.down.Receive(buf)
 }
 
+// Waited implements transport.Timed, as a bot's socket without a bad link does: a round trip does not include the time until the next frame.
+func (l *line) Waited() time.Duration { return l.down.Waited() }
+
 // Close closes the socket.
 func (l *line) Close() error { return l.socket.Close() }
 

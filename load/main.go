@@ -116,6 +116,9 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 	if err != nil {
 		return err
 	}
+	if len(report.Samples) == 0 {
+		return errors.New("the run was over before its first second: give -for 1s or more")
+	}
 	fmt.Fprintf(out, "\n%s", report)
 	if c.svg != "" {
 		if err := c.draw(report); err != nil {
@@ -208,8 +211,8 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 		}
 	}
 	running.Wait()
-	if len(r.Samples) == 0 {
-		return nil, errors.Join(faults...)
+	if err := errors.Join(faults...); len(r.Samples) == 0 && err != nil {
+		return nil, err
 	}
 	return r, nil
 }

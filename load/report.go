@@ -88,9 +88,10 @@ func (r *Report) add(s *Sample) (over bool) {
 	if r.Bound == 0 {
 		return false
 	}
-	if s.Ticks.P99 > r.Bound {
+	switch {
+	case s.Ticks.P99 > r.Bound:
 		r.above++
-	} else {
+	case s.Ticks.P99 > 0: // A second of which nothing is known, as of a server that is too busy to answer, counts as neither.
 		r.above = 0
 	}
 	if r.above == 0 && r.Failed == 0 && s.Ticks.P99 > 0 {

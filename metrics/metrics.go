@@ -161,10 +161,10 @@ func (c *Collector) copy() {
 func (c *Collector) look() {
 	first, next := netcode.ClientID(0), netcode.ClientID(0)
 	for id := range c.server.Clients {
-		if first == 0 {
+		if first == 0 || id < first { // A player who returns has the id of before, and is the last.
 			first = id
 		}
-		if id > c.sampled && next == 0 {
+		if id > c.sampled && (next == 0 || id < next) {
 			next = id
 		}
 	}
@@ -183,7 +183,7 @@ func (c *Collector) look() {
 	}
 	before, now := c.before[next], sample{c.server.Tick(), stats.Packets.BytesSent}
 	if gone := time.Duration(now.at-before.at) * c.server.Interval(); before.at == 0 || gone >= copyEvery {
-		if before.at > 0 {
+		if before.at > 0 && now.sent >= before.sent { // Else it is a new session of the same player.
 			c.sentRate.Observe(float64(now.sent-before.sent) / gone.Seconds())
 		}
 		c.before[next] = now

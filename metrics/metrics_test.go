@@ -54,6 +54,44 @@ func play(t *testing.T, frames int) (*metrics.Collector, *netcode.Server) {
 	return collector, server
 }
 
+// A player who connects anew has the id of before, with counters that begin anew, and is the last of the clients: it has its turn, and its
+// rate is that of the new session.
+func TestAPlayerWhoConnectsAnew(t *testing.T) {
+	now := time.Duration(0)
+	clock := func() time.Duration { now += time.Microsecond; return now }
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	network := memory.NewNetwork()
+	here, err := network.Listen(transport.Addr{Key: 1})
+	require.NoError(t, err)
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	inspector := live.New(systems.NewServer(server, here, clock))
+	collector := metrics.New(inspector)
+	world := ecs.NewWorld()
+	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60)}
+	for n, name := range []string{"Ada", "Bob", "Ada"} {
+		there, err := network.Listen(transport.Addr{Key: uint64(n + 2)})
+		require.NoError(t, err)
+		client, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		other := ecs.NewWorld()
+		loops = append(loops, systems.NewRunner(&other, systems.NewClient(client, there, clock), 60))
+		require.NoError(t, client.ConnectWith(transport.Addr{Key: 1}, []byte(name)))
+		for range 300 {
+			for _, l := range loops {
+				l.Step()
+			}
+			now += time.Second / 60
+		}
+	}
+	require.EqualValues(t, 1, server.Stats().TakenOver)
+	rates := gather(t, collector)["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram()
+	require.GreaterOrEqual(t, rates.GetSampleCount(), uint64(4+8+8), "one a second of each client")
+	require.Less(t, rates.GetSampleSum(), 1e6)
+}
+
 // gather collects all metrics by name.
 func gather(t *testing.T, c *metrics.Collector) map[string]*dto.MetricFamily {
 	registry := prometheus.NewPedanticRegistry()

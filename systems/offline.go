@@ -99,9 +99,18 @@ func (s *ServerSystems) use(socket Socket) {
 	s.Server.SetProver(socket)
 }
 
-// same reports whether two sockets are one.
+// same reports whether two sockets are one, each perhaps inside another that tells so by Inside.
 func same(a, b Socket) bool {
+	a, b = inside(a), inside(b)
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+// inside returns the socket inside another.
+func inside(socket Socket) Socket {
+	if outer, ok := socket.(interface{ Inside() Socket }); ok {
+		return outer.Inside()
+	}
+	return socket
 }
 
 // detacher is the system that ends a Detach.

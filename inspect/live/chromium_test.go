@@ -97,7 +97,6 @@ func (b *browser) evaluate(expression string) any {
 // until waits for an expression to be true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	const patience = 60 * time.Second // It is no limit of speed.
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if b.evaluate(expression) == true {
 			return

@@ -96,8 +96,13 @@ func isLocal(host string) bool {
 
 // answer writes JSON.
 func answer(w http.ResponseWriter, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // A figure of the game that is no number.
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // The asker has gone.
+	_, _ = w.Write(text) // The asker may have gone.
 }
 
 // listen adds a listener, and returns nil where there are too many.

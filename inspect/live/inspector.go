@@ -51,6 +51,7 @@ const (
 // Inspector is a server's loop that can be looked at. It implements systems.Group, and http.Handler.
 type Inspector struct {
 	group  systems.Group
+	loop   *systems.ServerSystems // In the group.
 	server *netcode.Server
 	now    func() time.Duration
 	public bool
@@ -65,9 +66,10 @@ type Inspector struct {
 	recent    atomic.Pointer[TickTimes]
 
 	// All below belongs to the loop.
-	until     time.Duration // Somebody looks until then; 0: nobody does.
-	on        bool          // So it was at the beginning of the frame.
-	measured  bool          // So, or OnFrame was called.
+	socket    systems.Socket // With the tap.
+	until     time.Duration  // Somebody looks until then; 0: nobody does.
+	on        bool           // So it was at the beginning of the frame.
+	measured  bool           // So, or OnFrame was called.
 	times     [NumPhases]time.Duration
 	encoded   time.Duration // When the newest packets were built.
 	published time.Duration
@@ -101,9 +103,9 @@ func New(group systems.Group) *Inspector {
 	default:
 		panic(fmt.Sprintf("live: New: a %T has no server: give the group of systems.NewServer or systems.NewHost", group))
 	}
-	i := &Inspector{group: group, server: of.Server, now: of.Receive.Now, asks: make(chan *question, mostListeners), listeners: map[chan *Snapshot]bool{}}
+	i := &Inspector{group: group, loop: of, server: of.Server, now: of.Receive.Now, asks: make(chan *question, mostListeners), listeners: map[chan *Snapshot]bool{}}
 	i.tap.inspector = i
-	of.Receive.Socket, of.Send.Socket = i.tap.around(of.Receive.Socket), i.tap.around(of.Send.Socket)
+	i.tapSocket()
 	i.server.Extend(netcode.ServerHooks{AfterSend: func() {
 		if i.measured {
 			i.encoded = i.now()
@@ -117,9 +119,17 @@ func New(group systems.Group) *Inspector {
 	})
 	i.server.OnDisconnect(func(id netcode.ClientID, reason *netcode.CloseError) {
 		i.tap.news = true
+		delete(i.rows, id)
 		i.note("client %d left: %v", id, reason)
 	})
 	return i
+}
+
+// tapSocket puts the tap around the socket of the loop.
+func (i *Inspector) tapSocket() {
+	i.socket = i.tap.around(i.loop.Receive.Socket)
+	i.loop.Receive.Socket, i.loop.Send.Socket = i.socket, i.socket
+	i.loop.Send.Initialize(nil) // It looks what the socket can do.
 }
 
 // Figure adds a number of the game to the page: mispredictions that clients report, players in a match. f is called in the loop, four times
@@ -198,6 +208,9 @@ func (s *timedSystem) Update(w *ecs.World) {
 
 // begin begins a frame.
 func (i *Inspector) begin() {
+	if i.loop.Receive.Socket != i.socket { // Attach or Detach has changed it.
+		i.tapSocket()
+	}
 	if i.asked.Load() {
 		i.asked.Store(false)
 		i.until = i.now() + lookFor

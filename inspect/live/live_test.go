@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +39,10 @@ type ping struct{ N uint32 }
 type rig struct {
 	t         *testing.T
 	now       time.Duration
+	clock     func() time.Duration
+	protocol  *netcode.Protocol
+	network   *memory.Network
+	group     *systems.ServerSystems
 	server    *netcode.Server
 	inspector *live.Inspector
 	world     ecs.World
@@ -82,13 +86,14 @@ func newRig(t *testing.T, clients int) *rig {
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
 	netcode.Handle(p, func(*netcode.Context, *ping) {}, netcode.FromServer())
-	clock := func() time.Duration { r.now += time.Microsecond; return r.now }
-	network := memory.NewNetwork()
-	socket, err := network.Listen(transport.AddrOf(address(1)))
+	r.protocol, r.network = p, memory.NewNetwork()
+	r.clock = func() time.Duration { r.now += time.Microsecond; return r.now }
+	socket, err := r.network.Listen(transport.AddrOf(address(1)))
 	require.NoError(t, err)
 	r.server, err = netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	group := systems.NewServer(r.server, &counter{socket, r}, clock)
+	group := systems.NewServer(r.server, &counter{socket, r}, r.clock)
+	r.group = group
 	moving := generic.NewFilter1[place]()
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
 		for query := moving.Query(w); query.Next(); {
@@ -99,15 +104,20 @@ func newRig(t *testing.T, clients int) *rig {
 	r.inspector = live.New(group)
 	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
 	for n := range clients {
-		end, err := network.Listen(transport.AddrOf(address(uint16(n + 2))))
-		require.NoError(t, err)
-		client, err := netcode.NewClient(p, netcode.Config{})
-		require.NoError(t, err)
-		world := ecs.NewWorld()
-		r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, clock), 60))
-		require.NoError(t, client.Connect(transport.AddrOf(address(1))))
+		r.join(uint16(n+2), nil)
 	}
 	return r
+}
+
+// join adds a client at an address.
+func (r *rig) join(port uint16, payload []byte) {
+	end, err := r.network.Listen(transport.AddrOf(address(port)))
+	require.NoError(r.t, err)
+	client, err := netcode.NewClient(r.protocol, netcode.Config{})
+	require.NoError(r.t, err)
+	world := ecs.NewWorld()
+	r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, r.clock), 60))
+	require.NoError(r.t, client.ConnectWith(transport.AddrOf(address(1)), payload))
 }
 
 // totalAt is the traffic up to the end of the frame of a moment.
@@ -162,40 +172,46 @@ func (r *rig) get(path string) (status int, body string) {
 	}
 }
 
-// stream collects snapshots until it is stopped.
-func (r *rig) stream(path string) (stop func() []live.Snapshot) {
+// patience is the longest time that a test waits; it is no limit of speed.
+const patience = 60 * time.Second
+
+// stream runs frames until so many snapshots came, and returns them.
+func (r *rig) stream(path string, count int) (all []live.Snapshot) {
 	page := httptest.NewServer(r.inspector)
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+path, nil)
 	require.NoError(r.t, err)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(r.t, err)
-	var mu sync.Mutex
-	var all []live.Snapshot
-	ended := make(chan bool)
+	came := make(chan live.Snapshot)
 	go func() {
-		defer close(ended)
+		defer close(came)
 		lines := bufio.NewScanner(answer.Body)
 		lines.Buffer(nil, 1<<24)
 		for lines.Scan() {
 			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
 				var s live.Snapshot
 				if json.Unmarshal([]byte(text), &s) == nil {
-					mu.Lock()
-					all = append(all, s)
-					mu.Unlock()
+					came <- s
 				}
 			}
 		}
 	}()
-	return func() []live.Snapshot {
-		cancel()
-		<-ended
-		page.Close()
-		mu.Lock()
-		defer mu.Unlock()
-		return all
+	for end := time.Now().Add(patience); len(all) < count; {
+		require.True(r.t, time.Now().Before(end), "%d of %d snapshots", len(all), count)
+		select {
+		case s := <-came:
+			all = append(all, s)
+		case <-time.After(200 * time.Microsecond): // So that the reader keeps up, and little is missed.
+			r.step(1)
+		}
 	}
+	cancel()
+	for range came { // So that the reader ends.
+		continue
+	}
+	page.Close()
+	return all
 }
 
 // Each snapshot has the bytes and datagrams that a tap below the inspector counted since the one before, and its parts are all of the
@@ -204,12 +220,7 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 	r := newRig(t, 3)
 	r.step(30)
 	r.bodies(20)
-	stop := r.stream("/events?client=1")
-	for range 40 * 16 {
-		r.step(1)
-		time.Sleep(200 * time.Microsecond) // So that the reader keeps up, and little is missed.
-	}
-	all := stop()
+	all := r.stream("/events?client=1", 40)
 	compared, sent, came := 0, 0, 0
 	parts := map[string]uint64{}
 	for n := 1; n < len(all); n++ {
@@ -289,13 +300,8 @@ func TestEntitiesAreFound(t *testing.T) {
 // Each counter of Stats is there by its path, and one that moved is in the next snapshot.
 func TestCountersThatMove(t *testing.T) {
 	r := newRig(t, 1)
-	stop := r.stream("/events")
-	for range 120 {
-		r.step(1)
-		time.Sleep(200 * time.Microsecond)
-	}
 	names := map[string]bool{}
-	for _, s := range stop() {
+	for _, s := range r.stream("/events", 8) {
 		for _, c := range s.Counters {
 			names[c.Name] = true
 		}
@@ -304,6 +310,22 @@ func TestCountersThatMove(t *testing.T) {
 		require.True(t, names[name], "%s of %v", name, names)
 	}
 	require.False(t, names["Malformed"])
+}
+
+// A player who connects anew has the id of before and is the last of the clients: the table has the new connection's row.
+func TestAPlayerWhoConnectsAnewHasARow(t *testing.T) {
+	r := newRig(t, 0)
+	r.server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	var last live.Snapshot
+	for n, name := range []string{"Ada", "Bob", "Cid", "Ada"} {
+		r.join(uint16(n+2), []byte(name))
+		r.step(60)
+		_, text := r.get("/snapshot")
+		require.NoError(t, json.Unmarshal([]byte(text), &last))
+	}
+	require.Len(t, last.Clients, 3)
+	require.Equal(t, uint32(1), last.Clients[2].ID)
+	require.Equal(t, address(5).String(), last.Clients[2].Address)
 }
 
 func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
@@ -352,6 +374,81 @@ func TestNobodyLooks(t *testing.T) {
 
 func address(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
+}
+
+// knowing is a socket that knows how long datagrams waited, and which peers moved.
+type knowing struct {
+	*memory.Conn
+	closed bool
+}
+
+func (k *knowing) Waited() time.Duration { return 7 * time.Millisecond }
+func (k *knowing) Moved() (m transport.Move, ok bool) {
+	return transport.Move{Peer: transport.AddrOf(address(3))}, true
+}
+func (k *knowing) SendAll(_ []transport.Addr, _ [][]byte, _ []int) (int, error) { return 5, nil }
+func (k *knowing) Close() error                                                 { k.closed = true; return nil }
+
+// An inspector changes nothing: the loop asks its socket for all that it asked the one inside.
+func TestTheSocketKeepsWhatItKnows(t *testing.T) {
+	group := func(socket systems.Socket) *systems.ServerSystems {
+		server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
+		require.NoError(t, err)
+		g := systems.NewServer(server, socket, systems.WallClock())
+		live.New(g)
+		return g
+	}
+	inside, err := memory.NewNetwork().Listen(transport.AddrOf(address(1)))
+	require.NoError(t, err)
+	k := &knowing{Conn: inside}
+	socket := group(k).Receive.Socket
+	require.Equal(t, 7*time.Millisecond, transport.WaitedOf(socket))
+	m, ok := socket.(transport.Mover).Moved()
+	require.True(t, ok)
+	require.Equal(t, transport.AddrOf(address(3)), m.Peer)
+	failed, err := socket.(transport.BatchSender).SendAll(nil, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, 5, failed)
+	require.NoError(t, socket.(io.Closer).Close())
+	require.True(t, k.closed)
+
+	socket = group(inside).Receive.Socket
+	require.Zero(t, transport.WaitedOf(socket))
+	_, ok = socket.(transport.Mover).Moved()
+	require.False(t, ok)
+	require.NotImplements(t, (*transport.BatchSender)(nil), socket)
+}
+
+// A socket that Attach opens later has the tap too.
+func TestASocketThatIsAttachedLater(t *testing.T) {
+	r := newRig(t, 0)
+	r.step(1)
+	r.group.Detach()
+	r.step(2)
+	socket, err := r.network.Listen(transport.AddrOf(address(1)))
+	require.NoError(t, err)
+	require.NoError(t, r.group.Attach(socket))
+	r.step(2)
+	require.NoError(t, r.group.Attach(socket), "it stays open")
+	r.step(2)
+	r.join(2, nil)
+	in, out := uint64(0), uint64(0)
+	for range 5 {
+		var s live.Snapshot
+		_, text := r.get("/snapshot")
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		in, out = in+s.Bandwidth.In, out+s.Bandwidth.Out
+	}
+	require.Positive(t, in)
+	require.Positive(t, out)
+}
+
+func TestAFigureThatIsNoNumberIsTold(t *testing.T) {
+	r := newRig(t, 0)
+	r.inspector.Figure("rate", math.NaN)
+	status, text := r.get("/snapshot")
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Contains(t, text, "NaN")
 }
 
 // Pages and questions are bounded: the one too many is told so, and has its turn later.

@@ -132,23 +132,14 @@ func (i *Inspector) refresh(until time.Duration) {
 	if i.rows == nil {
 		i.rows = map[netcode.ClientID]Client{}
 	}
-	const rounds = 4 // Ticks until all rows are new.
-	behind, wrapped, left := i.refreshed, true, len(i.rows)/rounds+1
-	for range 2 { // From the one behind the newest row to the last client, then from the first one on.
-		for id := range i.server.Clients {
-			if id > behind == wrapped {
-				i.refreshed = id
-				if i.rows[id] = i.row(id); i.now() >= until || left == 0 {
-					return
-				}
-				left--
-			}
-		}
-		wrapped = false
-	}
-	for id := range i.rows {
-		if i.server.Session(id) == nil {
-			delete(i.rows, id)
+	const rounds = 4                       // Ticks until all rows are new.
+	ids := slices.Sorted(i.server.Clients) // A player who returns has the id of before, and is the last of Clients.
+	next, _ := slices.BinarySearch(ids, i.refreshed+1)
+	for n := range min(len(ids)/rounds+1, len(ids)) {
+		id := ids[(next+n)%len(ids)]
+		i.refreshed, i.rows[id] = id, i.row(id)
+		if i.now() >= until {
+			return
 		}
 	}
 }

@@ -215,6 +215,9 @@ type tapped struct {
 	tap *tap
 }
 
+// Inside is the socket without the tap, as Attach was given it.
+func (s *tapped) Inside() systems.Socket { return s.Socket }
+
 // Send implements systems.Socket.
 func (s *tapped) Send(to transport.Addr, datagram []byte) error {
 	if s.tap.inspector.on {
@@ -230,6 +233,17 @@ func (s *tapped) Receive(buf []byte) (n int, from transport.Addr, err error) {
 		s.tap.received(from, buf[:n])
 	}
 	return n, from, err
+}
+
+// Waited implements transport.Timed.
+func (s *tapped) Waited() time.Duration { return transport.WaitedOf(s.Socket) }
+
+// Moved implements transport.Mover.
+func (s *tapped) Moved() (m transport.Move, ok bool) {
+	if mover, is := s.Socket.(transport.Mover); is {
+		return mover.Moved()
+	}
+	return m, false
 }
 
 // Close closes the socket, if that can be closed.

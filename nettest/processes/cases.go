@@ -87,9 +87,11 @@ func restarts(o options, r *row) error {
 		before := g.over()
 		g.server.kill()
 		r.count++
-		if g.server, err = start("server " + g.address); err != nil {
+		server, err := start("server " + g.address)
+		if err != nil {
 			return err
 		}
+		g.server = server
 		if _, err := await("the new server listens", patience, func() bool { return g.server.count() > 0 }); err != nil {
 			return err
 		}
@@ -210,8 +212,10 @@ func relays(o options, r *row) error {
 	var all *relay
 	g, err := newGame(loopback, 3, func(server string) (string, error) {
 		var err error
-		all, err = newRelay(server)
-		return all.address(), err
+		if all, err = newRelay(server); err != nil {
+			return "", err
+		}
+		return all.address(), nil
 	})
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// silence is the time after which a session without a packet ends.
-const silence = 3 * time.Second
+// silence is the time after which a session without a packet ends: more than a busy machine keeps a process waiting, and less than the stops.
+const silence = 8 * time.Second
 
 // patience is how long a process has for what takes a moment on an idle machine.
 const patience = 20 * time.Second

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // A short form of all cases: each injects its faults, and everything holds.
 func TestRealProcesses(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes some twenty seconds")
+		t.Skip("it takes some forty seconds")
 	}
 	var out bytes.Buffer
 	err := command([]string{"-kills", "16", "-floods", "2000", "-stops", "2s", "-relay", "2s"}, &out)

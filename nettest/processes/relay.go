@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -149,7 +150,7 @@ func (r *relay) rebind() {
 func (r *relay) counts() map[string]int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.faults
+	return maps.Clone(r.faults)
 }
 
 // end ends the relay.
