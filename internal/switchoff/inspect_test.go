@@ -16,7 +16,7 @@ func looking() []mutation {
 		change("inspector", "R of a page is not known at the server", "TestTheServersAccountIsTheClients",
 			"snapshot/baselines.go", "case t == g.ref && g.refOf&bit != 0, t == g.near && g.nearOf&bit != 0:", "case t < 0 && g.refOf&bit != 0:").inFolder("inspect"),
 		change("load", "the bound of ticks ends nothing", "TestTheBoundOfTheTicks",
-			"load/report.go", "if s.Ticks.P99 > r.Bound {", "if false {"),
+			"load/report.go", "case s.Ticks.P99 > r.Bound:", "case false:"),
 		change("load", "what a bot sends crosses no link", "TestABadLinkIsThereInBothDirections",
 			"load/link.go", "l.queue.put(to, datagram)\n\treturn l.flush()", "return l.socket.Send(to, datagram)"),
 	}
