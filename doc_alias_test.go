@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hiddenAliases returns the exported aliases of a file of which go doc shows nothing: neither fields nor methods, nor where to find them. An
+// hiddenAliases returns the exported aliases of a file that hide their type: go doc shows no fields, no methods and no link to them. An
 // alias is another name of an exported type, which its comment links to.
 func hiddenAliases(file *ast.File) (hidden []string) {
 	imports := map[string]string{}

@@ -109,7 +109,7 @@ func newBandsBodies(n int) []bandsBody {
 }
 
 // next moves the body by a tick.
-func (b *bandsBody) next() {
+func (b *bandsBody) walk() {
 	const step = 1.0 / bandsHz
 	b.phase = math.Mod(b.phase+b.rhythm, 2*math.Pi)
 	turn := 2 * walkTurn * math.Sin(b.phase)
@@ -134,7 +134,7 @@ func runBands(o options) error {
 		var runs [2]*bandsRun
 		for i := range runs {
 			runs[i] = &bandsRun{banded: i == 1, link: transport.Link{Delay: bandsDelay, Loss: loss}, bodies: newBandsBodies(cmp.Or(o.entities, 1000))}
-			if err := runs[i].play(cmp.Or(o.clients, 16)); err != nil {
+			if err := runs[i].playBands(cmp.Or(o.clients, 16)); err != nil {
 				return fmt.Errorf("loss %v, bands %v: %w", loss, i == 1, err)
 			}
 		}
@@ -144,12 +144,12 @@ func runBands(o options) error {
 }
 
 // play runs the game.
-func (r *bandsRun) play(clients int) error {
-	if err := r.start(clients); err != nil {
+func (r *bandsRun) playBands(clients int) error {
+	if err := r.connect(clients); err != nil {
 		return err
 	}
 	for r.frame < bandsWarm+bandsFrames {
-		r.step()
+		r.stepBands()
 		if r.fault != nil {
 			return r.fault
 		}
@@ -163,7 +163,7 @@ func (r *bandsRun) play(clients int) error {
 }
 
 // start makes the ends and lets the clients connect.
-func (r *bandsRun) start(clients int) error {
+func (r *bandsRun) connect(clients int) error {
 	p := netcode.NewProtocol()
 	if positions, rotations := bandsOf(); r.banded {
 		netcode.Replicate[quantPosition](p, netcode.Bands(positions...))
@@ -233,12 +233,12 @@ func (r *bandsRun) sent() (bytes uint64) {
 }
 
 // step is one frame of all ends.
-func (r *bandsRun) step() {
+func (r *bandsRun) stepBands() {
 	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.world)
 	poses := make([]bandsPose, len(r.bodies))
 	r.ids = r.ids[:0]
 	for i := range r.bodies {
-		r.bodies[i].next()
+		r.bodies[i].walk()
 		poses[i] = r.bodies[i].pose
 		id, p, q := builder.Get(r.entities[i])
 		*p, q.Q = quantPosition{poses[i].at[0], poses[i].at[1], poses[i].at[2]}, poses[i].q

@@ -21,7 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// What client.md shows is what stands between the marks, in recipes_test.go and in state_test.go.
+// The code between the marks, in recipes_test.go and in state_test.go, is that of client.md.
 
 // begin guide
 func scoreboard(server *netcode.Server) (lines []string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What components.md shows is what stands between the marks.
+// The code between the marks is that of components.md.
 
 // begin guide
 type Soldier struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// What extensions.md shows is what stands between the marks.
+// The code between the marks is that of extensions.md.
 
 var errFramerate = errors.New("a frame rate is one byte")
 

@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 )
 
-// What groups.md shows is what stands between the marks.
+// The code between the marks is that of groups.md.
 
 type Holds struct {
 	Item ecs.Entity `net:"entity"`

@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// What inspect.md shows is what stands between the marks.
+// The code between the marks is that of inspect.md.
 
 // begin guide
 func inspected(world *ecs.World, group *systems.ServerSystems) (*systems.Runner, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// What interest.md shows is what stands between the marks, and in recipes_test.go.
+// The code between the marks, and in recipes_test.go, is that of interest.md.
 
 // begin guide
 func fog(server *netcode.Server, near interest.Policy) (revealed, allowed *interest.Explicit) {

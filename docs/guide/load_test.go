@@ -12,10 +12,10 @@ import (
 	"github.com/arche-netcode/netcode/load"
 )
 
-// Buttons is what a player holds.
+// Buttons are the keys that a player holds.
 type Buttons struct{ Right, Fire bool }
 
-// What load.md shows is what stands between the marks.
+// The code between the marks is that of load.md.
 
 // begin guide
 // runBots is the command bots of the game: os.Exit(runBots(ctx, os.Args[2:], os.Stdout, os.Stderr)).

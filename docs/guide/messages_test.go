@@ -20,7 +20,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What messages.md shows is what stands between the marks.
+// The code between the marks is that of messages.md.
 
 // begin guide
 type Chat struct {

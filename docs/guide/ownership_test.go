@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// What ownership.md shows is what stands between the marks.
+// The code between the marks is that of ownership.md.
 
 type Steering struct{ X, Y float32 }
 

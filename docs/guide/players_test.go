@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// What players.md shows is what stands between the marks.
+// The code between the marks is that of players.md.
 
 // begin guide
 func connectAs(client *netcode.Client, server transport.Addr, ticket string) error {

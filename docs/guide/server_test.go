@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// What server.md shows is what stands between the marks, and in loop_test.go and state_test.go.
+// The code between the marks, and in loop_test.go and state_test.go, is that of server.md.
 
 // Movement is a system of the game.
 type Movement struct{ frames int }

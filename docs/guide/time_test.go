@@ -18,7 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// What time.md shows is what stands between the marks.
+// The code between the marks is that of time.md.
 
 type Velocity struct{ X, Y float32 }
 

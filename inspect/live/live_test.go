@@ -53,7 +53,7 @@ type rig struct {
 	asks      chan chan []traffic // Of another goroutine, for totals.
 }
 
-// traffic is what a tap has counted at a moment.
+// traffic is the count of a tap at a moment.
 type traffic struct {
 	at                           float64
 	out, in, outPieces, inPieces uint64

@@ -58,7 +58,7 @@ func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
 	return None
 }
 
-// Crowded returns the limit because of which an address gets no further place.
+// Crowded returns the limit that an address has reached; None if it may take another place.
 func (p *Places) Crowded(ip netip.Addr) Scope {
 	if isExempt(ip) {
 		return None
