@@ -83,6 +83,7 @@ type Server struct {
 	closing   bool
 	shut      bool          // SetOpen(false).
 	sentUpTo  tick.Tick     // The tick of the newest Send.
+	asksBands bool          // The protocol has bands, and OnError was not told that nobody measures distances.
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
@@ -129,6 +130,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		decisions: admission.NewDecisions(),
 		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
+		asksBands: len(p.schema.Banded()) > 0,
 	}
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
@@ -554,6 +556,16 @@ func (s *Server) missViewpoint(c *Session) {
 	default:
 		if c.withoutViewpoint++; c.withoutViewpoint == viewpointTicks {
 			s.Report(&ViewpointError{Client: c.id, Ticks: viewpointTicks})
+		}
+	}
+}
+
+// missBands reports, once, that components have distance bands and that nobody measures the distances.
+func (s *Server) missBands() {
+	for _, c := range s.sessions {
+		if c.state == connected && s.asksBands && c.view.LacksBands() {
+			s.asksBands = false
+			s.Report(fmt.Errorf("netcode: client %d gets components with Bands as they are: no policy measures its distances. Give SetInterest an interest.NewBands", c.id))
 		}
 	}
 }
