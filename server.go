@@ -447,14 +447,15 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 }
 
 // VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
-// the interest hides (interest.NewRows), and none of an entity that it may not see.
+// the interest hides (interest.NewRows), and none of an entity that it may not see. Beside a component with distance bands it has the band that
+// the client gets.
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	c := s.client(client)
 	if c == nil {
 		return 0
 	}
 	s.observe(c)
-	return c.view.Rows(entity)
+	return c.view.Rows(entity) | c.view.Bands(entity)
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).
