@@ -275,10 +275,8 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	mask := rows
 	if odd && !d.b.Bool() {
 		mask = format.Mask(d.b.Read(uint(d.schema.Rows())))
-		if !known {
-			rows = mask
-		}
-	} else if !known {
+	}
+	if !known { // which of them are coded against that tick depends on its rows
 		d.printf("    rows as at tick %d, which is not known here\n", base)
 		return false
 	}

@@ -11,6 +11,7 @@ func distanceBands() []mutation {
 		game("a band stays where its component went", "snapshot/bands.go", "\t\t\t\ts.Remove(id, b.row)\n", "\t\t\t\t_ = id\n"),
 		game("a hidden component is seen in a band", "snapshot/bands.go", "rows &^= b.Family\n", "rows = rows&^b.Family | shown&^format.Bit(b.Row)\n"),
 		game("a client's world has no component for a band", "replica/replica.go", "e.Mask = r.schema.Fold(l.mask)", "e.Mask = l.mask"),
+		game("worlds are compared without bands", "ecs/compare.go", "c.schema.Band(bands, row))", "min(-1, c.schema.Band(bands, row)))"),
 		game("the lanes of a band are taken for those of its component", "replica/ranges.go", "return r.bands.fine(band, r.newestRow(h, band))", "return r.newestRow(h, band)"),
 		testedIn("interest", change("bands", "a lifetime begins with all bands", "TestALifetimeBeginsWithoutBands", "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, 0)")),
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
@@ -22,5 +23,6 @@ func distanceBands() []mutation {
 		change("bands", "a band's turn is a change of its component", "TestBandsAreNoComponents", "snapshot/ownership.go", "s.changedRows(id, ^s.schema.Coarse)", "s.changedRows(id, ^Mask(0))"),
 		change("bands", "an entity keeps its band out of sight", "TestSightBeginsWithoutHysteresis", "interest/bands.go", "\t\t\t\tv.levels[index] = 0\n", ""),
 		testedIn(".", change("bands", "clients write a component with bands", "TestBandsAreCheckedAtRegistration", "authority/authority.go", "w.byPlan[plan] != ServerWrites {", "w.byPlan[plan] > NamedWrites {")),
+		change("bands", "nobody is told that nobody measures distances", "TestBandsThatNobodyMeasuresAreToldOf", "server_frame.go", "if s.asksBands && ", "if false && "),
 	}
 }

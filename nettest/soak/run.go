@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 // A run is phases of so many ticks: faults until rest, then the network heals and the world rests, and the worlds are compared at the end.
@@ -100,6 +101,7 @@ func newSoak(o options) *soak {
 		Protocol: s.protocol, Seed: o.Seed, Rate: ticksASecond, Link: s.link, Setup: s.setUp, SetupClient: s.setUpClient,
 		Server: o.server(), Client: netcode.Config{SentPackets: 256}, Payload: func(int) []byte { return []byte(s.name) },
 	})
+	s.net.Server.Systems.Receive.Socket.(interface{ Reserve(int) }).Reserve(memory.QueueSize)
 	s.newHost()
 	for range o.Clients {
 		s.join(0)

@@ -294,6 +294,43 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
+// BenchmarkRuns sends six datagrams to each of 16 sockets, as a server does in a tick: by segments (GSO) in one call, and each
+// datagram by a call of its own. The receivers take several datagrams by a read (GRO), or one. It reports the time of a tick's
+// sends in relation to that of single calls to receivers of single datagrams, which is measured in turns with it.
+func BenchmarkRuns(b *testing.B) {
+	const clients, datagrams, size = 16, 6, 1200
+	tick := func(segments, single bool) func() {
+		a := listen(b, "127.0.0.1:0", Config{})
+		a.sender.segments = a.sender.segments && segments
+		var to []transport.Addr
+		var runs [][]byte
+		var sizes []int
+		for range clients {
+			to = append(to, listen(b, "127.0.0.1:0", Config{single: single}).LocalAddr())
+			runs, sizes = append(runs, runOf(datagrams, size, size-100)), append(sizes, size)
+		}
+		return func() { _, _ = a.SendAll(to, runs, sizes) }
+	}
+	for _, kind := range []struct {
+		name             string
+		segments, single bool
+	}{{"segments", true, true}, {"segments to GRO", true, false}, {"calls to GRO", false, false}} {
+		b.Run(kind.name, func(b *testing.B) {
+			together, alone := tick(kind.segments, kind.single), tick(false, true)
+			var took, base time.Duration
+			for b.Loop() {
+				start := time.Now()
+				together()
+				between := time.Now()
+				alone()
+				took, base = took+between.Sub(start), base+time.Since(between)
+			}
+			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N)/clients/datagrams, "ns/datagram")
+			b.ReportMetric(took.Seconds()/base.Seconds(), "of-single-calls")
+		})
+	}
+}
+
 func BenchmarkReceive(b *testing.B) {
 	q := &Conn{queue: newQueue(1024, 2048)}
 	datagram, buf := make([]byte, 1200), make([]byte, 1500)
