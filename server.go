@@ -449,7 +449,7 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	c := s.client(client)
 	if c == nil {
-		return 0
+		return snapshot.Mask{}
 	}
 	s.observe(c)
 	return c.view.Rows(entity)
