@@ -452,10 +452,10 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	c := s.client(client)
 	if c == nil {
-		return 0
+		return snapshot.Mask{}
 	}
 	s.observe(c)
-	return c.view.Rows(entity) | c.view.Bands(entity)
+	return c.view.Rows(entity).Union(c.view.Bands(entity))
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).
