@@ -603,6 +603,8 @@ var withoutHost = map[string]string{
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
 	"inspected":     "live.New takes the HostSystems of a host as they are",
+	"watching":      "a server that plays a recording has spectators, and no game of its own",
+	"replay":        "as watching",
 	"runBots":       "bots are clients of other processes",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
