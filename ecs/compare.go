@@ -130,13 +130,13 @@ type comparison struct {
 // entity compares the components of one entity.
 func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
 	mask := c.client.Mask(e)
-	want, have, bands := c.store.Mask(id), c.rows(&mask), snapshot.Mask(0)
+	want, have, bands := c.store.Mask(id), c.rows(&mask), snapshot.Mask{}
 	if c.sees.Rows != nil {
 		rows := c.sees.Rows(id)
-		want, bands = want&rows, rows&c.schema.Coarse
+		want, bands = want.Intersect(rows), rows.Intersect(c.schema.Coarse)
 	}
-	for rows := want | have; rows != 0; rows &= rows - 1 {
-		row := lowestRow(rows)
+	for rows := want.Union(have); !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
 		var server, client component
 		if want.Has(row) {
@@ -244,7 +244,7 @@ func byID(w *ecs.World, b *binding) []idEntity {
 func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 	b = binary.LittleEndian.AppendUint32(b, id.Index)
 	b = binary.LittleEndian.AppendUint32(b, id.Generation)
-	return binary.LittleEndian.AppendUint64(b, uint64(rows))
+	return binary.LittleEndian.AppendUint64(b, rows.Word(0))
 }
 
 // Digest is a hash of the replicated state of a world: of the network ids in order, the schema's components of each, and the
@@ -263,8 +263,8 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 		mask := w.Mask(k.entity)
 		rows := b.rows(&mask)
 		buf = appendHead(buf[:0], k.id, rows)
-		for ; rows != 0; rows &= rows - 1 {
-			buf = own.of(k.entity, lowestRow(rows)).append(buf)
+		for ; !rows.IsZero(); rows = rows.Rest() {
+			buf = own.of(k.entity, rows.Lowest()).append(buf)
 		}
 		h = hash(h, buf)
 	}
@@ -282,8 +282,8 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 		}
 		rows := store.Mask(id)
 		buf = appendHead(buf[:0], id, rows)
-		for ; rows != 0; rows &= rows - 1 {
-			buf = sight.of(id, lowestRow(rows), -1).append(buf)
+		for ; !rows.IsZero(); rows = rows.Rest() {
+			buf = sight.of(id, rows.Lowest(), -1).append(buf)
 		}
 		h = hash(h, buf)
 	}

@@ -101,8 +101,8 @@ func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	now := v.rowsOf(id.Index)
 	next := now
 	for _, b := range v.store.schema.Banded() {
-		if rows := rows & b.Family; now&b.Family != 0 && rows != 0 {
-			next = next&^b.Family | format.Bit(rows.Lowest())
+		if rows := rows.Intersect(b.Family); now.Overlaps(b.Family) && !rows.IsZero() {
+			next = next.Minus(b.Family).Union(format.Bit(rows.Lowest()))
 		}
 	}
 	v.changeRows(id.Index, now, next)
@@ -115,7 +115,7 @@ func (v *View) LacksBands() bool {
 	}
 	for w, word := range v.visible {
 		for ; word != 0; word &= word - 1 {
-			if v.store.rows.masks[firstOf(uint32(w), word)]&v.store.schema.Coarse != 0 {
+			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse) {
 				return true
 			}
 		}
@@ -126,10 +126,10 @@ func (v *View) LacksBands() bool {
 // Bands returns the rows that the client gets of the components of an entity that have bands.
 func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
-		return 0
+		return Mask{}
 	}
 	for _, b := range v.store.schema.Banded() {
-		rows |= v.rowsOf(id.Index) & b.Family
+		rows = rows.Union(v.rowsOf(id.Index).Intersect(b.Family))
 	}
 	return rows
 }
@@ -139,14 +139,14 @@ func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 func (v *View) unfold(index uint32, rows Mask) Mask {
 	now := v.rowsOf(index)
 	for _, b := range v.store.schema.Banded() {
-		shown := now & b.Family
-		if shown == 0 {
+		shown := now.Intersect(b.Family)
+		if shown.IsZero() {
 			shown = format.Bit(b.Row)
 		}
 		if rows.Has(b.Row) {
-			rows = rows&^b.Family | shown
+			rows = rows.Minus(b.Family).Union(shown)
 		} else {
-			rows &^= b.Family
+			rows = rows.Minus(b.Family)
 		}
 	}
 	return rows

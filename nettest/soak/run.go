@@ -126,9 +126,9 @@ func newSoak(o options) *soak {
 // setUp sets up the server.
 func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 	s.world = newWorld(s, w)
-	secrets := snapshot.Mask(1) << interest.RowOf[secret](s.protocol.Schema())
+	secrets := interest.MaskOf[secret](s.protocol.Schema())
 	if s.o.breaks == "I9" {
-		secrets = 0
+		secrets = snapshot.Mask{}
 	}
 	sight := interest.Any(s.rooms, interest.NewOwnerOnly(interest.OwnerConfig{}))
 	g.Server.SetInterest(interest.New(interest.NewRows(sight, interest.OwnerRows(secrets)), interest.Despawn))
