@@ -12,12 +12,16 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// defaultGame is the game whose bots play unless another is given.
+// defaultGame is the game that runs unless another is given.
 const defaultGame = "./examples/arena"
 
-// runBots lets the bots of a game play. Only the game's own program knows its components, so that is what runs: its command bots,
-// which calls load.Main.
+// runBots lets the bots of a game play: its command bots calls load.Main.
 func runBots(args []string, out, progress io.Writer) error {
+	return runGame("bots", args, out, progress)
+}
+
+// runGame runs a command of a game's own program, which alone knows the game's components.
+func runGame(command string, args []string, out, progress io.Writer) error {
 	game := defaultGame
 	if len(args) > 0 && (args[0] == "-game" || args[0] == "--game") {
 		if len(args) == 1 {
@@ -27,12 +31,12 @@ func runBots(args []string, out, progress io.Writer) error {
 	}
 	ctx, stop := systems.Interrupt(context.Background())
 	defer stop()
-	run := exec.CommandContext(ctx, "go", append([]string{"run", game, "bots"}, args...)...)
+	run := exec.CommandContext(ctx, "go", append([]string{"run", game, command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
-	run.Stdout, run.Stderr = out, progress
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, out, progress
 	var exit *exec.ExitError
 	if err := run.Run(); errors.As(err, &exit) {
-		return fmt.Errorf("the bots of %s ended with status %d: what is wrong stands above", game, exit.ExitCode())
+		return fmt.Errorf("%s of %s ended with status %d: the reason stands above", command, game, exit.ExitCode())
 	} else if err != nil {
 		return err
 	}
