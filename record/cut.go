@@ -156,7 +156,7 @@ func differ(a, b *Reader) *Difference {
 			}
 			return d
 		}
-		for rows := mask | other; rows != 0; rows &= rows - 1 {
+		for rows := mask.Union(other); !rows.IsZero(); rows = rows.Rest() {
 			row := rows.Lowest()
 			if one, two := a.Row(index, row), b.Row(index, row); !mask.Has(row) || !other.Has(row) || !same(one, two) {
 				d.Component = a.plans[row].Name()

@@ -293,10 +293,10 @@ func (p *Player) put(index uint32) {
 		return
 	}
 	_, mask := p.reader.Entity(index)
-	for gone := e.mask &^ mask; gone != 0; gone &= gone - 1 {
+	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
 		p.server.PutRow(e.id, p.rows[gone.Lowest()], nil)
 	}
-	for rows := mask; rows != 0; rows &= rows - 1 {
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		lanes := p.reader.Row(index, row)
 		if p.naming.Has(row) {

@@ -68,8 +68,9 @@ func stateHash(s *snapshot.Store, was func(netcode.NetworkID) netcode.NetworkID)
 		}
 	}
 	for _, e := range all {
-		number(e.was.Index, e.was.Generation, uint32(s.Mask(e.id)))
-		for rows := s.Mask(e.id); rows != 0; rows &= rows - 1 {
+		number(e.was.Index, e.was.Generation)
+		for rows := s.Mask(e.id); !rows.IsZero(); rows = rows.Rest() {
+			number(uint32(rows.Lowest()))
 			lanes := append([]uint32{}, s.Row(e.id, rows.Lowest())...)
 			for _, at := range s.Schema().Plan(rows.Lowest()).Refs() {
 				named := netcode.NetworkID{Index: lanes[at], Generation: lanes[at+1]}

@@ -53,9 +53,9 @@ func (m *memory) empty() memory { return memory{lanes: m.lanes[:0], before: m.be
 // before too.
 func (m *memory) change(plans []*quantize.Plan, mask, changed snapshot.Mask, number int) (moving snapshot.Mask) {
 	if m.number == number-1 {
-		moving = m.moving & changed
+		moving = m.moving.Intersect(changed)
 	}
-	m.moving, m.number = changed&m.mask, number
+	m.moving, m.number = changed.Intersect(m.mask), number
 	if mask != m.mask {
 		m.lanes = reshaped(plans, m.lanes, m.mask, mask)
 		m.before = reshaped(plans, m.before, m.mask, mask)
@@ -205,9 +205,9 @@ func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
 
 // differences appends the rows that differ of an entity that was told of.
 func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
-	changed := mask &^ m.mask
+	changed := mask.Minus(m.mask)
 	at := 0
-	for rows := m.mask; rows != 0; rows &= rows - 1 {
+	for rows := m.mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		n := w.plans[row].Lanes()
 		if mask.Has(row) && !same(m.lanes[at:at+n], s.Row(id, row)) {
@@ -215,7 +215,7 @@ func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, ma
 		}
 		at += n
 	}
-	if changed == 0 && mask == m.mask {
+	if changed.IsZero() && mask == m.mask {
 		return
 	}
 	w.gap(id.Index)
@@ -240,11 +240,11 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	w.tick = wire.AppendVarint(w.tick, uint64(mask))
-	w.tick = wire.AppendVarint(w.tick, uint64(changed))
+	w.tick = appendMask(w.tick, mask)
+	w.tick = appendMask(w.tick, changed)
 	moving := m.change(w.plans, mask, changed, w.ticks)
 	at := 0
-	for rows := mask; rows != 0; rows &= rows - 1 {
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		n := w.plans[row].Lanes()
 		if changed.Has(row) {
@@ -257,10 +257,13 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 	}
 }
 
+// appendMask appends a set of rows.
+func appendMask(b []byte, rows snapshot.Mask) []byte { return wire.AppendVarint(b, rows.Word(0)) }
+
 // reshaped returns lanes of the rows of one mask as those of another; rows that are new have zeros.
 func reshaped(plans []*quantize.Plan, old []uint32, from, mask snapshot.Mask) []uint32 {
 	size := 0
-	for rows := mask; rows != 0; rows &= rows - 1 {
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		size += plans[rows.Lowest()].Lanes()
 	}
 	if len(old) == 0 && cap(old) >= size {

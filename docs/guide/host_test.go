@@ -608,6 +608,7 @@ var withoutHost = map[string]string{
 	"remember":      "a host records as any server: record.Start takes its Server",
 	"killcam":       "as watching",
 	"runBots":       "bots are clients of other processes",
+	"TestSchema":    "a test of the protocol alone",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",
