@@ -339,7 +339,7 @@ func (u *untilLine) Write(b []byte) (int, error) {
 func TestInterruptedBotsReport(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	out, progress := untilLine{end: end}, bytes.Buffer{}
-	err := runBots(ctx, []string{"-game", "../../examples/arena", "-addr", "127.0.0.1:9", "-n", "1", "-for", "1h"}, &out, &progress)
+	err := runGame(ctx, "bots", []string{"-game", "../../examples/arena", "-addr", "127.0.0.1:9", "-n", "1", "-for", "1h"}, &out, &progress)
 	require.ErrorContains(t, err, "ended with status 1")
 	require.Contains(t, progress.String(), "no bot ever connected")
 	require.Contains(t, out.text.String(), "\n\n", "the report, behind the table")
