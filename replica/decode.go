@@ -149,7 +149,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask := format.Mask(b.Read(uint(r.schema.Rows())))
+	mask := r.readMask(b)
 	layout := r.layouts.of(mask)
 	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
@@ -162,6 +162,11 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 		return 0, nil
 	}
 	return 0, r.decodeWhole(b, mask, lanes, mask&^r.schema.Tags)
+}
+
+// readMask reads which rows an entity has, by the numbers of the other end.
+func (r *Replica) readMask(b *wire.BitReader) format.Mask {
+	return format.Mask(b.Read(uint(r.schema.Rows() - r.unknown.Count()))).Spread(r.unknown)
 }
 
 // decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
@@ -212,7 +217,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		baseMask = base.version.mask
 		mask = baseMask
 	default:
-		mask = format.Mask(b.Read(uint(r.schema.Rows())))
+		mask = r.readMask(b)
 		baseMask = mask // without a version of T the rows are the same: the server knows
 		if base.version != nil {
 			baseMask = base.version.mask

@@ -100,7 +100,7 @@ func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	now := v.rowsOf(id.Index)
 	next := now
 	for _, b := range v.store.schema.Banded() {
-		if rows := rows & b.Family; now&b.Family != 0 && rows != 0 {
+		if rows := rows & b.Family &^ v.unknown; now&b.Family != 0 && rows != 0 {
 			next = next&^b.Family | format.Bit(rows.Lowest())
 		}
 	}

@@ -226,12 +226,11 @@ func (p *packetWriter) endRun() {
 
 // writeRecord writes a record behind its place.
 func (p *packetWriter) writeRecord(r *record) {
-	schema := p.v.store.schema
 	switch {
 	case r.base == tick.None:
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
-		p.w.Write(uint64(r.mask), uint(schema.Rows()))
+		p.writeMask(r.mask)
 	case r.explicit:
 		p.w.Bool(true)
 		p.w.Bool(r.known)
@@ -240,7 +239,7 @@ func (p *packetWriter) writeRecord(r *record) {
 		}
 		p.w.Bool(r.same)
 		if !r.same {
-			p.w.Write(uint64(r.mask), uint(schema.Rows()))
+			p.writeMask(r.mask)
 		}
 	}
 	if d := &r.delta; d.bits <= 64 {
@@ -251,6 +250,12 @@ func (p *packetWriter) writeRecord(r *record) {
 	if r.whole != 0 {
 		p.writeRows(r)
 	}
+}
+
+// writeMask writes which rows an entity has, by the numbers of the other end.
+func (p *packetWriter) writeMask(m Mask) {
+	unknown := p.v.unknown
+	p.w.Write(uint64(m.Squeeze(unknown)), uint(p.v.store.schema.Rows()-unknown.Count()))
 }
 
 // writeRows writes the rows of a record that are written whole. A field that names an entity which this client does not see

@@ -20,8 +20,36 @@ func (m Mask) Without(row int) Mask { return m &^ Bit(row) }
 // Count is the number of rows present.
 func (m Mask) Count() int { return bits.OnesCount64(uint64(m)) }
 
+// Squeeze numbers the rows of m by their place among all rows but those of unknown, of which m has none.
+func (m Mask) Squeeze(unknown Mask) (squeezed Mask) {
+	if unknown == 0 {
+		return m
+	}
+	for ; m != 0; m &= m - 1 {
+		row := m.Lowest()
+		squeezed = squeezed.With(row - (unknown & (Bit(row) - 1)).Count())
+	}
+	return squeezed
+}
+
 // Lowest is the lowest row present. m must not be zero.
 func (m Mask) Lowest() int { return bits.TrailingZeros64(uint64(m)) }
+
+// Spread is the inverse of Squeeze.
+func (m Mask) Spread(unknown Mask) (spread Mask) {
+	if unknown == 0 {
+		return m
+	}
+	row := -1
+	for ; m != 0; m >>= 1 {
+		for row++; unknown.Has(row); row++ {
+		}
+		if m&1 != 0 {
+			spread = spread.With(row)
+		}
+	}
+	return spread
+}
 
 // Bit is zero for a shift of 64 or more, which is what Has of an impossible
 // row needs.
