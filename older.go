@@ -192,7 +192,7 @@ func (c *Session) Protocol() uint64 { return c.server.protocol.hashWith(c.link.o
 // client lacks are left out.
 func (c *Session) RowsThere(rows snapshot.Mask) snapshot.Mask {
 	if o := c.link.older; o != nil {
-		return (rows &^ o.unknown).Squeeze(o.unknown)
+		return rows.Minus(o.unknown).Squeeze(o.unknown)
 	}
 	return rows
 }

@@ -46,6 +46,9 @@ const (
 	checkEvery = 6 * time.Second
 	// relapse is the time after competing mode in which an estimate of the line may be that of a share.
 	relapse = 4 * time.Second
+
+	// nearer is the part of their difference by which the rates of a Group come nearer in a drain: a quarter.
+	nearer = 4
 )
 
 // Reason tells why the rate is as it is.
@@ -362,6 +365,11 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.begin(now, draining)
 	c.path.peak, c.from = c.path.queue(), c.path.position
 	c.setDrainRate()
+}
+
+// drainsSince reports whether a drain began at a time.
+func (c *Controller) drainsSince(now time.Duration) bool {
+	return c.phase == draining && c.since == now
 }
 
 // estimate returns what the line takes, from what it took while there was a queue: the newest times, and longer ones where it

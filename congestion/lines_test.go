@@ -53,6 +53,7 @@ func (s scene) play(seed uint64, with func(interval time.Duration) control) outc
 	q := &queue{rate: s.rates[0] << 10, most: cmp.Or(s.queue, 200*ms)}
 	r := rand.New(rand.NewPCG(seed, 1))
 	interval := time.Second / time.Duration(s.hz)
+	group := &Group{} // one sender's, to one address
 	var flows []*flow
 	var up *queue
 	if s.up > 0 {
@@ -63,9 +64,13 @@ func (s scene) play(seed uint64, with func(interval time.Duration) control) outc
 		f := &flow{w: w, q: q, interval: interval, frame: s.frame(), delay: s.delay / 2, jitter: s.jitter, loss: s.loss, random: r,
 			demand: s.demand, up: up, inOrder: s.inOrder, phase: phase, theirs: time.Duration(r.Int64N(int64(interval)))}
 		f.c = with(interval)
+		if c, ok := f.c.(*Controller); ok {
+			group.Join(c)
+		}
 		flows = append(flows, f)
 		f.start()
 	}
+	flows[len(flows)-1].group = group
 	var t *tcp
 	if s.tcp != "" {
 		t = &tcp{w: w, q: q, delay: s.delay / 2, cubic: s.tcp == "cubic"}

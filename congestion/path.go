@@ -59,6 +59,7 @@ type path struct {
 	jitter    time.Duration // smoothed difference of successive ages
 	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
 	peak      time.Duration // of the queue in this drain
+	slack     time.Duration // by which the delay may grow beyond the threshold: see Group
 	spacing   time.Duration // smoothed time between two samples
 	base      windowed
 	floor     windowed
@@ -200,8 +201,11 @@ func (p *path) threshold() time.Duration {
 
 // full reports whether there is a queue.
 func (p *path) full() bool {
-	return p.queued > p.threshold()
+	return p.queued > p.threshold()+p.slack
 }
+
+// rises reports whether there may be a queue: it is not empty.
+func (p *path) rises() bool { return p.taken == 0 || !p.empty() }
 
 // late reports whether the newest packet that arrived waited in a queue.
 func (p *path) late(rate int64) bool {

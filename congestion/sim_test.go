@@ -121,6 +121,7 @@ type flow struct {
 	record                 bool
 	overflow, entered      int64
 	waits                  []int
+	group                  *Group // of a sender's last flow, which ticks last
 }
 
 func (f *flow) start() {
@@ -204,6 +205,9 @@ func (f *flow) tick() {
 		}
 	}
 	f.c.Tick(now, limited)
+	if f.group != nil {
+		f.group.Tick(now)
+	}
 }
 
 // due returns when what left the line arrives.

@@ -213,11 +213,19 @@ func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, s
 			copy(ours[i*width:][:width], theirs[i*stride:])
 		}
 	}
-	if c.plain || c.plan.DequantiseRows(h.column(t, slot, count, k), theirs, stride, count) {
+	if !c.plain {
+		dequantiseRows(c.plan, h.column(t, slot, count, k), theirs, stride, count)
+	}
+}
+
+// dequantiseRows writes rows, stride lanes apart, into n components that lie one behind the other.
+func dequantiseRows(plan *quantize.Plan, to []byte, lanes []uint32, stride, n int) {
+	if plan.DequantiseRows(to, lanes, stride, n) {
 		return
 	}
-	for i := range count {
-		c.plan.Dequantise(theirs[i*stride:][:width], pointerTo(h.bytes(t, slot+i, k)))
+	size := int(plan.Size())
+	for i := range n {
+		plan.Dequantise(lanes[i*stride:][:plan.Lanes()], pointerTo(to[i*size:]))
 	}
 }
 

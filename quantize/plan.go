@@ -35,6 +35,7 @@ type Plan struct {
 	debug     bool // packing is off
 	wide      bool // the processor is
 	runs      []kernel.FixedRun
+	block     *kernel.FixedBlock // of a plan of fixed floats alone, see SnapRows
 
 	extrapolator string // name of extrapolate
 	extrapolate  Extrapolation

@@ -93,12 +93,11 @@ func parseHeader(text string) (*Header, error) {
 func (h *Header) Plans() ([]*quantize.Plan, error) {
 	var plans []*quantize.Plan
 	for _, e := range h.Entries {
-		text, ok := strings.CutPrefix(e, componentOf)
+		text, _, ok := cutComponent(e)
 		if !ok {
 			continue
 		}
-		// Behind the fields stands who writes the component, that client-side prediction has it, and of which one it is a band: nothing to its rows.
-		p, err := quantize.ParsePlan(text[:strings.LastIndexByte(text, '}')+1])
+		p, err := quantize.ParsePlan(strings.TrimPrefix(text, componentOf))
 		if err != nil {
 			return nil, err
 		}
@@ -108,6 +107,38 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 		plans = append(plans, p)
 	}
 	return plans, nil
+}
+
+// cutComponent returns a component's entry without what stands behind its fields, which is nothing to its rows: who writes it, and that
+// client-side prediction has it. band tells that it is a distance band of another one.
+func cutComponent(entry string) (text string, band, ok bool) {
+	end := strings.LastIndexByte(entry, '}') + 1
+	return entry[:end], strings.Contains(entry[end:], " of "), strings.HasPrefix(entry, componentOf)
+}
+
+// rowsIn returns the row of a schema for each recorded row, -1 for a distance band: those follow from their components. The error wraps
+// ErrProtocol and names a component that the schema lacks.
+func (h *Header) rowsIn(schema *snapshot.Schema) ([]int, error) {
+	var lines []string
+	var rows []int
+	for _, e := range h.Entries {
+		switch text, band, ok := cutComponent(e); {
+		case ok && band:
+			rows = append(rows, -1)
+		case ok:
+			rows, lines = append(rows, len(lines)), append(lines, text)
+		}
+	}
+	found, err := matchRows(lines, schema)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range rows {
+		if at >= 0 {
+			rows[i] = found[at]
+		}
+	}
+	return rows, nil
 }
 
 // checksum is CRC-32C.

@@ -74,11 +74,11 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 				sheaf.n++
 			}
 			store.cache.ready()
-			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
+			sheaf.mask, sheaf.t, sheaf.before = format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
 			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e, _ := store.cache.get(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
+			e, _ := store.cache.get(uint32(i), format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
 			bits += int(e.bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))

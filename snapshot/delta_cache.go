@@ -64,7 +64,7 @@ func (d *EncodeCache) delta(to *encodedDelta, index uint32, mask Mask, t, before
 	d.ready()
 	var e *cachedDelta
 	of := &d.deltas
-	if mask&d.store.schema.Whole == 0 {
+	if !mask.Overlaps(d.store.schema.Whole) {
 		e, of = d.get(index, mask, t, before)
 	} else { // the rows that changed are this client's own
 		e = &cachedDelta{t: t, before: before, mask: mask, index: index}
@@ -224,7 +224,7 @@ func (b *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 	b.first[index] = n
 	e := &a.entries[n]
 	*e = cachedDelta{t: t, before: before, mask: mask, index: index, place: n, next: next}
-	s.encodeDelta(a, e, 0)
+	s.encodeDelta(a, e, Mask{})
 	return e
 }
 
@@ -267,12 +267,12 @@ func (s *Store) encodeDelta(a *deltaArena, e *cachedDelta, whole Mask) {
 	v := quantize.Baselines{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	a.symbols = a.symbols[:0]
 	var part [format.SymbolRows]rowVersions // on the stack: memory that stays would have to be told of each slice
-	for rows := e.mask &^ s.schema.Tags; rows != 0; {
+	for rows := e.mask.Minus(s.schema.Tags); !rows.IsZero(); {
 		n, changed, moved := 0, uint(0), uint(0)
-		for ; rows != 0 && n < format.SymbolRows; n, rows = n+1, rows&(rows-1) {
+		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
 			r := &part[n]
-			if r.row = rows.Lowest(); s.schema.Whole>>r.row&1 != 0 {
-				changed |= uint(whole>>r.row&1) << n
+			if r.row = rows.Lowest(); s.schema.Whole.Has(r.row) {
+				changed |= uint(whole.Intersect(format.Bit(r.row)).Count()) << n
 				continue
 			}
 			if !s.versions(r, e) {
@@ -424,7 +424,7 @@ func (v *View) preparePage(w uint32) {
 	for word := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
 		index := firstOf(w, word)
 		ack, mask := v.ack(index), v.maskOf(index)
-		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.Whole != 0 {
+		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask.Overlaps(s.schema.Whole) {
 			continue
 		}
 		before, known := p.before(index, &ack)

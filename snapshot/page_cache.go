@@ -268,8 +268,8 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
-		mask, before := s.rows.masks[first]&^t.hidden, own
-		if mask&s.schema.Whole != 0 {
+		mask, before := s.rows.masks[first].Minus(t.hidden), own
+		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
 		of := left
@@ -292,11 +292,11 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 // a baseline is not held any more.
 func (d *EncodeCache) encodeSome(t *cachedPage, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
 	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
-	together := together(s.schema, mask&^s.schema.Tags)
+	together := together(s.schema, mask.Minus(s.schema.Tags))
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
-		if s.rows.masks[index]&^t.hidden != mask {
+		if s.rows.masks[index].Minus(t.hidden) != mask {
 			continue
 		}
 		done |= of & -of

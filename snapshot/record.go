@@ -22,7 +22,7 @@ type record struct {
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
 	ack, mask := v.ack(index), v.maskOf(index)
-	*r = record{index: index, mask: mask, explicit: true, whole: mask &^ s.schema.Tags}
+	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
 	base, shown := ack.base, v.shown(index, mask)
 	if p.inList {
 		base, shown = p.page.ref, mask
@@ -35,16 +35,16 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if !inWindow && (personal || shown != mask) {
 		return
 	}
-	whole := Mask(0)
-	if mask&s.schema.Whole != 0 {
-		whole = p.changedWhole(index, base, mask&shown, personal)
+	whole := Mask{}
+	if mask.Overlaps(s.schema.Whole) {
+		whole = p.changedWhole(index, base, mask.Intersect(shown), personal)
 	}
 	before, known := p.before(index, &ack)
-	if !known || !p.cache.delta(&r.delta, index, mask&shown, base, before, whole) {
+	if !known || !p.cache.delta(&r.delta, index, mask.Intersect(shown), base, before, whole) {
 		r.delta = encodedDelta{}
 		return
 	}
-	r.base, r.whole = base, (mask&^shown)&^s.schema.Tags|whole
+	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
 	r.same = inWindow && shown == mask
 	r.known = p.inList || ack.newestUpTo(p.upTo)
 	r.explicit = !r.same || !r.known
@@ -79,7 +79,7 @@ func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
 // also changes when the client's sight of these does.
 func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask, personal bool) (changed Mask) {
 	s := p.v.store
-	for m := rows & s.schema.Whole; m != 0; m &= m - 1 {
+	for m := rows.Intersect(s.schema.Whole); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		since := s.sinceOf(index, row)
 		if s.schema.Refs.Has(row) {
@@ -226,11 +226,12 @@ func (p *packetWriter) endRun() {
 
 // writeRecord writes a record behind its place.
 func (p *packetWriter) writeRecord(r *record) {
+	schema := p.v.store.schema
 	switch {
 	case r.base == tick.None:
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
-		p.writeMask(r.mask)
+		schema.WriteMask(&p.w, r.mask, p.v.unknown)
 	case r.explicit:
 		p.w.Bool(true)
 		p.w.Bool(r.known)
@@ -239,7 +240,7 @@ func (p *packetWriter) writeRecord(r *record) {
 		}
 		p.w.Bool(r.same)
 		if !r.same {
-			p.writeMask(r.mask)
+			schema.WriteMask(&p.w, r.mask, p.v.unknown)
 		}
 	}
 	if d := &r.delta; d.bits <= 64 {
@@ -247,22 +248,16 @@ func (p *packetWriter) writeRecord(r *record) {
 	} else {
 		p.w.Words(d.words, d.bits)
 	}
-	if r.whole != 0 {
+	if !r.whole.IsZero() {
 		p.writeRows(r)
 	}
-}
-
-// writeMask writes which rows an entity has, by the numbers of the other end.
-func (p *packetWriter) writeMask(m Mask) {
-	unknown := p.v.unknown
-	p.w.Write(uint64(m.Squeeze(unknown)), uint(p.v.store.schema.Rows()-unknown.Count()))
 }
 
 // writeRows writes the rows of a record that are written whole. A field that names an entity which this client does not see
 // names nobody.
 func (p *packetWriter) writeRows(r *record) {
 	v, s := p.v, p.v.store
-	for m := r.whole; m != 0; m &= m - 1 {
+	for m := r.whole; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		plan, lanes := s.schema.Plan(row), s.rows.row(r.index, row)
 		switch {

@@ -114,7 +114,7 @@ func NewView(store *Store, cfg Config) *View {
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
 	v.unknown = cfg.Unknown
-	v.overrides.usual = store.schema.Coarse | cfg.Unknown
+	v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1
@@ -143,7 +143,7 @@ func (v *View) grow() {
 	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
-	if v.overrides.usual != 0 {
+	if !v.overrides.usual.IsZero() {
 		v.overrides.growUsual(v.store)
 	}
 	if len(v.ties.first) > 0 {

@@ -20,7 +20,7 @@ func rules1and2() []mutation {
 			"snapshot/visibility.go", "\tv.anyDespawnOwed = true\n\tv.wait(index)", "\tv.wait(index)"),
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
-			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask|rows, span, 0"},
+			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask.Union(rows), span, 0"},
 			{"snapshot/history.go", "\treturn h.find(stripes[index/stripeRows].newest, row, index, t)\n",
 				"\tnewest := stripes[index/stripeRows].newest\n\tfor t > 0 && h.find(newest, row, index, t) == nil {\n\t\tt--\n\t}\n\treturn h.find(newest, row, index, t)\n"},
 		}},
