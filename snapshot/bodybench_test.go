@@ -73,12 +73,14 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 				sheaf.index[sheaf.n] = uint32(k)
 				sheaf.n++
 			}
-			store.cache.ready()
+			if store.cache.deltas.tick != store.Tick() {
+				store.cache.begin()
+			}
 			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
 			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e, _ := store.cache.get(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
+			e := store.cache.deltas.get(store, uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1, 0)
 			bits += int(e.bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))

@@ -65,7 +65,6 @@ type pageCache struct {
 	code   delta.BitBuffer
 	copied uint64 // since the beginning
 	bodies [format.PageEntities]*cachedDelta
-	from   [format.PageEntities]*deltaCache
 }
 
 // reset forgets the texts of earlier ticks.
@@ -220,9 +219,9 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 	v, c := p.v, &p.cache.pages
 	if t.used {
 		c.copied++
-		p.cache.deltas.shared += uint64(bits.OnesCount64(cut.of))
 	}
 	t.used = true
+	p.cache.deltas.used += uint64(bits.OnesCount64(cut.of))
 	for i := range t.groups {
 		e := &c.groups[t.rows+i]
 		if of := e.of & cut.of; of != 0 {
@@ -261,10 +260,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 // encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
 func (p *packetWriter) encode(t *cachedPage) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
-	d.ready()
-	known := d.first != nil && d.first.tick == s.tick || c.encoded(t)
-	own := s.own(t.ref, t.lean)
-	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
+	known, own := c.encoded(t), s.own(t.ref, t.lean)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := s.rows.masks[first], own
@@ -302,18 +298,17 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 		at := index % format.PageEntities
 		c.bodies[at] = nil
 		if known {
-			c.bodies[at], c.from[at] = d.lookup(index, mask, ref, before)
+			c.bodies[at] = d.deltas.find(index, mask, ref, before)
 		}
 		switch {
 		case c.bodies[at] != nil:
-			d.used(c.bodies[at], c.from[at])
 		case together:
-			b.index[b.n], b.at[b.n] = index, uint8(b.n)
+			b.index[b.n] = index
 			if b.n++; b.n == delta.MaxStreams && !d.encodeBatch() {
 				return 0
 			}
 		default:
-			c.bodies[at], c.from[at] = d.deltas.encode(s, index, mask, ref, before), &d.deltas
+			c.bodies[at] = d.deltas.encode(s, index, mask, ref, before, 0)
 		}
 		if e := c.bodies[at]; e != nil && e.none {
 			return 0
@@ -328,16 +323,12 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 // encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
 func (d *EncodeCache) encodeBatch() bool {
 	b, c := &d.batch, &d.pages
-	clear(b.bodies[:b.n])
-	b.taken = true
 	d.deltas.addAll(d.store, b)
-	b.taken = false
 	for k, index := range b.index[:b.n] {
-		e := b.bodies[k]
-		if e == nil {
+		if b.made[k] == nil {
 			return false
 		}
-		c.bodies[index%format.PageEntities], c.from[index%format.PageEntities] = e, &d.deltas
+		c.bodies[index%format.PageEntities] = b.made[k]
 	}
 	b.n = 0
 	return true
@@ -367,7 +358,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	if t.all {
 		w.Write(pageAll, pageAllBits)
 		for left := t.of; left != 0; left &= left - 1 {
-			c.body(t, left)
+			c.body(&p.cache.deltas, t, left)
 		}
 		t.size = w.Bits() - start
 		w.Finish()
@@ -393,7 +384,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 		w.Symbol(four, context, symbol)
 		for m := members; m != 0; m &= m - 1 {
-			c.body(t, m)
+			c.body(&p.cache.deltas, t, m)
 		}
 		last := &c.spans[len(c.spans)-1]
 		last.symbol, last.left = uint8(symbol), left
@@ -413,7 +404,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 }
 
 // body adds the body of the first of some entities.
-func (c *pageCache) body(t *cachedPage, of uint64) {
+func (c *pageCache) body(deltas *deltaCache, t *cachedPage, of uint64) {
 	at := bits.TrailingZeros64(of)
 	e := c.bodies[at]
 	from := uint32(c.code.Bits() - 64*t.at)
@@ -422,7 +413,7 @@ func (c *pageCache) body(t *cachedPage, of uint64) {
 	if e.bits <= 64 {
 		c.code.Write(e.word, uint(e.bits))
 	} else {
-		c.code.Append(c.from[at].wordsOf(e), int(e.bits))
+		c.code.Append(deltas.words(e), int(e.bits))
 	}
 }
 

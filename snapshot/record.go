@@ -14,7 +14,7 @@ type record struct {
 	known    bool         // T is the tick that the client assumes
 	same     bool         // the rows are those of T, and the client is sure to know them
 	whole    Mask         // rows that are written whole, behind the delta
-	delta    encodedDelta // against T
+	delta    *cachedDelta // against T
 }
 
 // prepare finds out how the record of an entity is written. It is coded against T if both ends have all that this takes
@@ -40,8 +40,10 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 		whole = p.changedWhole(index, base, mask&shown, personal)
 	}
 	before, known := p.before(index, &ack)
-	if !known || !p.cache.delta(&r.delta, index, mask&shown, base, before, whole) {
-		r.delta = encodedDelta{}
+	if !known {
+		return
+	}
+	if r.delta = p.cache.deltas.get(s, index, mask&shown, base, before, whole); r.delta.none {
 		return
 	}
 	r.base, r.whole = base, (mask&^shown)&^s.schema.Tags|whole
@@ -227,12 +229,14 @@ func (p *packetWriter) endRun() {
 // writeRecord writes a record behind its place.
 func (p *packetWriter) writeRecord(r *record) {
 	schema := p.v.store.schema
-	switch {
-	case r.base == tick.None:
+	if r.base == tick.None {
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
 		p.w.Write(uint64(r.mask), uint(schema.Rows()))
-	case r.explicit:
+		p.writeRows(r)
+		return
+	}
+	if r.explicit {
 		p.w.Bool(true)
 		p.w.Bool(r.known)
 		if !r.known {
@@ -243,10 +247,10 @@ func (p *packetWriter) writeRecord(r *record) {
 			p.w.Write(uint64(r.mask), uint(schema.Rows()))
 		}
 	}
-	if d := &r.delta; d.bits <= 64 {
+	if d := r.delta; d.bits <= 64 {
 		p.w.Write(d.word, uint(d.bits))
 	} else {
-		p.w.Words(d.words, d.bits)
+		p.w.Words(p.cache.deltas.words(d), int(d.bits))
 	}
 	if r.whole != 0 {
 		p.writeRows(r)

@@ -102,6 +102,9 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
 	room = min(room, len(dst))
+	if desk.deltas.tick != v.store.tick {
+		desk.begin()
+	}
 	p := packetWriter{v: v, cache: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
 	v.sent.release()
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {

@@ -10,7 +10,7 @@ func snapshotRules() []mutation {
 func rules1and2() []mutation {
 	return []mutation{
 		change("rule 1", "only what changed in this very tick is brought to it", "TestRule1ADeltaBringsEveryRowToItsTick",
-			"snapshot/delta_cache.go", "changed |= one(r.changed) << n", "if s.sinceOf(e.index, r.row) != s.tick {\n\t\t\t\tr.changed = 0\n\t\t\t}\n\t\t\tchanged |= one(r.changed) << n"),
+			"snapshot/delta_cache.go", "if !slices.Equal(r.now, r.base) {", "if s.sinceOf(e.index, r.row) == s.tick && !slices.Equal(r.now, r.base) {"),
 		change("rule 1", "a second record of an entity in a tick", "TestRule1ASecondRecordOfATickIsNotSent",
 			"snapshot/record.go", "return ack.went != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
@@ -21,11 +21,11 @@ func rules1and2() []mutation {
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask|rows, span, 0"},
-			{"snapshot/history.go", "\treturn h.find(stripes[index/stripeRows].newest, row, index, t)\n",
-				"\tnewest := stripes[index/stripeRows].newest\n\tfor t > 0 && h.find(newest, row, index, t) == nil {\n\t\tt--\n\t}\n\treturn h.find(newest, row, index, t)\n"},
+			{"snapshot/history.go", "\t\tnumber -= uint64(c.back)\n\t}\n\treturn nil\n}\n\n// guess",
+				"\t\tnumber -= uint64(c.back)\n\t}\n\tif t > 0 {\n\t\treturn h.rowAt(row, index, t-1)\n\t}\n\treturn nil\n}\n\n// guess"},
 		}},
 		change("rule 2", "what was not there is what others were", "TestHistoryOfStripes",
-			"snapshot/history.go", "guess != nil && guess.there&bit != 0", "guess != nil && guess.rows&bit != 0"),
+			"snapshot/history.go", "guess != 0 && h.at(guess).there&bit != 0", "guess != 0"),
 		change("rule 1", "who pauses is taken to have moved when its neighbours did", "TestWhenEntitiesMoved",
 			"snapshot/moved.go", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = now"),
 		change("rule 1", "who moves in each tick is written as still", "TestWhenEntitiesMoved",
