@@ -491,7 +491,6 @@ func (p *packetWriter) together() {
 // writeUnit writes all that must be sent with an index, where there are links.
 func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
-	p.flushSent() // of others that this packet has already
 	p.collectUnit(index)
 	switch {
 	case v.ties.out && p.split:

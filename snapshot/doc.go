@@ -39,7 +39,7 @@
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, despawns that are settled, resyncs
 //   - baselines.go: the same for readers of packets that were just written
 //   - ack_pages.go, sent.go: ack states by page; packets and records on their way
-//   - write.go: a packet: its header and despawns; list.go: listed records; record.go: one record and its baselines
+//   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures
 //   - priority.go: who is sent first, weights, the budget
 //   - page_cache.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths

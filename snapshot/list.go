@@ -44,10 +44,11 @@ func (p *packetWriter) chooseRefs() {
 		return
 	}
 	if v.refTick != p.s {
-		v.refTick, v.newestRef = p.s, tick.None
+		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
 		for w := range v.pages {
 			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
+				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
 			}
 		}
 	}
@@ -86,9 +87,6 @@ func (p *packetWriter) writeListsHead() {
 // there is room for more.
 func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
-	if !p.refers {
-		return true
-	}
 	p.inList, room = true, true
 	for v.nextPage < len(v.pages) {
 		w := uint32(v.nextPage)
@@ -128,17 +126,16 @@ func (p *packetWriter) endList() {
 	}
 }
 
-// nearOf returns N of a page for this packet, tick.None where none is to be named.
-func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
-	if g.near == tick.None || p.s-g.near >= p.v.store.cfg.Window {
-		return tick.None
+// turn makes a page the one that is written.
+func (p *packetWriter) turn(g *ackPage) {
+	if p.page, p.near = g, g.near; p.s-g.near >= p.v.store.cfg.Window {
+		p.near = tick.None
 	}
-	return g.near
 }
 
 // beginPage writes what stands before the code of a page: the head of a list, or the codes of pages without records.
 func (p *packetWriter) beginPage(g *ackPage, w uint32) {
-	l, near := &p.lists, p.nearOf(g)
+	l, near := &p.lists, p.near
 	if l.open && l.ref == g.ref && l.near == near {
 		for ; l.none > 0; l.none-- {
 			p.w.Write(pageNone, pageNoneBits)
@@ -164,21 +161,26 @@ func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 // writePage writes records of the entities of a page that wait. It reports whether there was room for all of them.
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
-	if wait &^= v.grouped(w, wait); wait == 0 {
-		p.passPage(g, w)
-		return true
+	if v.ties.n > 0 || len(v.store.groups.any) > 0 {
+		if wait &^= v.grouped(w, wait); wait == 0 {
+			p.passPage(g, w)
+			return true
+		}
 	}
 	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
 		return false // each entity may need a group of its own
 	}
-	if !plain.On {
+	p.turn(g)
+	if few := bits.OnesCount64(wait) < fewEntities; !plain.On && !(p.cache.alone && few) { // else no other client is likely to need the text
 		if room, done := p.copyPage(g, w, wait); done {
 			return room
 		}
-		p.encodePagesAhead(w, wait)
 	}
-	p.page = g
-	list := v.listed[:0]
+	if !plain.On && v.listed >= leastTogether {
+		p.encodePagesAhead(w, wait)
+		p.turn(g)
+	}
+	list := v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index := firstOf(w, wait)
 		if !p.candidate(index) {
@@ -193,7 +195,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			list = list[:len(list)-1] // a list has implicit records only
 		}
 	}
-	v.listed = list[:0]
+	v.records = list[:0]
 	if len(list) == 0 {
 		p.passPage(g, w)
 		return true
@@ -202,7 +204,6 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	for i := range list[:n] {
 		p.recordSent(&list[i])
 	}
-	p.flushSent()
 	if n == len(list) {
 		return true
 	}
@@ -354,18 +355,10 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
 
 // fitsEnd reports whether what was written fits, with the symbol that ends a page.
 func (p *packetWriter) fitsEnd() bool {
-	return !p.w.Overflowed() && p.w.Bits()+delta.MaxCodeLength <= p.limit
+	return p.w.Bits()+delta.MaxCodeLength <= p.limit
 }
 
 // fitsPage reports whether what was written fits, with the end of the list.
 func (p *packetWriter) fitsPage() bool {
-	return !p.w.Overflowed() && p.w.Bits() <= p.limit
-}
-
-// symbol writes a symbol of a prefix code.
-func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
-	t.Write(&p.w, context, symbol)
-	if watch := p.v.store.watch; watch != nil {
-		watch([]delta.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
-	}
+	return p.w.Bits() <= p.limit
 }

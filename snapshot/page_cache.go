@@ -137,7 +137,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:
 		return 0, false
 	}
-	near := p.nearOf(g)
+	near := p.near
 	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
 		return 0, false
 	}
@@ -160,7 +160,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
-	switch near := p.nearOf(g); {
+	switch near := p.near; {
 	case near == tick.None:
 		if p.v.store.own(g.base, g.lean) != tick.None {
 			k.lean = g.lean
@@ -174,9 +174,6 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 // copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
 // writePage asks about each entity.
 func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
-	if p.cache.alone && bits.OnesCount64(wait) < fewEntities {
-		return false, false // no other client is likely to need the text
-	}
 	switch of, ok := p.shareable(g, w, wait); {
 	case !ok:
 		return false, false
@@ -585,7 +582,7 @@ func (p *packetWriter) reserve() int {
 
 // fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
 func (p *packetWriter) fitsCut() bool {
-	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
+	return p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }
 
 // fitsGroups reports whether the packet can note the groups of a text. It is false only in the first page of a packet with more

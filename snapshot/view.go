@@ -47,39 +47,38 @@ type View struct {
 	starved        starvedGroup
 	urged          urged
 
-	sent        sentRing
-	waits       bool      // unsent may not be empty
-	waitWord    int       // the first word of unsent that may not be zero
-	observed    tick.Tick // the newest commit that has been looked at
-	wrote       tick.Tick // the newest tick a snapshot was written for
-	cursor      uint32    // where the next packet goes on, when the budget cut one short
-	epoch       uint16    // the newest resync that was served
-	answer      bool      // a snapshot is due even when there is nothing to say
-	answered    bool      // the client has decoded one since the newest resync
-	spoke       tick.Tick // the newest tick with a sent snapshot, or the start
-	start       tick.Tick // its first one
-	epochSeq    uint64    // acknowledgements of earlier packets make no baseline
-	payload     int       // bytes of a snapshot in an otherwise empty packet
-	lanes       []uint32  // a row with entity fields, as this client gets it
-	lacking     []uint32  // members of a group that are to be written
-	records     []record  // of them
-	scratch     record    // the one that is written
-	pendingSent []bitWord // records of the packet that are not noted in slots yet
-	listed      []record  // entities of a page that are written one by one
-	part        int       // payloads written for this tick
-	parts       int       // and for the last tick before it that had any
-	nextPage    int       // the page with which the lists of the next packet of this tick begin
-	refTick     tick.Tick // its tick
-	newestRef   tick.Tick // is: the newest R of any page that waited, tick.None: none
-	short       bool      // not all that waited went out with the tick before
-	stats       ViewStats
-	met         []wire.NetworkID   // attended entities that the client was proved to hold
-	shares      bool               // see Share
-	sights      uint64             // changes of what is visible
-	hidden      []hiddenAt         // by index
-	lastHidden  tick.Tick          // the newest of them
-	portions    []visibleGroupSize // by number of the group
-	deferred    []deferredCall     // that wait for the commit of an open tick
+	sent       sentRing
+	waits      bool      // unsent may not be empty
+	waitWord   int       // the first word of unsent that may not be zero
+	observed   tick.Tick // the newest commit that has been looked at
+	wrote      tick.Tick // the newest tick a snapshot was written for
+	cursor     uint32    // where the next packet goes on, when the budget cut one short
+	epoch      uint16    // the newest resync that was served
+	answer     bool      // a snapshot is due even when there is nothing to say
+	answered   bool      // the client has decoded one since the newest resync
+	spoke      tick.Tick // the newest tick with a sent snapshot, or the start
+	start      tick.Tick // its first one
+	epochSeq   uint64    // acknowledgements of earlier packets make no baseline
+	payload    int       // bytes of a snapshot in an otherwise empty packet
+	lanes      []uint32  // a row with entity fields, as this client gets it
+	lacking    []uint32  // members of a group that are to be written
+	records    []record  // of them, or of a page
+	scratch    record    // the one that is written
+	part       int       // payloads written for this tick
+	parts      int       // and for the last tick before it that had any
+	nextPage   int       // the page with which the lists of the next packet of this tick begin
+	refTick    tick.Tick // its tick
+	newestRef  tick.Tick // is: the newest R of any page that waited, tick.None: none
+	listed     int       // and how many entities waited with a record of the R of their page
+	short      bool      // not all that waited went out with the tick before
+	stats      ViewStats
+	met        []wire.NetworkID   // attended entities that the client was proved to hold
+	shares     bool               // see Share
+	sights     uint64             // changes of what is visible
+	hidden     []hiddenAt         // by index
+	lastHidden tick.Tick          // the newest of them
+	portions   []visibleGroupSize // by number of the group
+	deferred   []deferredCall     // that wait for the commit of an open tick
 }
 
 // ViewStats counts what a View did since it was made.
