@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
@@ -188,9 +189,9 @@ func newBandsNet(t *testing.T, seed uint64, link transport.Link) *bandsNet {
 	}
 	g.sight = interest.NewRows(interest.All(), func(_ *snapshot.Store, client netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
 		if client == 1 && g.hidden[id] {
-			return ^snapshot.Mask(0).With(g.rows[0][0])
+			return snapshot.Mask{}.With(g.rows[0][0]).Not()
 		}
-		return ^snapshot.Mask(0)
+		return snapshot.AllRows()
 	})
 	g.bands = interest.NewBands(g.sight, interest.BandsConfig{
 		Schema: p.Schema(), Position: interest.PositionOf(p.Schema(), func(p *bandPlace) (x, y, z float32) { return p.X, p.Y, 0 }),
@@ -437,6 +438,15 @@ func TestBandsAreExact(t *testing.T) {
 			for _, c := range g.Clients {
 				g.check(c)
 			}
+			g.AssertConverge()
+			c := g.Clients[1]
+			places := generic.NewMap1[bandPlace](&c.World)
+			for e, id := range netecs.Entities(&c.World) {
+				if g.band(c, id.Index, 0) > 0 {
+					places.Get(e).X += 0.01
+				}
+			}
+			require.ErrorContains(t, g.CheckConverge(), "bandPlace.")
 		})
 	}
 }
@@ -504,7 +514,7 @@ func sentBesideHiddenBands(t *testing.T, busy bool) (packets []string) {
 	r := newRig(t, p, netcode.Config{SendBudget: -1})
 	float, place := p.RowOf(reflect.TypeFor[bandFloat]()), p.RowOf(reflect.TypeFor[bandPlace]())
 	bands := interest.NewBands(interest.NewRows(interest.All(), func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask {
-		return snapshot.Mask(0).With(float)
+		return snapshot.Mask{}.With(float)
 	}), interest.BandsConfig{Schema: p.Schema(), Position: func(_ *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
 		return 5 * float32(id.Index), 0, 0, true
 	}})

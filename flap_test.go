@@ -39,10 +39,10 @@ func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping 
 	}
 	f.rows = interest.NewRows(f.explicit, func(_ *snapshot.Store, _ wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if f.open[id] {
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}
 		schema := f.server.Store().Schema()
-		return ^(interest.MaskOf[marked](schema) | interest.MaskOf[tagged](schema))
+		return interest.MaskOf[marked](schema).Union(interest.MaskOf[tagged](schema)).Not()
 	})
 	f.server.SetInterest(interest.New(f.rows, leaving))
 	f.server.game = f.play

@@ -43,9 +43,9 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 	r := newRig(t, p, config)
 	r.server.SetInterest(interest.New(interest.NewRows(interest.All(), func(_ *snapshot.Store, client wire.ClientID, _ wire.NetworkID) snapshot.Mask {
 		if client == 1 {
-			return snapshot.Mask(0).With(rowPlace)
+			return snapshot.Mask{}.With(rowPlace)
 		}
-		return ^snapshot.Mask(0)
+		return snapshot.AllRows()
 	}), interest.Despawn))
 	random, drops := rand.New(rand.NewPCG(46, 1)), rand.New(rand.NewPCG(46, 2))
 	var ids []wire.NetworkID

@@ -101,7 +101,7 @@ func TestInterestEnds(t *testing.T) {
 		rooms := interest.NewRooms()
 		rooms.Add(a, 1)
 		rooms.Enter(1, 1)
-		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return 0 }
+		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return snapshot.Mask{} }
 		r.server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
 		r.run(frameTime * 20)
 		require.False(t, r.server.Visible(1, b))

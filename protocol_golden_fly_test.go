@@ -178,7 +178,7 @@ func (g *goldenRig) paint(pilot *clientEnd) {
 	g.run(time.Second / 10)
 	require.True(g.t, g.server.SetOwner(id, 0))
 	require.NoError(g.t, authority.Release(pilot.Client, id))
-	g.until(func() bool { return authority.Rights(pilot.Client, id) == 0 })
+	g.until(func() bool { return authority.Rights(pilot.Client, id).IsZero() })
 	g.run(time.Second / 5)
 	require.Equal(g.t, "Tint{Level:1048576}", goldenRow(g.server.Store().Schema(), rowTint, g.server.Store().Row(id, rowTint)))
 	require.Equal(g.t, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.server.Store().Schema(), rowPaint, g.server.Store().Row(id, rowPaint)))

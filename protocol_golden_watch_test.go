@@ -65,7 +65,7 @@ func (i *goldenInterest) Update(client wire.ClientID, v *snapshot.View) {
 		return
 	}
 	v.Hide(i.entity)
-	v.SetRows(i.masked, ^snapshot.Mask(0).With(rowHealth))
+	v.SetRows(i.masked, snapshot.Mask{}.With(rowHealth).Not())
 }
 
 // watch says who joins next.

@@ -164,6 +164,9 @@ func (s *Server) Send() {
 	if s.interest != nil {
 		s.judgeInterest()
 	}
+	if s.asksBands && s.frame.Due && s.store.Tick()%viewpointTicks == 0 {
+		s.missBands()
+	}
 	call(s.hooks.beforeSend)
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()

@@ -3,6 +3,7 @@ package authority
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
@@ -74,10 +75,10 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 // of returns the rows that the owner, or the named client, of an entity may write.
 func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 	if owns {
-		rows |= w.owner
+		rows = rows.Union(w.owner)
 	}
 	if named {
-		rows |= w.named
+		rows = rows.Union(w.named)
 	}
 	return rows
 }
@@ -99,6 +100,22 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			f.DescribeComponent(row, "[named]")
 		}
 	}
+}
+
+// wordOf returns rows as the bits of right.Rows.
+func wordOf(rows snapshot.Mask) (word uint64) {
+	for ; !rows.IsZero(); rows = rows.Rest() {
+		word |= 1 << rows.Lowest()
+	}
+	return word
+}
+
+// maskOf returns the rows of what wordOf returned.
+func maskOf(word uint64) (rows snapshot.Mask) {
+	for ; word != 0; word &= word - 1 {
+		rows = rows.With(bits.TrailingZeros64(word))
+	}
+	return rows
 }
 
 // right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0.

@@ -46,7 +46,7 @@ func (w *client) hooks() netcode.ClientHooks {
 		Opened:     w.restart,
 		Read:       w.listArrived,
 		CaptureOwn: func() { w.gather(nil) },
-		Owns:       func(id netcode.NetworkID) bool { return w.rights[id].rows != 0 },
+		Owns:       func(id netcode.NetworkID) bool { return !w.rights[id].rows.IsZero() },
 	}
 }
 
@@ -63,7 +63,7 @@ func (w *client) setRight(m *right) {
 		return
 	}
 	h, has := w.rights[m.Entity]
-	rows, most := snapshot.Mask(m.Rows), w.Config().MaxEntities
+	rows, most := maskOf(m.Rows), w.Config().MaxEntities
 	switch {
 	case h.rows == rows:
 		return
@@ -73,7 +73,7 @@ func (w *client) setRight(m *right) {
 			Detail: fmt.Sprintf("the server has more entities that this client writes than Config.MaxEntities of the client, %d", most),
 		})
 		return
-	case rows == 0 && !h.listed:
+	case rows.IsZero() && !h.listed:
 		delete(w.rights, m.Entity)
 	default:
 		h.rows = rows
@@ -128,12 +128,12 @@ func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
 		if at, ok := netcode.ExtensionOf[*session](host.Session(c.ID())); ok && at.Connected() {
 			return s.rights(at, entity)
 		}
-		return 0
+		return snapshot.Mask{}
 	}
 	if w, ok := netcode.ExtensionOf[*client](c); ok {
 		return w.rights[entity].rows
 	}
-	return 0
+	return snapshot.Mask{}
 }
 
 // OnChange adds a function that is called when the client may write components of an entity from now on, or may not any
@@ -231,14 +231,14 @@ func (w *client) gather(read func(entity netcode.NetworkID, row int, lanes []uin
 // any more.
 func (w *client) gatherEntity(own *snapshot.Store, id wire.NetworkID, read func(entity netcode.NetworkID, row int, lanes []uint32) bool) bool {
 	rows := w.rights[id].rows
-	if rows == 0 || !w.knows(id) {
+	if rows.IsZero() || !w.knows(id) {
 		own.Despawn(id)
-		if w.rights[id] = (writeRight{rows: rows}); rows == 0 {
+		if w.rights[id] = (writeRight{rows: rows}); rows.IsZero() {
 			delete(w.rights, id)
 		}
 		return false
 	}
-	rows &= w.Replica().Entity(id.Index).Mask
+	rows = rows.Intersect(w.Replica().Entity(id.Index).Mask)
 	if !own.Mirror(id) {
 		return true
 	}

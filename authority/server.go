@@ -123,17 +123,17 @@ func (s *server) rightTo(c *session, id wire.NetworkID) (owns, named bool) {
 func (s *server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
 	owns, named := s.rightTo(c, id)
 	may, known := s.writers.of(owns, named), owns || named
-	for i := 0; i < len(c.held) && (rows&^may != 0 || !known); i++ {
+	for i := 0; i < len(c.held) && (!rows.Within(may) || !known); i++ {
 		if c.held[i].id == id {
-			may, known = may|c.held[i].rows, true
+			may, known = may.Union(c.held[i].rows), true
 		}
 	}
-	for i := 0; i < len(c.given) && (rows&^may != 0 || !known); i++ {
+	for i := 0; i < len(c.given) && (!rows.Within(may) || !known); i++ {
 		if c.given[i].id == id {
-			may, known = may|c.given[i].rows, true
+			may, known = may.Union(c.given[i].rows), true
 		}
 	}
-	return known && rows&^may == 0
+	return known && rows.Within(may)
 }
 
 // grace is the number of ticks for which a client may still write what it has lost: the history window, and the time for which
@@ -146,8 +146,8 @@ func (s *server) grace() tick.Tick {
 // rights is the rows of an entity that a client may write now.
 func (s *server) rights(c *session, id wire.NetworkID) snapshot.Mask {
 	rows := s.writers.of(s.rightTo(c, id))
-	if rows == 0 || !s.Store().Alive(id) || !c.View().Visible(id) {
-		return 0
+	if rows.IsZero() || !s.Store().Alive(id) || !c.View().Visible(id) {
+		return snapshot.Mask{}
 	}
 	return rows
 }
@@ -178,10 +178,10 @@ func (s *server) takeIn(c *session, e replica.Entity, f func(client netcode.Clie
 		return
 	}
 	rows := s.rights(c, e.ID)
-	if e.Mask&^rows != 0 {
+	if !e.Mask.Within(rows) {
 		s.stats.WritesLate++
 	}
-	rows &= e.Mask & s.Store().Mask(e.ID)
+	rows = rows.Intersect(e.Mask.Intersect(s.Store().Mask(e.ID)))
 	for row := range s.Protocol().Schema().Rows() {
 		if !rows.Has(row) {
 			continue
@@ -200,7 +200,7 @@ func (s *server) takeIn(c *session, e replica.Entity, f func(client netcode.Clie
 func (a *session) lately(id wire.NetworkID) (rows snapshot.Mask) {
 	for i := range a.given {
 		if a.given[i].id == id {
-			rows |= a.given[i].rows
+			rows = rows.Union(a.given[i].rows)
 		}
 	}
 	return rows
@@ -215,7 +215,7 @@ func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
 	own := c.wrote[:0]
 	for _, id := range c.wrote {
 		theirs := s.writers.of(s.rightTo(c, id))
-		if changed := view.ChangedRows(id); changed != 0 && changed&^theirs == 0 && c.lately(id)&changed == 0 {
+		if changed := view.ChangedRows(id); !changed.IsZero() && changed.Within(theirs) && !c.lately(id).Overlaps(changed) {
 			own = append(own, id)
 		}
 	}
@@ -249,16 +249,16 @@ func (s *server) tellRightsTo(c *session) {
 	for _, h := range c.held {
 		rows := s.rights(c, h.id)
 		if rows != h.rows {
-			m := right{Entity: h.id, Rows: uint64(rows), Tick: uint32(s.Tick())}
+			m := right{Entity: h.id, Rows: wordOf(rows), Tick: uint32(s.Tick())}
 			if netcode.Send(s.Server, netcode.To(c.ID()), &m) == nil {
-				if h.rows&^rows != 0 {
+				if !h.rows.Within(rows) {
 					c.View().Again(h.id)
-					c.given = append(c.given, lostRight{heldRight{h.id, h.rows &^ rows}, s.Tick()})
+					c.given = append(c.given, lostRight{heldRight{h.id, h.rows.Minus(rows)}, s.Tick()})
 				}
 				h.rows = rows
 			}
 		}
-		if owns, named := s.rightTo(c, h.id); h.rows != 0 || s.Store().Alive(h.id) && (owns || named) {
+		if owns, named := s.rightTo(c, h.id); !h.rows.IsZero() || s.Store().Alive(h.id) && (owns || named) {
 			kept = append(kept, h)
 		}
 	}

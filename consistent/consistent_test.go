@@ -91,9 +91,9 @@ func (g *play) start(seed uint64, link transport.Link, clients, budget int, whol
 
 func (g *play) seesRows(s *snapshot.Store, client netcode.ClientID, id netcode.NetworkID) snapshot.Mask {
 	if client%2 == 0 || g.hidden[id] {
-		return ^interest.MaskOf[Secret](s.Schema())
+		return interest.MaskOf[Secret](s.Schema()).Not()
 	}
-	return ^snapshot.Mask(0)
+	return snapshot.AllRows()
 }
 
 // play is the game's frame.

@@ -304,7 +304,7 @@ type Change struct {
 // Touched tells if Changes yields an entity that is new, got or lost a component, or got another value of one of these rows. It looks at no
 // entity.
 func (a *Apply) Touched(rows snapshot.Mask) bool {
-	return a.writer.touched&rows != 0 || len(a.writer.structChanges) > 0
+	return a.writer.touched.Overlaps(rows) || len(a.writer.structChanges) > 0
 }
 
 // Changes yields the changes of the last Run that had something to apply, each entity once. The order means nothing, but is
@@ -320,7 +320,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	for n := 0; n < len(a.writer.byTable); n++ {
 		for i := 0; i < len(a.writer.byTable[n]); i++ {
 			d := &a.writer.byTable[n][i]
-			if d.rows == 0 && a.applied[d.index].structChange == 0 {
+			if d.rows.IsZero() && a.applied[d.index].structChange == 0 {
 				continue // what was written had its value, or is set aside
 			}
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
@@ -346,7 +346,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 // changed returns the change of an entity, if it is still there and changed.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 	at, tw := &a.tracker.byIndex[index], &a.applied[index]
-	if rows == 0 && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
+	if rows.IsZero() && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
 		return Change{}, false
 	}
 	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
@@ -400,16 +400,16 @@ func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a
 
 // owned returns the rows of an entity that the client has written and may write.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
-	if a.mine == nil || uint(id.Index) >= uint(len(a.applied)) || a.applied[id.Index].authored == 0 {
-		return 0
+	if a.mine == nil || uint(id.Index) >= uint(len(a.applied)) || a.applied[id.Index].authored.IsZero() {
+		return snapshot.Mask{}
 	}
-	return a.mine(id) & a.applied[id.Index].authored
+	return a.mine(id).Intersect(a.applied[id.Index].authored)
 }
 
 // Revert makes the next Run write all rows of an entity, also those that the client has written.
 func (a *Apply) Revert(id wire.NetworkID) {
 	if a.tracker.entry(id) != nil && !a.applied[id.Index].left {
-		a.applied[id.Index].authored = 0
+		a.applied[id.Index].authored = snapshot.Mask{}
 		a.again = append(a.again, id.Index)
 	}
 }

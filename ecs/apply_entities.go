@@ -91,15 +91,15 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 func (a *Apply) change(now replica.Entity, at *entityEntry) {
 	tw := &a.applied[now.ID.Index]
 	if tw.left {
-		if now.Mask&a.targets.rows != 0 { // it may close a cycle of others
+		if now.Mask.Overlaps(a.targets.rows) { // it may close a cycle of others
 			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
 	}
-	if tw.back != 0 {
+	if !tw.back.IsZero() {
 		a.takeBack(at.entity, tw)
 	}
-	if now.Mask != tw.mask || tw.out != 0 {
+	if now.Mask != tw.mask || !tw.out.IsZero() {
 		a.exchange(now, at, tw)
 	}
 	a.writer.list(now.ID.Index, at, tw)
@@ -112,34 +112,34 @@ func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity)
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
-	own := a.owned(now.ID)&tw.mask | tw.aside
-	removed := tw.mask &^ now.Mask &^ tw.gone &^ tw.aside
-	a.removals(e, tw, tw.mask&^now.Mask&^tw.aside)
-	if late := tw.out & now.Mask; late != 0 && !a.related(e) {
-		late &= -late // there is room for one
-		tw.mask, tw.gone, tw.out = tw.mask&^late, tw.gone&^late, tw.out&^late
-	} else if late != 0 && now.Mask == tw.mask {
+	own := a.owned(now.ID).Intersect(tw.mask).Union(tw.aside)
+	removed := tw.mask.Minus(now.Mask).Minus(tw.gone).Minus(tw.aside)
+	a.removals(e, tw, tw.mask.Minus(now.Mask).Minus(tw.aside))
+	if late := tw.out.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
+		late = snapshot.Mask{}.With(late.Lowest()) // there is room for one
+		tw.mask, tw.gone, tw.out = tw.mask.Minus(late), tw.gone.Minus(late), tw.out.Minus(late)
+	} else if !late.IsZero() && now.Mask == tw.mask {
 		return
 	}
-	added := a.additions(e, tw, now, now.Mask&^tw.mask&^tw.aside)
-	if added|removed != 0 {
+	added := a.additions(e, tw, now, now.Mask.Minus(tw.mask).Minus(tw.aside))
+	if !added.Union(removed).IsZero() {
 		a.writer.noteStructChange(tw, structChange{index: now.ID.Index, added: added, removed: removed})
 	}
-	tw.changed |= added
-	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
+	tw.changed = tw.changed.Union(added)
+	a.refs.cut(now.ID.Index, tw.mask.Minus(now.Mask))
 	tw.mask = now.Mask
 	if len(a.add)+len(a.rem) == 0 {
 		return
 	}
 	a.unsettled = true
-	a.filling = fillMode{id: now.ID, rows: now.Mask &^ tw.gone &^ own, added: added}
+	a.filling = fillMode{id: now.ID, rows: now.Mask.Minus(tw.gone).Minus(own), added: added}
 	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
 // removals lists the components to remove. Game code may have removed some before.
 func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
-	for ; rows != 0; rows &= rows - 1 {
-		row := lowestRow(rows)
+	for ; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
 			a.rem = append(a.rem, id)
 		}
@@ -150,13 +150,13 @@ func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 // additions lists the components to add and returns the rows that the entity will have. Game code may have added some before.
 func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
-	for ; rows != 0; rows &= rows - 1 {
-		row := lowestRow(rows)
+	for ; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		id := a.tracker.ids[row]
 		switch {
 		case a.tracker.world.Has(e, id): // noteAdded has reported it
 		case a.tracker.relations.Has(row) && a.related(e):
-			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
+			a.leaveOut(now.ID, tw, snapshot.Mask{}.With(row))
 			added = added.Without(row)
 		default:
 			a.add = append(a.add, id)
@@ -187,8 +187,8 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		a.refs.requeueReferrers(f.id)
 	}
 	at, tw := a.tracker.entry(f.id), &a.applied[f.id.Index]
-	for m := f.rows; m != 0; m &= m - 1 {
-		row := lowestRow(m)
+	for m := f.rows; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
 			continue // the entities that it names may come or go in this run: it is written, and compared, when all are there
 		}
@@ -262,7 +262,7 @@ func (a *Apply) spawnAll() {
 				a.spawnOne(id, k.mask, rows)
 			}
 		}
-		if lacks := k.mask &^ rows; lacks != 0 {
+		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
 			for _, id := range k.ids {
 				a.leaveOut(id, &a.applied[id.Index], lacks)
 			}
@@ -276,8 +276,8 @@ func (a *Apply) spawnAll() {
 func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	a.add = append(a.add[:0], a.tracker.replicated)
 	related := false
-	for m := mask; m != 0; m &= m - 1 {
-		row := lowestRow(m)
+	for m := mask; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
 		if a.tracker.relations.Has(row) {
 			if related {
 				continue
@@ -312,8 +312,8 @@ func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 		a.tracker.assign(id, query.EntityAt(i))
 		*replicas.replicated(i) = components.Replicated{ID: id, World: a.tracker.tag}
 	}
-	for m := rows; m != 0; m &= m - 1 {
-		row := lowestRow(m)
+	for m := rows; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
 		plan := a.tracker.schema.Plan(row)
 		if plan.Lanes() == 0 {
 			continue
@@ -340,10 +340,10 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	a.stats.Spawned++
 	a.born = append(a.born, id)
 	a.writer.noteStructChange(tw, structChange{index: id.Index, added: rows, spawned: true})
-	if rows&a.targets.rows != 0 {
+	if rows.Overlaps(a.targets.rows) {
 		a.targets.list = append(a.targets.list, id.Index)
 	}
-	if rows&(a.refs.rows|a.targets.rows) != 0 {
+	if rows.Overlaps(a.refs.rows.Union(a.targets.rows)) {
 		tw.changed = rows // its entity fields are written when all entities are there
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
@@ -353,10 +353,10 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 
 // leaveOut notes components that cannot be added while the entity has another relation.
 func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
-	tw.gone |= rows
-	tw.out |= rows
-	for ; rows != 0; rows &= rows - 1 {
-		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(lowestRow(rows)).Name()})
+	tw.gone = tw.gone.Union(rows)
+	tw.out = tw.out.Union(rows)
+	for ; !rows.IsZero(); rows = rows.Rest() {
+		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(rows.Lowest()).Name()})
 	}
 }
 
@@ -404,7 +404,7 @@ func (a *Apply) queueRemoval(index uint32) {
 		}
 	}
 	a.tracker.free(id)
-	a.refs.cut(index, ^a.refs.none)
+	a.refs.cut(index, a.refs.none.Not())
 	a.refs.requeueReferrers(id)
 }
 
@@ -486,32 +486,32 @@ func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 		return
 	}
 	tw := &a.applied[id.Index]
-	if back := tw.aside &^ rows; back != tw.back {
+	if back := tw.aside.Minus(rows); back != tw.back {
 		tw.back = back
 		a.again = append(a.again, id.Index)
 	}
-	tw.aside |= rows
-	tw.gone &^= rows
+	tw.aside = tw.aside.Union(rows)
+	tw.gone = tw.gone.Minus(rows)
 }
 
 // setAside returns the rows of an entity that are left to somebody else.
 func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 	if place := a.tracker.entry(id); place == nil || place.entity != e {
-		return 0
+		return snapshot.Mask{}
 	}
 	return a.applied[id.Index].aside
 }
 
 // takeBack ends the setting aside of rows. The entity may have gained or lost them meanwhile.
 func (a *Apply) takeBack(e ecs.Entity, tw *appliedEntity) {
-	for m := tw.back; m != 0; m &= m - 1 {
-		row := lowestRow(m)
+	for m := tw.back; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
 		tw.mask = tw.mask.Without(row)
 		if a.alive(e) && a.tracker.world.Has(e, a.tracker.ids[row]) {
 			tw.mask = tw.mask.With(row)
 		}
 	}
-	tw.aside, tw.back = tw.aside&^tw.back, 0
+	tw.aside, tw.back = tw.aside.Minus(tw.back), snapshot.Mask{}
 }
 
 // Adopt sets a function that is asked for each entity that the server shows anew. An entity of this world that it returns becomes
@@ -520,7 +520,7 @@ func (a *Apply) Adopt(f func(wire.NetworkID) (ecs.Entity, bool)) { a.adopts = f 
 
 // adopted takes an entity of this world for one that the server shows anew, if there is such.
 func (a *Apply) adopted(now replica.Entity) bool {
-	if now.Mask&a.tracker.relations != 0 {
+	if now.Mask.Overlaps(a.tracker.relations) {
 		return false
 	}
 	e, ok, loaded := ecs.Entity{}, false, false
@@ -542,8 +542,8 @@ func (a *Apply) adopted(now replica.Entity) bool {
 	if !a.tracker.world.Has(e, a.tracker.replicated) {
 		a.add = append(a.add, a.tracker.replicated)
 	}
-	for m := now.Mask; m != 0; m &= m - 1 {
-		if id := a.tracker.ids[lowestRow(m)]; !a.tracker.world.Has(e, id) {
+	for m := now.Mask; !m.IsZero(); m = m.Rest() {
+		if id := a.tracker.ids[m.Lowest()]; !a.tracker.world.Has(e, id) {
 			a.add = append(a.add, id)
 		}
 	}

@@ -120,27 +120,27 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		l.again = append(l.again, id.Index)
 		l.refs.requeueReferrers(id)
 	}
-	for m := tw.mask &^ tw.gone &^ tw.aside &^ t.rows; m != 0; m &= m - 1 {
-		tw.gone = tw.gone.With(lowestRow(m))
+	for m := tw.mask.Minus(tw.gone).Minus(tw.aside).Minus(t.rows); !m.IsZero(); m = m.Rest() {
+		tw.gone = tw.gone.With(m.Lowest())
 		l.tracker.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
-			Component: l.tracker.schema.Plan(lowestRow(m)).Name(),
+			Component: l.tracker.schema.Plan(m.Lowest()).Name(),
 		})
 	}
-	if back := tw.gone & t.rows; back != 0 {
-		tw.gone &^= back
-		tw.out &^= back
+	if back := tw.gone.Intersect(t.rows); !back.IsZero() {
+		tw.gone = tw.gone.Minus(back)
+		tw.out = tw.out.Minus(back)
 		l.again = append(l.again, id.Index)
 	}
-	if tw.out != 0 && !t.scattered { // game code removed the relation that blocked the server's
+	if !tw.out.IsZero() && !t.scattered { // game code removed the relation that blocked the server's
 		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
-		l.noteAdded(id, at, t.rows&^tw.mask&^tw.aside)
+		l.noteAdded(id, at, t.rows.Minus(tw.mask).Minus(tw.aside))
 		return
 	}
 	before := l.tracker.tables[at.table]
-	l.noteAdded(id, at, t.rows&^tw.mask&^tw.aside&^before.rows)
+	l.noteAdded(id, at, t.rows.Minus(tw.mask).Minus(tw.aside).Minus(before.rows))
 	for i := range t.columns {
 		c := &t.columns[i]
 		if applied := before.column(c.row); applied != nil {
@@ -151,10 +151,10 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 
 // noteAdded reports the replicated components that game code added to an entity.
 func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapshot.Mask) {
-	for ; rows != 0; rows &= rows - 1 {
+	for ; !rows.IsZero(); rows = rows.Rest() {
 		l.tracker.note(Problem{
 			Kind: LocallyAddedComponent, Entity: id, Local: at.entity,
-			Component: l.tracker.schema.Plan(lowestRow(rows)).Name(),
+			Component: l.tracker.schema.Plan(rows.Lowest()).Name(),
 		})
 	}
 }

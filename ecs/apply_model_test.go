@@ -206,7 +206,7 @@ func (g *gate) check(change func()) {
 	applied := g.apply.Stats().Applied
 	g.feed(change)
 	for _, id := range g.ids { // a row that was removed and set within a tick was never gone to the client
-		g.here[id].lost &= g.store.Mask(id)
+		g.here[id].lost = g.here[id].lost.Intersect(g.store.Mask(id))
 	}
 	told := map[wire.NetworkID]netecs.Change{}
 	if g.apply.Stats().Applied != applied {
@@ -255,7 +255,7 @@ func (g *gate) compare(id wire.NetworkID) {
 		return
 	}
 	for row, comp := range g.comps() {
-		want := (g.store.Mask(id)&^s.lost | s.own).Has(row)
+		want := g.store.Mask(id).Minus(s.lost).Union(s.own).Has(row)
 		require.Equal(g.t, want, g.client.world.Has(e, comp), "row %d of %s", row, id)
 		if !want || s.own.Has(row) {
 			continue

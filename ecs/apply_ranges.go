@@ -45,11 +45,11 @@ const leastStraight = 4
 // at the first.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
 	places := w.tracker.byIndex
-	if w.apart || w.unsettled || int(index) >= len(places) || w.applied[index].aside != 0 {
+	if w.apart || w.unsettled || int(index) >= len(places) || !w.applied[index].aside.IsZero() {
 		return 0
 	}
 	s, ok := w.replica.Stretch(index, count)
-	if !ok || s.Mask&w.targets.rows != 0 {
+	if !ok || s.Mask.Overlaps(w.targets.rows) {
 		return 0
 	}
 	first := &places[index]
@@ -82,7 +82,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 
 // calm reports whether only values of an entity with these rows may have changed.
 func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
-	return tw.mask == rows && tw.changed|tw.authored|tw.out|tw.aside == 0 && !tw.left
+	return tw.mask == rows && tw.changed.Union(tw.authored).Union(tw.out).Union(tw.aside).IsZero() && !tw.left
 }
 
 // writeRanges writes the entities of the ranges.
@@ -146,7 +146,7 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 }
 
 // touch notes rows of which an entity got another value.
-func (w *valueWriter) touch(rows snapshot.Mask) { w.touched |= rows }
+func (w *valueWriter) touch(rows snapshot.Mask) { w.touched = w.touched.Union(rows) }
 
 // slot returns the slot of the k-th entity of a range.
 func (r *tableRanges) slot(d *tableRange, k uint32) int {
@@ -161,7 +161,7 @@ func (r *tableRanges) change(d *tableRange, row int) (any snapshot.Mask) {
 	same, n := r.same, int(d.stretch.Count)
 	switch {
 	case len(same) == n:
-		return 0
+		return snapshot.Mask{}
 	case len(same) == 0 && d.detail == 0:
 		d.rows = d.rows.With(row)
 		return any.With(row)

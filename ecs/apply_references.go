@@ -41,7 +41,7 @@ type backRef struct {
 
 // newBackRefs finds the rows of a schema with entity fields.
 func newBackRefs(schema *snapshot.Schema) backRefs {
-	r := backRefs{none: ^snapshot.Mask(0)}
+	r := backRefs{none: snapshot.AllRows()}
 	most := 0
 	for row := range schema.Rows() {
 		plan := schema.Plan(row)
@@ -131,7 +131,7 @@ func (r *backRefs) part(n int32) {
 
 // cut drops the backRefs of an entity's rows.
 func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
-	if rows&^r.none == 0 || int(index) >= len(r.from) {
+	if rows.Within(r.none) || int(index) >= len(r.from) {
 		return
 	}
 	at := &r.from[index]
@@ -290,11 +290,11 @@ func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
 
 // relation returns the row of an entity's relation. There is at most one.
 func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
-	mask &= s.rows
-	if mask == 0 {
+	mask = mask.Intersect(s.rows)
+	if mask.IsZero() {
 		return 0, false
 	}
-	return lowestRow(mask), true
+	return mask.Lowest(), true
 }
 
 // setTarget sets the target of one entity. The shadow tells whether the target changed: game code may have set another one
@@ -302,7 +302,7 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 func (s *relationTargets) setTarget(index uint32) {
 	now := s.replica.Entity(index)
 	at, tw := s.tracker.entry(now.ID), &s.applied[index]
-	row, ok := s.relation(now.Mask &^ tw.gone)
+	row, ok := s.relation(now.Mask.Minus(tw.gone))
 	if !ok || at == nil || tw.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
 		return
 	}
@@ -377,7 +377,7 @@ func (s *relationTargets) reportCycles() {
 		for _, r := range s.inCycles[c.from:c.to] {
 			now := s.replica.Entity(r.index)
 			at, tw := s.tracker.entry(now.ID), &s.applied[r.index]
-			row, ok := s.relation(now.Mask &^ tw.gone)
+			row, ok := s.relation(now.Mask.Minus(tw.gone))
 			if !ok || at == nil || tw.told || tw.left || !s.alive(at.entity) {
 				continue
 			}

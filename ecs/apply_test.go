@@ -224,7 +224,7 @@ func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
 	require.EqualValues(t, 2, get[childOf](p.client, e, p.client.child).Joint)
 	require.Empty(t, p.client.kinds())
 	id, _ := p.capture.ID(all[2])
-	require.Equal(t, snapshot.Mask(0).With(rowChildOf), changes(p)[id].Added)
+	require.Equal(t, snapshot.Mask{}.With(rowChildOf), changes(p)[id].Added)
 
 	p.client.world.Remove(e, p.client.child)
 	p.step()

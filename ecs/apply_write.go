@@ -49,7 +49,7 @@ func (w *valueWriter) clearLists() {
 	}
 	w.unplaced, w.created, w.structChanges = w.unplaced[:0], w.created[:0], w.structChanges[:0]
 	w.ranges.list, w.ranges.details = w.ranges.list[:0], w.ranges.details[:0]
-	w.touched = 0
+	w.touched = snapshot.Mask{}
 }
 
 // list adds an entity to the list, once a run.
@@ -58,7 +58,7 @@ func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
 		return
 	}
 	tw.listed = w.run
-	if tw.mask&w.targets.rows != 0 {
+	if tw.mask.Overlaps(w.targets.rows) {
 		w.targets.list = append(w.targets.list, index)
 	}
 	if at.table == nowhere || w.unsettled {
@@ -73,9 +73,9 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEnti
 	if int(at.table) >= len(w.byTable) {
 		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
 	}
-	d := writeItem{index: index, slot: at.slot, has: tw.mask &^ tw.aside}
-	if tw.authored != 0 {
-		d.has &^= w.owned(wire.NetworkID{Index: index, Generation: at.generation})
+	d := writeItem{index: index, slot: at.slot, has: tw.mask.Minus(tw.aside)}
+	if !tw.authored.IsZero() {
+		d.has = d.has.Minus(w.owned(wire.NetworkID{Index: index, Generation: at.generation}))
 	}
 	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
@@ -137,8 +137,8 @@ func (w *valueWriter) writeAll() {
 		}
 		for i := range list { // rows that changed before the writing
 			tw := &w.applied[list[i].index]
-			list[i].rows, tw.changed = tw.changed, 0
-			w.touched |= list[i].rows
+			list[i].rows, tw.changed = tw.changed, snapshot.Mask{}
+			w.touched = w.touched.Union(list[i].rows)
 		}
 		if t := w.tracker.tables[n]; t.scattered {
 			w.writeScattered(t, list)
@@ -189,17 +189,17 @@ func (w *valueWriter) present(t *table, list []writeItem, length int) []writeIte
 // writeColumn writes one component of the entities of a list. An entity has no lanes if a listener of the game has received
 // its despawn meanwhile.
 func (w *valueWriter) writeColumn(c *column, list []writeItem) {
-	bit := snapshot.Mask(0).With(c.row)
+	bit := snapshot.Mask{}.With(c.row)
 	for i := range list {
 		d := &list[i]
-		if d.has&bit == 0 {
+		if !d.has.Overlaps(bit) {
 			continue
 		}
 		if lanes := w.refs.value(d.index, c.row); lanes != nil {
 			w.stats.Rows++
 			if c.put(int(d.slot), int(d.slot), lanes) {
-				d.rows |= bit
-				w.touched |= bit
+				d.rows = d.rows.Union(bit)
+				w.touched = w.touched.Union(bit)
 			}
 		}
 	}

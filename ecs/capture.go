@@ -232,7 +232,7 @@ func (c *Capture) passOver(t *table, row, slot int) {
 func (c *Capture) despawnLost() {
 	for _, id := range c.tracker.lost {
 		if at := c.tracker.entry(id); at != nil && at.stamp != c.tracker.run {
-			c.marks.noteUnmarked(id, ecs.Entity{}, 0)
+			c.marks.noteUnmarked(id, ecs.Entity{}, snapshot.Mask{})
 			c.store.Despawn(id)
 			c.tracker.free(id)
 			c.refs.drop(id.Index)
@@ -416,7 +416,7 @@ func (c *Capture) MarkWorld() { c.marks.world = true }
 // CheckMarks makes every Run look at the whole world and report writes without a mark as UnmarkedWrite, once for each
 // component of each entity. They are still not sent until MarkWorld or a mark. It is for tests: it costs what marks save. It
 // must be called before the first Run.
-func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, 0 }
+func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, snapshot.Mask{} }
 
 // Write gives a component of an entity the value that a client wrote. The next Run captures it like a write of game code. It
 // returns false if the entity is not there or lacks the component.
@@ -425,7 +425,7 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	if !ok {
 		return false
 	}
-	c.marks.mark(e, snapshot.Mask(0).With(row))
+	c.marks.mark(e, snapshot.Mask{}.With(row))
 	return write(c.tracker.world, e, column{
 		id: c.tracker.ids[row], plan: c.tracker.schema.Plan(row), size: int(c.tracker.schema.Plan(row).Size()),
 	}, lanes)

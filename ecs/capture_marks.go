@@ -58,7 +58,7 @@ func (m *marks) has(id wire.NetworkID, row int) bool {
 // not in the schema. To mark many entities, a [Marker] is quicker.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if row := c.tracker.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
-		c.marks.mark(e, snapshot.Mask(0).With(row))
+		c.marks.mark(e, snapshot.Mask{}.With(row))
 	}
 }
 
@@ -95,7 +95,7 @@ func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
 		m.words = append(m.words, w)
 	}
 	m.set[w] |= 1 << (id.Index % 64)
-	m.byIndex[id.Index] |= rows
+	m.byIndex[id.Index] = m.byIndex[id.Index].Union(rows)
 }
 
 // markDecides reports whether marks, and not the scan, decide about a component that differs. It reports one without a mark. A
@@ -144,7 +144,7 @@ func (m *marks) captureMarked() {
 		for set := m.set[w]; set != 0; set &= set - 1 {
 			index := w*64 + uint32(bits.TrailingZeros64(set))
 			m.gather(index, m.byIndex[index])
-			m.byIndex[index] = 0
+			m.byIndex[index] = snapshot.Mask{}
 		}
 		m.set[w] = 0
 	}
@@ -166,15 +166,15 @@ func (m *marks) gather(index uint32, rows snapshot.Mask) {
 	id, t := wire.NetworkID{Index: index, Generation: at.generation}, m.tracker.tables[at.table]
 	g := &t.marked
 	if !g.begun && !t.scattered {
-		g.begun, g.quick, g.any, g.all = true, m.quickOf(t), 0, t.rows
+		g.begun, g.quick, g.any, g.all = true, m.quickOf(t), snapshot.Mask{}, t.rows
 		m.tables = append(m.tables, t)
 	}
-	if slow := rows &^ g.quick; slow != 0 {
+	if slow := rows.Minus(g.quick); !slow.IsZero() {
 		m.singles = append(m.singles, singleRow{id, slow})
 	}
-	if rows &= g.quick; rows != 0 {
+	if rows = rows.Intersect(g.quick); !rows.IsZero() {
 		g.slots, g.ids, g.rows = append(g.slots, at.slot), append(g.ids, id), append(g.rows, rows)
-		g.any, g.all = g.any|rows, g.all&rows
+		g.any, g.all = g.any.Union(rows), g.all.Intersect(rows)
 	}
 }
 
@@ -279,7 +279,7 @@ func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) sna
 		return t.rows
 	}
 	have := g.store.Common(ids)
-	if have&t.rows == t.rows {
+	if t.rows.Within(have) {
 		f.add(slots)
 	}
 	return have
@@ -299,8 +299,8 @@ func (m *marks) captureSingle(id wire.NetworkID, rows snapshot.Mask) {
 	if at == nil || at.table == nowhere || !m.tracker.world.Alive(at.entity) && !m.tracker.rebind(at, id) {
 		return
 	}
-	for at = m.tracker.entry(id); rows != 0; rows &= rows - 1 {
-		m.captureMark(id, at, lowestRow(rows))
+	for at = m.tracker.entry(id); !rows.IsZero(); rows = rows.Rest() {
+		m.captureMark(id, at, rows.Lowest())
 	}
 }
 

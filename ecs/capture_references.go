@@ -215,8 +215,8 @@ func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 
 // leadsTo returns the target of the relation of a living entity, zero when it has none.
 func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
-	for m := r.tracker.relations; m != 0; m &= m - 1 {
-		if id := r.tracker.ids[lowestRow(m)]; r.tracker.world.Has(e, id) {
+	for m := r.tracker.relations; !m.IsZero(); m = m.Rest() {
+		if id := r.tracker.ids[m.Lowest()]; r.tracker.world.Has(e, id) {
 			return r.tracker.world.Relations().Get(e, id)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 // alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
 func (c *Capture) alwaysDue() snapshot.Mask {
 	if c.marks.checked || len(c.rates.every) > 0 {
-		return 0
+		return snapshot.Mask{}
 	}
-	return ^(c.refs.naming | c.rates.slow)
+	return c.refs.naming.Union(c.rates.slow).Not()
 }
 
 // isQuick reports whether a column's rows are always due. A control of this very run may have set the first rate of the world.
@@ -30,12 +30,12 @@ func (c *Capture) isQuick(col *column) bool {
 // due are deferred.
 func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
-	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
-		c.store.Remove(id, lowestRow(gone))
-		c.refs.dropRow(id.Index, lowestRow(gone))
+	for gone := had.Minus(t.rows); !gone.IsZero(); gone = gone.Rest() {
+		c.store.Remove(id, gone.Lowest())
+		c.refs.dropRow(id.Index, gone.Lowest())
 	}
-	for bare := t.bare; bare != 0; bare &= bare - 1 {
-		c.store.Set(id, lowestRow(bare), nil)
+	for bare := t.bare; !bare.IsZero(); bare = bare.Rest() {
+		c.store.Set(id, bare.Lowest(), nil)
 	}
 	c.uncontrol(id, t.controls)
 	for i := range t.columns {
@@ -138,7 +138,7 @@ func (g *rowBatch) findOwners(t *table, rows []int32) {
 		return
 	}
 	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
-	if g.have = g.store.Common(g.ids); g.have&t.rows == t.rows {
+	if g.have = g.store.Common(g.ids); t.rows.Within(g.have) {
 		f.add(g.rows)
 	}
 }
@@ -266,7 +266,7 @@ func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRate
 func (p *captureRates) begin(index uint32) {
 	p.set(index, 0)
 	if int(index) < len(p.waits) {
-		p.waits[index] = 0
+		p.waits[index] = snapshot.Mask{}
 	}
 }
 

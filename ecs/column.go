@@ -393,7 +393,7 @@ func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 			m = m.With(row)
 		}
 	}
-	return m &^ b.schema.Coarse
+	return m.Minus(b.schema.Coarse)
 }
 
 // hasRelation reports whether a mask has a relation component of any kind, replicated or not.

@@ -1,12 +1,10 @@
 package netecs
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -117,9 +115,6 @@ func grown[T any](s []T, index int) []T {
 	copy(next, s)
 	return next
 }
-
-// lowestRow returns the lowest row of a mask that is not empty.
-func lowestRow(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }
 
 // worldLife notices ecs.World.Reset. A reset drops every resource: a world without our resource, or with another's, was reset
 // since the last look. Every entity handle from before is then void, and Arche's Alive panics on it or answers for another

@@ -115,7 +115,7 @@ func (h *HostView) meet(id wire.NetworkID) {
 		return
 	}
 	h.states = grown(h.states, int(id.Index)+1)
-	mask := h.store.Mask(id) & h.view.Rows(id)
+	mask := h.store.Mask(id).Intersect(h.view.Rows(id))
 	h.states[id.Index] = hostState{id: id, entity: e, mask: mask, seen: true}
 	h.changes = append(h.changes, Change{Entity: e, ID: id, Rows: mask, Added: mask, Spawned: true})
 }
@@ -126,10 +126,10 @@ func (h *HostView) note(id wire.NetworkID) {
 		return
 	}
 	st := &h.states[id.Index]
-	mask := h.store.Mask(id) & h.view.Rows(id)
-	c := Change{Entity: st.entity, ID: id, Rows: h.store.ChangedRows(id) & mask, Added: mask &^ st.mask, Removed: st.mask &^ mask}
-	c.Rows |= c.Added
-	if st.mask = mask; c.Rows|c.Removed != 0 && !h.isNew(id) {
+	mask := h.store.Mask(id).Intersect(h.view.Rows(id))
+	c := Change{Entity: st.entity, ID: id, Rows: h.store.ChangedRows(id).Intersect(mask), Added: mask.Minus(st.mask), Removed: st.mask.Minus(mask)}
+	c.Rows = c.Rows.Union(c.Added)
+	if st.mask = mask; !c.Rows.Union(c.Removed).IsZero() && !h.isNew(id) {
 		h.changes = append(h.changes, c)
 	}
 }
@@ -200,7 +200,7 @@ func (h *HostView) show(part float64) {
 // way fills in the motion of a row. It returns false for an entity without it, or whose row the player may not see.
 func (h *HostView) way(id wire.NetworkID, n int, part float64) bool {
 	in := &h.rows[n].Interpolation
-	if !h.store.Alive(id) || !(h.store.Mask(id) & h.view.Rows(id)).Has(in.Row) {
+	if !h.store.Alive(id) || !h.store.Mask(id).Intersect(h.view.Rows(id)).Has(in.Row) {
 		return false
 	}
 	to := h.store.Row(id, in.Row)

@@ -66,7 +66,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 			*bodies = append(*bodies, e)
 			model[e] = &said{}
 		}
-		for len(*bodies) > 200 && p.marked() == 0 { // or another one comes to lie in its place, and is captured whole
+		for len(*bodies) > 200 && p.marked().IsZero() { // or another one comes to lie in its place, and is captured whole
 			k := r.IntN(len(*bodies))
 			s.world.RemoveEntity((*bodies)[k])
 			(*bodies)[k] = (*bodies)[len(*bodies)-1]
@@ -74,7 +74,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 		}
 		p.capture.MarkWorld()
 	}
-	both := snapshot.Mask(0).With(rowVelocity).With(rowHealth)
+	both := snapshot.Mask{}.With(rowVelocity).With(rowHealth)
 	for _, k := range r.Perm(len(*bodies))[:r.IntN(len(*bodies)+1)] {
 		e, moving := (*bodies)[k], false
 		s.position(e).X = float32(r.IntN(5)) // it comes back to what it was
@@ -84,7 +84,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 		}
 		written := [][]generic.Comp{nil, generic.T2[velocity, health](), generic.T3[health, position, velocity](), generic.T1[health](), generic.T1[position]()}[r.IntN(5)]
 		netecs.NewMarker(p.schema, written...).Mark(p.capture, e)
-		rows := snapshot.Mask(0)
+		rows := snapshot.Mask{}
 		for _, t := range written {
 			rows = rows.With(p.schema.RowOf(t))
 		}
@@ -97,7 +97,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 		for _, e := range *bodies {
 			rows := both.With(rowPosition)
 			if model[e].known {
-				rows &^= p.marked()
+				rows = rows.Minus(p.marked())
 			}
 			model[e].takes(s, e, rows)
 			model[e].known = true

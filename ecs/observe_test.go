@@ -12,7 +12,7 @@ import (
 
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
-	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -23,8 +23,8 @@ func changes(p *pair) map[wire.NetworkID]netecs.Change {
 		if before, twice := all[c.ID]; twice || p.local(c.ID) != c.Entity {
 			panic(fmt.Sprintf("%+v was told of before (%v, %+v), or is %v", c, twice, before, p.local(c.ID)))
 		}
-		for rows := c.Rows | c.Added | c.Removed; rows != 0; rows &= rows - 1 {
-			if !p.apply.Touched(rows & -rows) {
+		for rows := c.Rows.Union(c.Added).Union(c.Removed); !rows.IsZero(); rows = rows.Rest() {
+			if !p.apply.Touched(format.Bit(rows.Lowest())) {
 				panic(fmt.Sprintf("%+v is a change of rows that are not touched", c))
 			}
 		}
@@ -34,14 +34,6 @@ func changes(p *pair) map[wire.NetworkID]netecs.Change {
 	}
 	return all
 }
-
-const (
-	position1 = snapshot.Mask(1) << rowPosition
-	velocity1 = snapshot.Mask(1) << rowVelocity
-	health1   = snapshot.Mask(1) << rowHealth
-	frozen1   = snapshot.Mask(1) << rowFrozen
-	seeker1   = snapshot.Mask(1) << rowSeeker
-)
 
 func TestChangesOfARun(t *testing.T) {
 	p := newPair(t)
@@ -53,8 +45,8 @@ func TestChangesOfARun(t *testing.T) {
 	ida, _ := p.capture.ID(a)
 	idb, _ := p.capture.ID(b)
 	require.Equal(t, map[wire.NetworkID]netecs.Change{
-		ida: {Rows: position1 | health1, Added: position1 | health1, Spawned: true},
-		idb: {Rows: velocity1 | seeker1, Added: velocity1 | seeker1, Spawned: true},
+		ida: {Rows: format.Bit(rowPosition).With(rowHealth), Added: format.Bit(rowPosition).With(rowHealth), Spawned: true},
+		idb: {Rows: format.Bit(rowVelocity).With(rowSeeker), Added: format.Bit(rowVelocity).With(rowSeeker), Spawned: true},
 	}, changes(p))
 	p.step()
 	require.Len(t, changes(p), 2, "nothing was applied since")
@@ -63,21 +55,21 @@ func TestChangesOfARun(t *testing.T) {
 	s.position(a).X = 4
 	get[health](s, a, s.health).Note = 5 // is not sent
 	p.step()
-	require.True(t, p.apply.Touched(position1))
-	require.False(t, p.apply.Touched(health1|velocity1))
-	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: position1}}, changes(p))
+	require.True(t, p.apply.Touched(format.Bit(rowPosition)))
+	require.False(t, p.apply.Touched(format.Bit(rowHealth).With(rowVelocity)))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: format.Bit(rowPosition)}}, changes(p))
 	require.EqualValues(t, 2, p.apply.Stats().Applied)
 
 	s.world.Exchange(a, []ecs.ID{s.frozen, s.vel}, []ecs.ID{s.health})
 	s.position(a).X = 5
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{
-		ida: {Rows: position1 | frozen1 | velocity1, Added: frozen1 | velocity1, Removed: health1},
+		ida: {Rows: format.Bit(rowPosition).With(rowFrozen).With(rowVelocity), Added: format.Bit(rowFrozen).With(rowVelocity), Removed: format.Bit(rowHealth)},
 	}, changes(p))
 
 	s.world.RemoveEntity(a) // b's field becomes zero, and nothing else of it
 	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{idb: {Rows: seeker1}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{idb: {Rows: format.Bit(rowSeeker)}}, changes(p))
 	p.client.world.RemoveEntity(p.local(idb))
 	require.Empty(t, changes(p), "gone since")
 	p.apply.Clear()
@@ -94,11 +86,11 @@ func TestLaterResolvedFieldsAreChanges(t *testing.T) {
 	idb, _ := p.capture.ID(b)
 	p.view.Hide(ida)
 	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{idb: {Rows: seeker1}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{idb: {Rows: format.Bit(rowSeeker)}}, changes(p))
 	p.view.Show(ida)
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{
-		ida: {Rows: position1, Added: position1, Spawned: true}, idb: {Rows: seeker1},
+		ida: {Rows: format.Bit(rowPosition), Added: format.Bit(rowPosition), Spawned: true}, idb: {Rows: format.Bit(rowSeeker)},
 	}, changes(p))
 	p.same()
 }
@@ -110,11 +102,11 @@ func TestGameWritesAreChangesOnlyIfTheServersValueChanged(t *testing.T) {
 	get[health](p.client, p.local(id), p.client.health).Note = 3 // its own
 	get[health](p.server, all[1], p.server.health).HP = 44
 	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: health1}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: format.Bit(rowHealth)}}, changes(p))
 	p.client.position(p.local(id)).X = -9
 	p.server.position(all[1]).X = 9
 	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: position1}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: format.Bit(rowPosition)}}, changes(p))
 	p.same()
 }
 
@@ -174,7 +166,7 @@ func TestMovedEntitiesChangeWithAddedComponents(t *testing.T) {
 	get[health](p.server, all[1], p.server.health).HP = 44
 	p.server.world.Add(all[1], p.server.frozen)
 	p.step()
-	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: health1 | frozen1, Added: frozen1}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: format.Bit(rowHealth).With(rowFrozen), Added: format.Bit(rowFrozen)}}, changes(p))
 	p.same()
 }
 
@@ -204,7 +196,7 @@ func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 		p.apply.Run()
 		require.Equal(t, 1, p.replica.Len(), what)
 		require.Zero(t, get[seeker](p.client, p.local(id), p.client.seeker).Target, what)
-		require.Zero(t, changes(p)[id].Rows&seeker1, what)
+		require.Zero(t, changes(p)[id].Rows.Intersect(format.Bit(rowSeeker)), what)
 		p.view.Show(id)
 		p.step()
 		require.Zero(t, changes(p)[id].Rows, what)

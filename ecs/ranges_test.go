@@ -123,8 +123,8 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 		case n < 7 && !calm:
 			s.store.Set(id, 4, nil)
 		}
-		for m := s.store.Mask(id).Without(4); m != 0; m &= m - 1 {
-			s.set(id, lowestRow(m), often)
+		for m := s.store.Mask(id).Without(4); !m.IsZero(); m = m.Rest() {
+			s.set(id, m.Lowest(), often)
 		}
 	}
 	s.store.Commit()
@@ -160,9 +160,9 @@ func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
 	}
 	c.apply.Own(func(id wire.NetworkID) snapshot.Mask {
 		if id.Index%16 == 3 {
-			return snapshot.Mask(0).With(1)
+			return snapshot.Mask{}.With(1)
 		}
-		return 0
+		return snapshot.Mask{}
 	})
 	return c
 }

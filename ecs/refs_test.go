@@ -65,7 +65,7 @@ func TestRefsAgainstAMap(t *testing.T) {
 			f := field{index: rapid.Uint32Range(0, 5).Draw(t, "index"), row: rapid.IntRange(0, 1).Draw(t, "row")}
 			switch rapid.IntRange(0, 9).Draw(t, "action") {
 			case 0:
-				rows := snapshot.Mask(rapid.Uint64Range(0, 7).Draw(t, "rows"))
+				rows := format.FromWords(rapid.Uint64Range(0, 7).Draw(t, "rows"))
 				r.cut(f.index, rows)
 				for g := range model {
 					if g.index == f.index && rows.Has(g.row) {
@@ -104,7 +104,7 @@ func TestRefsAgainstAMap(t *testing.T) {
 		require.LessOrEqual(t, most, 6*4, "as many links as entities have fields")
 		require.LessOrEqual(t, len(r.to), 7)
 		for index := range uint32(6) {
-			r.cut(index, ^snapshot.Mask(0))
+			r.cut(index, snapshot.AllRows())
 		}
 		for _, n := range append(r.to, r.from...) {
 			require.Zero(t, n)

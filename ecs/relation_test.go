@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -75,7 +76,7 @@ func TestLocalRetargetIsPutBack(t *testing.T) {
 	p.client.world.Relations().Set(p.local(ids[0]), p.client.child, ecs.Entity{})
 	p.feed(func() { p.hang(ids[0], ids[2]) })
 	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
-	require.Equal(t, map[wire.NetworkID]netecs.Change{ids[0]: {Rows: 1 << rowChildOf}}, changes(p))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{ids[0]: {Rows: format.FromWords(1 << rowChildOf)}}, changes(p))
 	require.Equal(t, []netecs.ProblemKind{netecs.LocalWriteRestored}, p.client.kinds())
 	p.client.world.RemoveEntity(p.local(ids[2]))
 	p.apply.Run()
@@ -237,5 +238,5 @@ func TestTargetThatCameBackIsAChange(t *testing.T) {
 	p.client.world.Add(e, p.client.rep)
 	p.feed(func() { p.hang(ids[1], ids[2]) })
 	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
-	require.Equal(t, netecs.Change{Rows: 1 << rowChildOf}, changes(p)[ids[0]])
+	require.Equal(t, netecs.Change{Rows: format.FromWords(1 << rowChildOf)}, changes(p)[ids[0]])
 }

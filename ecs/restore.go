@@ -27,8 +27,8 @@ func Restore(w *ecs.World, schema *snapshot.Schema, r *Restored) []ecs.Entity {
 	var ids []ecs.ID
 	for i := range entities {
 		ids = append(ids[:0], b.replicated)
-		for rows := r.Rows(i); rows != 0; rows &= rows - 1 {
-			ids = append(ids, b.ids[lowestRow(rows)])
+		for rows := r.Rows(i); !rows.IsZero(); rows = rows.Rest() {
+			ids = append(ids, b.ids[rows.Lowest()])
 		}
 		entities[i] = w.NewEntity(ids...)
 	}
@@ -41,8 +41,8 @@ func Restore(w *ecs.World, schema *snapshot.Schema, r *Restored) []ecs.Entity {
 		return wire.NetworkID{Index: h.number, Generation: h.generation}
 	}
 	for i, e := range entities {
-		for rows := r.Rows(i); rows != 0; rows &= rows - 1 {
-			row := lowestRow(rows)
+		for rows := r.Rows(i); !rows.IsZero(); rows = rows.Rest() {
+			row := rows.Lowest()
 			plan := schema.Plan(row)
 			lanes = r.Row(lanes[:0], i, row, r.ID)
 			if target, ok := plan.Target(); ok || len(plan.Handles()) > 0 {

@@ -142,7 +142,7 @@ func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 			s.has |= 1 << n
 		}
 	}
-	st.still = there && sample.Still && s.has == st.twins && aside == 0
+	st.still = there && sample.Still && s.has == st.twins && aside.IsZero()
 	if s.has != st.twins {
 		s.exchange(st)
 	}
@@ -209,7 +209,7 @@ type delayedDespawn struct {
 // delay keeps a despawned entity until its end is presented. It returns false if that is past already, or if nothing is
 // presented.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
-	if !l.on || l.replica == nil || !l.alive(e) || l.applied[id.Index].aside != 0 {
+	if !l.on || l.replica == nil || !l.alive(e) || !l.applied[id.Index].aside.IsZero() {
 		return false
 	}
 	_, ends := l.replica.Latest(id)

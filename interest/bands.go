@@ -99,7 +99,7 @@ func levelsOf(schema *snapshot.Schema) (levels []level) {
 					row = band.Row
 				}
 			}
-			l.rows |= format.Bit(row)
+			l.rows = l.rows.Union(format.Bit(row))
 		}
 		levels = append(levels, l)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -117,7 +118,7 @@ func BenchmarkInterest(b *testing.B) {
 		"owner only": func() (Policy, *Grid) { return NewOwnerOnly(OwnerConfig{ServersToAll: true}), nil },
 		"grid or own, with owner rows": func() (Policy, *Grid) {
 			g := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120, Near: 512, Far: 64})
-			return NewRows(Any(g, NewOwnerOnly(OwnerConfig{})), OwnerRows(2)), g
+			return NewRows(Any(g, NewOwnerOnly(OwnerConfig{})), OwnerRows(format.FromWords(2))), g
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -145,7 +146,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 	grid := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120, Near: 512, Far: 64, Unplaced: true})
 	rooms, explicit := NewRooms(), NewExplicit()
 	teams := NewTeams(NewChildren(explicit, ParentField[tie](testSchema(), "Other")))
-	policy := NewRows(Any(teams, Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(2))
+	policy := NewRows(Any(teams, Both(grid, All()), NewOwnerOnly(OwnerConfig{ServersToAll: true}), rooms, explicit), OwnerRows(format.FromWords(2)))
 	c := newCrowd(t, policy, grid, 1000, 16, 1)
 	for i, client := range c.clients {
 		rooms.Enter(client, Room(i%4))

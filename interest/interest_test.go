@@ -96,7 +96,7 @@ func TestNewViewOfAClient(t *testing.T) {
 
 // Each call to a view is for a change: a world at rest costs none.
 func TestNothingIsToldTwice(t *testing.T) {
-	w := newWorld(t, NewRows(All(), OwnerRows(1)), Despawn)
+	w := newWorld(t, NewRows(All(), OwnerRows(format.FromWords(1))), Despawn)
 	v := w.join(1)
 	w.step(func() { w.spawn(); w.spawn() })
 	require.Equal(t, 4, v.calls, "shown, with their rows")

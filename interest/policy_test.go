@@ -60,7 +60,7 @@ func TestOwnerRows(t *testing.T) {
 	w := newWorld(t, NewRows(explicit, OwnerRows(MaskOf[secret](schema))), Despawn)
 	w.join(1)
 	w.join(2)
-	everything, public := ^snapshot.Mask(0), (^snapshot.Mask(0)).Without(rowSecret)
+	everything, public := snapshot.AllRows(), snapshot.AllRows().Without(rowSecret)
 	var id wire.NetworkID
 	w.step(func() {
 		id = w.spawn()
@@ -78,7 +78,7 @@ func TestOwnerRows(t *testing.T) {
 	rows(public, everything)
 	explicit.Hide(1, id)
 	w.step(nil)
-	rows(0, everything)
+	rows(snapshot.Mask{}, everything)
 	explicit.Show(1, id)
 	w.step(nil)
 	rows(public, everything)
@@ -91,9 +91,9 @@ func TestRowsAreAskedAgain(t *testing.T) {
 	open := false
 	r := NewRows(All(), func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask {
 		if open {
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}
-		return 0
+		return snapshot.Mask{}
 	})
 	w := newWorld(t, r, Despawn)
 	w.join(1)
@@ -106,5 +106,5 @@ func TestRowsAreAskedAgain(t *testing.T) {
 	r.Refresh(id)
 	r.Refresh(wire.NetworkID{Index: 99, Generation: 1})
 	w.step(nil)
-	require.Equal(t, ^snapshot.Mask(0), w.views[1].Rows(id))
+	require.Equal(t, snapshot.AllRows(), w.views[1].Rows(id))
 }

@@ -57,9 +57,9 @@ func TestRefreshAsksAgain(t *testing.T) {
 	children := NewChildren(grid, func(_ *snapshot.Store, id wire.NetworkID) (wire.NetworkID, bool) { return first, id == child })
 	rows := NewRows(children, func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask {
 		if open {
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}
-		return 0
+		return snapshot.Mask{}
 	})
 	teams := NewTeams(rows)
 	w := newWorld(t, Any(Both(teams, All())), Despawn)
@@ -81,12 +81,12 @@ func TestRefreshAsksAgain(t *testing.T) {
 	require.Zero(t, w.views[1].Rows(first))
 	open = true
 	w.applied.RefreshClient(1)
-	require.Equal(t, ^snapshot.Mask(0), w.views[1].Rows(first))
+	require.Equal(t, snapshot.AllRows(), w.views[1].Rows(first))
 	require.Zero(t, w.views[2].Rows(first))
 	w.step(nil)
 	require.Zero(t, w.views[2].Rows(first))
 	w.applied.RefreshAll()
-	require.Equal(t, ^snapshot.Mask(0), w.views[2].Rows(second))
+	require.Equal(t, snapshot.AllRows(), w.views[2].Rows(second))
 	open = false
 	rows.RefreshClient(2) // of the policy alone: the next tick asks
 	require.NotZero(t, w.views[2].Rows(second))

@@ -35,9 +35,9 @@ func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{of: of, rows: rows} 
 func OwnerRows(private snapshot.Mask) RowsFunc {
 	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if s.Owner(id) == client {
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}
-		return ^private
+		return private.Not()
 	}
 }
 
@@ -111,7 +111,7 @@ func RowOf[T any](schema *snapshot.Schema) int {
 
 // MaskOf is the mask with T alone, for [OwnerRows] and the like. It panics if the protocol does not replicate T.
 func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
-	return snapshot.Mask(0).With(RowOf[T](schema))
+	return snapshot.Mask{}.With(RowOf[T](schema))
 }
 
 // Blind reports whether the policy of entities shows a client nothing for want of a viewpoint.

@@ -76,7 +76,7 @@ func newVisitGame(t *testing.T, config netcode.Config) *visitGame {
 
 func (g *visitGame) setUp(s *systems.ServerSystems, _ *ecs.World) {
 	s.Server.SetInterest(interest.New(interest.NewRows(interest.Any(g.grid, g.rooms, interest.NewOwnerOnly(interest.OwnerConfig{ServersToAll: true})),
-		interest.OwnerRows(0)), interest.Keep))
+		interest.OwnerRows(snapshot.Mask{})), interest.Keep))
 	s.Server.OnConnect(func(id netcode.ClientID) { g.came = append(g.came, id) })
 	s.Server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) {
 		g.left = append(g.left, id)

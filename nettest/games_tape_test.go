@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
-	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode"
@@ -31,8 +30,8 @@ type gameTapedRows struct {
 
 func sumOfRows(mask snapshot.Mask, row func(row int) []uint32) uint64 {
 	sum := fnv.New64a()
-	for m := mask; m != 0; m &= m - 1 {
-		n := bits.TrailingZeros64(uint64(m))
+	for m := mask; !m.IsZero(); m = m.Rest() {
+		n := m.Lowest()
 		_, _ = fmt.Fprint(sum, n, row(n))
 	}
 	return sum.Sum64()

@@ -231,9 +231,9 @@ func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
 	hidden := interest.MaskOf[health](p.Schema())
 	rows := interest.NewRows(interest.All(), func(_ *snapshot.Store, client netcode.ClientID, _ netcode.NetworkID) snapshot.Mask {
 		if client == 1 {
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}
-		return ^hidden
+		return hidden.Not()
 	})
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 15,

@@ -141,9 +141,9 @@ func (g *leakGame) setUp(s *systems.ServerSystems, _ *ecs.World) {
 		hidden := interest.MaskOf[leakSecret](g.protocol.Schema())
 		s.Server.SetInterest(interest.New(interest.NewRows(g.policy, func(_ *snapshot.Store, client netcode.ClientID, _ netcode.NetworkID) snapshot.Mask {
 			if client == 1 {
-				return ^hidden
+				return hidden.Not()
 			}
-			return ^snapshot.Mask(0)
+			return snapshot.AllRows()
 		}), interest.Despawn))
 	}
 	s.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {

@@ -59,7 +59,7 @@ func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
 		var ids []netcode.NetworkID
 		c.Systems.OnSpawn(func(_ ecs.Entity, spawned netcode.NetworkID) { ids = append(ids, spawned) })
 		require.True(t, n.RunUntil(9*time.Second, func() bool {
-			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return authority.Rights(c.Client, id) == 0 })
+			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return authority.Rights(c.Client, id).IsZero() })
 		}))
 		all := generic.NewFilter1[wound]()
 		wounds, rng := generic.NewMap1[wound](&c.World), rand.New(rand.NewPCG(seed, 1))

@@ -225,7 +225,7 @@ func (c *client) follow() {
 		return
 	}
 	for change := range c.group.Changes {
-		if change.Spawned || (change.Rows|change.Added|change.Removed)&marks != 0 {
+		if change.Spawned || change.Rows.Union(change.Added).Union(change.Removed).Overlaps(marks) {
 			c.decide(change.ID)
 		}
 	}
@@ -274,7 +274,7 @@ func (c *client) decide(id netcode.NetworkID) {
 	case !want && n >= 0:
 		c.stats.Stopped++
 		c.leave(n)
-		c.group.Apply.Bridge().SetAside(id, 0)
+		c.group.Apply.Bridge().SetAside(id, snapshot.Mask{})
 		c.untag(c.slots[n].entity)
 		c.free(n)
 	}

@@ -111,7 +111,7 @@ func (k *comparison) several(e *replica.EntityRange) {
 		case e.Tick > k.now:
 			k.know(slot, max(k.marks[slot].known, e.Tick))
 			n++
-		case !k.history.holds(e.Tick) || k.traces != nil || e.Mask&k.replica.Schema().Coarse != 0:
+		case !k.history.holds(e.Tick) || k.traces != nil || e.Mask.Overlaps(k.replica.Schema().Coarse):
 			k.one(slot, e.Tick)
 			n++
 		default:

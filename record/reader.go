@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -185,7 +185,7 @@ func (r *Reader) nextTick() bool {
 	r.fresh, r.ended, r.recent = false, r.ended[:0], r.recent[:0]
 	if whole {
 		for i := range r.known {
-			r.known[i].generation, r.known[i].mask, r.known[i].lanes = 0, 0, r.known[i].lanes[:0]
+			r.known[i].generation, r.known[i].mask, r.known[i].lanes = 0, snapshot.Mask{}, r.known[i].lanes[:0]
 		}
 	} else {
 		step, ok := r.varint(uint64(r.end - r.now))
@@ -262,20 +262,24 @@ func (r *Reader) record(index uint32, whole bool) bool {
 	return false
 }
 
+// readMask reads what appendMask appended of a protocol with so many rows.
+func readMask(varint func(limit uint64) (uint64, bool), rows int) (snapshot.Mask, bool) {
+	word, ok := varint(1<<rows - 1) // of 64 rows, all bits
+	return format.FromWords(word), ok
+}
+
 // rows reads masks and lanes.
 func (r *Reader) rows(m *memory, all bool) bool {
-	most := uint64(1)<<len(r.plans) - 1 // of 64 rows, all bits
-	m1, ok1 := r.varint(most)
-	m2, ok2 := r.varint(most)
-	mask, changed := snapshot.Mask(m1), snapshot.Mask(m2)
-	added := mask &^ m.mask
-	if !ok1 || !ok2 || changed&^mask != 0 || added&^changed != 0 || all && changed != mask || !all && changed == 0 && mask == m.mask {
+	mask, ok1 := readMask(r.varint, len(r.plans))
+	changed, ok2 := readMask(r.varint, len(r.plans))
+	added := mask.Minus(m.mask)
+	if !ok1 || !ok2 || !changed.Within(mask) || !added.Within(changed) || all && changed != mask || !all && changed.IsZero() && mask == m.mask {
 		return false
 	}
 	m.reshape(r.plans, mask)
 	at := 0
-	for rows := mask; rows != 0; rows &= rows - 1 {
-		row := bits.TrailingZeros64(uint64(rows))
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		p := r.plans[row]
 		lanes := m.lanes[at : at+p.Lanes()]
 		at += p.Lanes()
@@ -323,7 +327,7 @@ func (r *Reader) Ended(yield func(index uint32) bool) {
 // Entity returns the generation and the rows of the entity at an index; the zero generation where there is none.
 func (r *Reader) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
 	if int(index) >= len(r.known) {
-		return 0, 0
+		return 0, snapshot.Mask{}
 	}
 	return r.known[index].generation, r.known[index].mask
 }

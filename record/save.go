@@ -95,10 +95,10 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 	b = wire.AppendVarint(b, uint64(count))
 	for id := range store.All {
 		mask := store.Mask(id)
-		b = wire.AppendVarint(b, savedMask(mask, schema))
+		b = appendMask(b, savedMask(mask, schema))
 		b = wire.AppendVarint(b, uint64(store.Owner(id)))
 		b = wire.AppendVarint(b, uint64(store.Named(id)))
-		for ; mask != 0; mask &= mask - 1 {
+		for ; !mask.IsZero(); mask = mask.Rest() {
 			row := mask.Lowest()
 			lanes := append([]uint32{}, store.Row(id, row)...)
 			for _, at := range schema.Plan(row).Refs() {
@@ -113,13 +113,13 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 }
 
 // savedMask returns rows with a bit for each line of savedText.
-func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places uint64) {
+func savedMask(rows snapshot.Mask, schema *snapshot.Schema) (places snapshot.Mask) {
 	for place, row := 0, 0; row < schema.Rows(); row++ {
 		if schema.Coarse.Has(row) {
 			continue
 		}
 		if rows.Has(row) {
-			places |= 1 << place
+			places = places.With(place)
 		}
 		place++
 	}
@@ -206,7 +206,7 @@ func (g *Saved) read(b []byte, rows []int) bool {
 	}
 	count, ok := varint(min(snapshot.MaxEntities, uint64(len(b))))
 	for range count {
-		mask, ok1 := varint(1<<len(rows) - 1)
+		mask, ok1 := readMask(varint, len(rows))
 		owner, ok2 := varint(1<<32 - 1)
 		named, ok3 := varint(1<<32 - 1)
 		if !ok1 || !ok2 || !ok3 || uint64(wire.ClientID(owner)) != owner || uint64(wire.ClientID(named)) != named {
@@ -214,10 +214,10 @@ func (g *Saved) read(b []byte, rows []int) bool {
 		}
 		e := savedEntity{Owner: wire.ClientID(owner), Named: wire.ClientID(named), first: len(g.lanes)}
 		for place, row := range rows {
-			if mask>>place&1 == 0 {
+			if !mask.Has(place) {
 				continue
 			}
-			if e.mask&^(1<<row-1) != 0 {
+			if !e.mask.Within(e.mask.Below(row)) {
 				return false // the rows of a file are in the order of the schema's
 			}
 			e.mask = e.mask.With(row)
@@ -262,7 +262,7 @@ func (g *Saved) Entity(i int) (rows snapshot.Mask, owner, named wire.ClientID) {
 // second what it gives too.
 func (g *Saved) Row(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32 {
 	at := g.entities[i].first
-	for before := g.entities[i].mask & (1<<row - 1); before != 0; before &= before - 1 {
+	for before := g.entities[i].mask.Below(row); !before.IsZero(); before = before.Rest() {
 		at += g.plans[before.Lowest()].Lanes()
 	}
 	p, from := g.plans[row], len(dst)
@@ -298,7 +298,7 @@ func Load(s *netcode.Server, in io.Reader) ([]netcode.NetworkID, error) {
 	var lanes []uint32
 	for i, id := range ids {
 		rows, owner, named := g.Entity(i)
-		for ; rows != 0; rows &= rows - 1 {
+		for ; !rows.IsZero(); rows = rows.Rest() {
 			row := rows.Lowest()
 			lanes = g.Row(lanes[:0], i, row, func(place int) wire.NetworkID { return ids[place] })
 			s.PutRow(id, row, lanes)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -157,17 +156,17 @@ func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
 
 // change appends what differs of an entity that was told of.
 func (w *Writer) change(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
-	changed := mask &^ m.mask
+	changed := mask.Minus(m.mask)
 	at := 0
-	for rows := m.mask; rows != 0; rows &= rows - 1 {
-		row := bits.TrailingZeros64(uint64(rows))
+	for rows := m.mask; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		n := w.plans[row].Lanes()
 		if mask.Has(row) && !same(m.lanes[at:at+n], s.Row(id, row)) {
 			changed = changed.With(row)
 		}
 		at += n
 	}
-	if changed == 0 && mask == m.mask {
+	if changed.IsZero() && mask == m.mask {
 		return
 	}
 	w.gap(id.Index)
@@ -192,12 +191,12 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from what was told.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	w.tick = wire.AppendVarint(w.tick, uint64(mask))
-	w.tick = wire.AppendVarint(w.tick, uint64(changed))
+	w.tick = appendMask(w.tick, mask)
+	w.tick = appendMask(w.tick, changed)
 	m.reshape(w.plans, mask)
 	at := 0
-	for rows := mask; rows != 0; rows &= rows - 1 {
-		row := bits.TrailingZeros64(uint64(rows))
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
 		n := w.plans[row].Lanes()
 		if changed.Has(row) {
 			for i, lane := range s.Row(id, row) {
@@ -209,6 +208,9 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 	}
 }
 
+// appendMask appends a set of rows.
+func appendMask(b []byte, rows snapshot.Mask) []byte { return wire.AppendVarint(b, rows.Word(0)) }
+
 // reshape gives the memory another mask; rows that are new have zeros.
 func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {
 	if mask == m.mask {
@@ -216,8 +218,8 @@ func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {
 	}
 	old, from := m.lanes, m.mask
 	size := 0
-	for rows := mask; rows != 0; rows &= rows - 1 {
-		size += plans[bits.TrailingZeros64(uint64(rows))].Lanes()
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
+		size += plans[rows.Lowest()].Lanes()
 	}
 	if len(old) == 0 && cap(old) >= size {
 		m.lanes = old[:size]

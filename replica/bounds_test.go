@@ -34,7 +34,7 @@ func spawnsOf(schema *format.Schema, gaps ...uint32) func(w *wire.BitWriter) {
 			w.Bool(false)
 			w.Var(1)
 			w.Write(0, uint(schema.Rows()))
-			if schema.OnlyFloats(0) {
+			if schema.OnlyFloats(format.Mask{}) {
 				w.Bool(false)
 			}
 		}

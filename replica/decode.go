@@ -149,7 +149,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask := format.Mask(b.Read(uint(r.schema.Rows())))
+	mask := r.schema.ReadMask(b)
 	layout := r.layouts.of(mask)
 	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
@@ -161,7 +161,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 		}
 		return 0, nil
 	}
-	return 0, r.decodeWhole(b, mask, lanes, mask&^r.schema.Tags)
+	return 0, r.decodeWhole(b, mask, lanes, mask.Minus(r.schema.Tags))
 }
 
 // decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
@@ -212,7 +212,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		baseMask = base.version.mask
 		mask = baseMask
 	default:
-		mask = format.Mask(b.Read(uint(r.schema.Rows())))
+		mask = r.schema.ReadMask(b)
 		baseMask = mask // without a version of T the rows are the same: the server knows
 		if base.version != nil {
 			baseMask = base.version.mask
@@ -330,16 +330,16 @@ type baseRows struct {
 
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask format.Mask, base *baseline) error {
-	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.Tags
+	layout, whole := r.layouts.of(mask), mask.Minus(baseMask).Minus(r.schema.Tags)
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
 	if base.prev != nil {
 		v.Span = int64(base.tick - base.prevTick)
 	}
-	for rows := mask & baseMask &^ r.schema.Tags; rows != 0; {
+	for rows := mask.Intersect(baseMask).Minus(r.schema.Tags); !rows.IsZero(); {
 		var group [format.SymbolRows]baseRows
 		n, moved := 0, uint(0)
-		for ; rows != 0 && n < format.SymbolRows; n, rows = n+1, rows&(rows-1) {
+		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
 			g := &group[n]
 			if g.row = rows.Lowest(); r.schema.Whole.Has(g.row) {
 				continue
@@ -383,7 +383,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 
 // decodeWhole reads rows of a record that are sent whole.
 func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint32, whole format.Mask) error {
-	for ; whole != 0; whole &= whole - 1 {
+	for ; !whole.IsZero(); whole = whole.Rest() {
 		row := whole.Lowest()
 		if !r.schema.Plan(row).ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
 			return r.malformed()

@@ -82,11 +82,11 @@ func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList) {
 func (g *readBatch) group(r *Replica) {
 	layout := r.layouts.of(g.mask)
 	g.grouped, g.groups = g.mask, g.groups[:0]
-	for m := g.mask &^ r.schema.Tags; m != 0; {
+	for m := g.mask.Minus(r.schema.Tags); !m.IsZero(); {
 		var deltas [format.SymbolRows]*delta.Delta
 		var at [format.SymbolRows]int
 		n := 0
-		for ; m != 0 && n < format.SymbolRows; n, m = n+1, m&(m-1) {
+		for ; !m.IsZero() && n < format.SymbolRows; n, m = n+1, m.Rest() {
 			row := m.Lowest()
 			deltas[n], at[n] = r.schema.Codes.Deltas[row], int(layout.at[row])
 		}

@@ -59,7 +59,7 @@ func (r *Replica) AppendDump(dst, payload []byte) []byte {
 func (r *Replica) RecordAt(index uint32, t tick.Tick) (format.Mask, tick.Tick, bool) {
 	base := r.baseline(index, t)
 	if base.version == nil {
-		return 0, tick.None, false
+		return format.Mask{}, tick.None, false
 	}
 	return base.version.mask, base.version.base(t), true
 }
@@ -251,7 +251,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := format.Mask(d.b.Read(uint(d.schema.Rows())))
+		mask := d.schema.ReadMask(&d.b)
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -274,11 +274,9 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = format.Mask(d.b.Read(uint(d.schema.Rows())))
-		if !known {
-			rows = mask
-		}
-	} else if !known {
+		mask = d.schema.ReadMask(&d.b)
+	}
+	if !known { // which of them are coded against that tick depends on its rows
 		d.printf("    rows as at tick %d, which is not known here\n", base)
 		return false
 	}
@@ -343,7 +341,7 @@ func (d *dumper) before(index uint32, rows format.Mask, base, prior tick.Tick) t
 
 // whole prints rows that are sent whole.
 func (d *dumper) whole(rows format.Mask, spawn bool) bool {
-	for ; rows != 0; rows &= rows - 1 {
+	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		plan := d.schema.Plan(row)
 		d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
@@ -367,11 +365,11 @@ func (d *dumper) print(plan *quantize.Plan) {
 
 // against prints the body of a record and what follows it whole.
 func (d *dumper) against(index uint32, mask, rows format.Mask, base, before tick.Tick) bool {
-	told, miss := mask&^rows, 0
-	for m := mask & rows &^ d.schema.Tags; m != 0; {
+	told, miss := mask.Minus(rows), 0
+	for m := mask.Intersect(rows).Minus(d.schema.Tags); !m.IsZero(); {
 		var part [format.SymbolRows]baseRows
 		n, moved := 0, uint(0)
-		for ; m != 0 && n < format.SymbolRows; n, m = n+1, m&(m-1) {
+		for ; !m.IsZero() && n < format.SymbolRows; n, m = n+1, m.Rest() {
 			if part[n].row = m.Lowest(); d.schema.Whole.Has(part[n].row) {
 				continue
 			}
@@ -403,7 +401,7 @@ func (d *dumper) against(index uint32, mask, rows format.Mask, base, before tick
 			}
 		}
 	}
-	return d.whole(told&^d.schema.Tags, false)
+	return d.whole(told.Minus(d.schema.Tags), false)
 }
 
 // versions finds the baselines of a row.

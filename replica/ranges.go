@@ -122,7 +122,7 @@ func (r *Replica) keepNewest() {
 		if h < 0 || r.lives[h].gone {
 			continue
 		}
-		for m := r.lives[h].mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+		for m := r.lives[h].mask.Minus(r.schema.Tags); !m.IsZero(); m = m.Rest() {
 			row := m.Lowest()
 			copy(r.kept.row(uint32(index), row), r.newestRow(h, row))
 		}
@@ -171,7 +171,7 @@ const leastRange = 4
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities, is sent whole or is a band.
 func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) || r.lives[h].mask&r.schema.Coarse != 0 {
+	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) || r.lives[h].mask.Overlaps(r.schema.Coarse) {
 		return e, false
 	}
 	l := &r.lives[h]

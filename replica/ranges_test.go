@@ -70,7 +70,7 @@ func requireRecords(t *testing.T, r *Replica) {
 				}
 				require.Equal(t, at, v.Tick)
 				require.Equal(t, e.Mask, v.Mask)
-				for m := e.Mask; m != 0; m &= m - 1 {
+				for m := e.Mask; !m.IsZero(); m = m.Rest() {
 					first, end := r.Place(e.Mask, m.Lowest())
 					from := int(e.First) + int(k)*int(e.Width)
 					require.Equal(t, v.Row(m.Lowest()), lanes[from+first:from+end])
@@ -89,7 +89,7 @@ func requireStretch(t *testing.T, r *Replica, s EntityRange) {
 		require.True(t, now.Alive)
 		require.Equal(t, s.Generation, now.ID.Generation)
 		require.Equal(t, s.Mask, now.Mask)
-		for m := s.Mask; m != 0; m &= m - 1 {
+		for m := s.Mask; !m.IsZero(); m = m.Rest() {
 			row := m.Lowest()
 			first, end := r.Place(s.Mask, row)
 			at := int(s.First) + int(k)*int(s.Width)

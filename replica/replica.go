@@ -101,7 +101,7 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 	}
 	r.complete = make([]tick.Tick, len(r.history.blocks))
-	if schema.Coarse != 0 {
+	if !schema.Coarse.IsZero() {
 		r.bands = newBandReader(schema)
 	}
 	return r
@@ -273,7 +273,7 @@ func (r *Replica) bury(n int32) {
 		l.gone = true
 		r.living--
 		l.ended = r.newest
-		l.mask = 0
+		l.mask = format.Mask{}
 		r.changed.add(l.index)
 	}
 	l.goneAt = r.newest

@@ -119,7 +119,7 @@ func (v *Version) sent(row int) []uint32 {
 		}
 		return v.evicted.row(uint32(v.life), row)[sinceWords:]
 	}
-	n := v.schema.Lanes(v.rows & (format.Bit(row) - 1))
+	n := v.schema.Lanes(v.rows.Below(row))
 	return v.lanes[n : n+v.schema.Plan(row).Lanes() : n+v.schema.Plan(row).Lanes()]
 }
 

@@ -252,7 +252,7 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 		since = e.tick + 1
 	}
 	e.tick, e.mask = t, v.mask
-	for m := v.mask &^ r.schema.Tags; m != 0; m &= m - 1 {
+	for m := v.mask.Minus(r.schema.Tags); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		width := int(r.schema.Widths[row])
 		stored := r.left.row(uint32(n), row)
@@ -331,7 +331,7 @@ func newRowLayouts(schema *format.Schema) *rowLayouts { return &rowLayouts{schem
 
 // of returns the layout of a mask. It is valid until the next call.
 func (c *rowLayouts) of(mask format.Mask) *rowLayout {
-	l := &c.cached[uint64(mask)*0x9E37_79B9_7F4A_7C15>>(64-layoutBits)]
+	l := &c.cached[mask.Word(0)*0x9E37_79B9_7F4A_7C15>>(64-layoutBits)]
 	if l.mask != mask {
 		c.fill(l, mask)
 	}
@@ -340,7 +340,7 @@ func (c *rowLayouts) of(mask format.Mask) *rowLayout {
 
 func (c *rowLayouts) fill(l *rowLayout, mask format.Mask) {
 	l.mask, l.lanes, l.floats = mask, 0, c.schema.OnlyFloats(mask)
-	for m := mask; m != 0; m &= m - 1 {
+	for m := mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		l.at[row], l.width[row] = int32(l.lanes), c.schema.Widths[row]
 		l.lanes += int(c.schema.Widths[row])

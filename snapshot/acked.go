@@ -84,7 +84,7 @@ func (v *View) MayRepeat(packet uint64) bool {
 		if e.despawn {
 			continue
 		}
-		if e.rows&v.store.schema.Refs != 0 {
+		if e.rows.Overlaps(v.store.schema.Refs) {
 			return false
 		}
 		for of := e.of; of != 0; of &= of - 1 {
@@ -109,7 +109,7 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 	case !v.visible.has(index) || v.lifetimes[index].life > t: // Which components were hidden is forgotten.
 		return true
 	}
-	for m := e.rows &^ v.rowsOf(index); m != 0; m &= m - 1 {
+	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if e.span == 0 || !v.store.rows.masks[index].Has(row) || v.store.sinceOf(index, row) > t-tick.Tick(e.span) {
 			return true
@@ -148,7 +148,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 }
 
 // forget notes that the client holds nothing of an entity.
-func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, 0, 0, 0 }
+func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, Mask{}, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }

@@ -83,13 +83,13 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 		store.Commit()
 	}
 	of := &store.cache.batch
-	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, 1, 2, 1
+	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, format.FromWords(1), 2, 1
 	store.cache.begin()
 	store.cache.deltas.addAll(store, of)
-	got := store.cache.deltas.find(ids[1].Index, 1, 2, 1)
+	got := store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)
 	var alone deltaCache
 	alone.reset(store)
-	want := alone.encode(store, ids[1].Index, 1, 2, 1, 0)
+	want := alone.encode(store, ids[1].Index, format.FromWords(1), 2, 1, Mask{})
 	require.Equal(t, []uint64{uint64(want.bits), want.word}, []uint64{uint64(got.bits), got.word})
 }
 
@@ -99,7 +99,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 	of, used := &s.cache.batch, 0
 	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]
-		if !together(s.schema, mask&^s.schema.Tags) {
+		if !together(s.schema, mask.Minus(s.schema.Tags)) {
 			continue
 		}
 		base := s.tick - 1 - tick.Tick(random.IntN(6))
@@ -109,7 +109,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 		}
 		of.n = 0
 		for k := index; k < min(index+delta.MaxStreams, 300); k++ {
-			if mask&^s.rows.masks[k] == 0 {
+			if mask.Within(s.rows.masks[k]) {
 				of.index[of.n] = uint32(k)
 				of.n++
 			}
@@ -119,7 +119,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 		var alone deltaCache
 		alone.reset(s)
 		for k, at := range of.index[:of.n] {
-			want := alone.encode(s, at, mask, base, before, 0)
+			want := alone.encode(s, at, mask, base, before, Mask{})
 			require.Equal(t, want.none, of.missing[k])
 			if used++; want.none {
 				missing++

@@ -31,7 +31,7 @@ func ownWriteBeside(t *testing.T, newborn bool) {
 		change()
 		s.Commit()
 		if now > 1 {
-			if c := v.ChangedRows(e); c != 0 && c&^Mask(0).With(pos) == 0 {
+			if c := v.ChangedRows(e); !c.IsZero() && c.Within(Mask{}.With(pos)) {
 				v.ObserveBut([]wire.NetworkID{e})
 			}
 		}

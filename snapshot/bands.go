@@ -91,6 +91,7 @@ func (s *Store) deriveBand(b *bandRow) {
 // begin of a lifetime these are the components themselves. A component that the client may not see stays hidden. The call does
 // nothing for an entity that is not visible.
 func (v *View) SetBands(id wire.NetworkID, rows Mask) {
+	v.overrides.banded = true
 	if v.deferCall(deferredCall{what: orderBands, id: id, rows: rows}) {
 		return
 	}
@@ -100,20 +101,35 @@ func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	now := v.rowsOf(id.Index)
 	next := now
 	for _, b := range v.store.schema.Banded() {
-		if rows := rows & b.Family; now&b.Family != 0 && rows != 0 {
-			next = next&^b.Family | format.Bit(rows.Lowest())
+		if rows := rows.Intersect(b.Family); now.Overlaps(b.Family) && !rows.IsZero() {
+			next = next.Minus(b.Family).Union(format.Bit(rows.Lowest()))
 		}
 	}
 	v.changeRows(id.Index, now, next)
 }
 
+// LacksBands reports whether the client sees an entity with bands, and SetBands was never called.
+func (v *View) LacksBands() bool {
+	if v.overrides.banded {
+		return false
+	}
+	for w, word := range v.visible {
+		for ; word != 0; word &= word - 1 {
+			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Bands returns the rows that the client gets of the components of an entity that have bands.
 func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
-		return 0
+		return Mask{}
 	}
 	for _, b := range v.store.schema.Banded() {
-		rows |= v.rowsOf(id.Index) & b.Family
+		rows = rows.Union(v.rowsOf(id.Index).Intersect(b.Family))
 	}
 	return rows
 }
@@ -123,14 +139,14 @@ func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 func (v *View) unfold(index uint32, rows Mask) Mask {
 	now := v.rowsOf(index)
 	for _, b := range v.store.schema.Banded() {
-		shown := now & b.Family
-		if shown == 0 {
+		shown := now.Intersect(b.Family)
+		if shown.IsZero() {
 			shown = format.Bit(b.Row)
 		}
 		if rows.Has(b.Row) {
-			rows = rows&^b.Family | shown
+			rows = rows.Minus(b.Family).Union(shown)
 		} else {
-			rows &^= b.Family
+			rows = rows.Minus(b.Family)
 		}
 	}
 	return rows

@@ -30,7 +30,7 @@ func TestBandsAreNoComponents(t *testing.T) {
 	s.Set(id, 0, []uint32{0})
 	s.Commit()
 	near.Observe()
-	far.SetBands(id, 2)
+	far.SetBands(id, format.FromWords(2))
 	same, other := 0, 0
 	for now := s.Tick() + 1; now < 20; now++ {
 		s.Begin(now)
@@ -39,20 +39,20 @@ func TestBandsAreNoComponents(t *testing.T) {
 			s.Set(id, 0, []uint32{100 * uint32(now)})
 		}
 		s.Commit()
-		want, turn := Mask(0), Mask(0)
+		want, turn := Mask{}, Mask{}
 		if moves {
-			want = 1
+			want = format.FromWords(1)
 		}
 		if s.sinceOf(id.Index, 1) == now {
-			turn = 1
+			turn = format.FromWords(1)
 		}
 		require.Equal(t, want, s.ChangedRows(id))
 		require.Equal(t, want, near.ChangedRows(id))
 		require.Equal(t, turn, far.ChangedRows(id))
-		require.Equal(t, Mask(1), s.Mask(id))
+		require.Equal(t, format.FromWords(1), s.Mask(id))
 		mask, err := s.MaskAt(id, now)
 		require.NoError(t, err)
-		require.Equal(t, Mask(1), mask)
+		require.Equal(t, format.FromWords(1), mask)
 		if want == turn {
 			same++
 		} else {

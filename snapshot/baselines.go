@@ -19,7 +19,7 @@ func (v *View) Baselines() SentBaselines { return SentBaselines{v} }
 func (b SentBaselines) RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool) {
 	v := b.v
 	if int(index) >= len(v.acks) || t == tick.None {
-		return 0, tick.None, false
+		return Mask{}, tick.None, false
 	}
 	a, mask := v.ack(index), v.maskOf(index)
 	prior := tick.None
@@ -35,7 +35,7 @@ func (b SentBaselines) RecordAt(index uint32, t tick.Tick) (rows format.Mask, ba
 	case t == g.ref && g.refOf&bit != 0, t == g.near && g.nearOf&bit != 0:
 		return mask, tick.None, true
 	}
-	return 0, tick.None, false
+	return Mask{}, tick.None, false
 }
 
 // NewestAt implements replica.Baselines: of an implicit record that is T.

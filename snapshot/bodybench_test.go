@@ -76,11 +76,11 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 			if store.cache.deltas.tick != store.Tick() {
 				store.cache.begin()
 			}
-			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
+			sheaf.mask, sheaf.t, sheaf.before = format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
 			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e := store.cache.deltas.get(store, uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1, 0)
+			e := store.cache.deltas.get(store, uint32(i), format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1, Mask{})
 			bits += int(e.bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))

@@ -121,8 +121,8 @@ func TestCommonStateOfAPageThatLacksOne(t *testing.T) {
 	s.Set(has, 0, []uint32{1, 2, 3})
 	s.Set(has, 1, []uint32{1, 2, 3, 4})
 	s.Set(lacks, 1, []uint32{3, 2, 3, 4})
-	require.Equal(t, Mask(3), s.Common([]wire.NetworkID{has}))
-	require.Equal(t, Mask(2), s.Common([]wire.NetworkID{has, lacks}))
+	require.Equal(t, format.FromWords(3), s.Common([]wire.NetworkID{has}))
+	require.Equal(t, format.FromWords(2), s.Common([]wire.NetworkID{has, lacks}))
 	for _, other := range []wire.NetworkID{{Index: has.Index, Generation: has.Generation + 1}, {Index: 99, Generation: 1}, {}} {
 		require.Zero(t, s.Common([]wire.NetworkID{has, other}))
 	}

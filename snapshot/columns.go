@@ -25,7 +25,7 @@ func newColumns(schema *Schema, capacity int) columns {
 // grow makes room for index.
 func (c *columns) grow(index uint32) {
 	for int(index) >= len(c.masks) {
-		c.masks = append(c.masks, 0)
+		c.masks = append(c.masks, Mask{})
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *columns) newRow(row, page, at, n int) []uint32 {
 func (c *columns) put(index uint32, mask Mask, lanes []uint32) {
 	c.masks[index] = mask
 	page, in := int(index/pageRows), int(index%pageRows)
-	for m := mask &^ c.schema.Tags; m != 0; m &= m - 1 {
+	for m := mask.Minus(c.schema.Tags); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		n := int(c.schema.Widths[row])
 		var to []uint32

@@ -14,7 +14,7 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 		return
 	}
 	was := v.rowsOf(id.Index)
-	if rows = v.unfold(id.Index, rows); was&^rows != 0 {
+	if rows = v.unfold(id.Index, rows); !was.Within(rows) {
 		v.noteHidden(id.Index, false)
 	}
 	v.changeRows(id.Index, was, rows)
@@ -30,9 +30,9 @@ func (v *View) changeRows(index uint32, was, rows Mask) {
 	if !v.overrides.masked.has(index) {
 		v.overrides.shape[index] = v.store.shape[index]
 	}
-	v.overrides.hideRows(index, ^rows)
+	v.overrides.hideRows(index, rows.Not())
 	v.overrides.looks++
-	if (was^rows)&v.store.rows.masks[index] != 0 {
+	if was.Differ(rows).Overlaps(v.store.rows.masks[index]) {
 		v.touch(index, v.next())
 	}
 }
@@ -41,16 +41,16 @@ func (v *View) changeRows(index uint32, was, rows Mask) {
 // entity is not visible.
 func (v *View) Rows(id wire.NetworkID) Mask {
 	if !v.Visible(id) {
-		return 0
+		return Mask{}
 	}
 	return v.store.schema.Fold(v.rowsOf(id.Index))
 }
 
 func (v *View) rowsOf(index uint32) Mask {
 	if int(index) >= len(v.overrides.rows) {
-		return ^Mask(0)
+		return AllRows()
 	}
-	return ^v.overrides.rows[index]
+	return v.overrides.rows[index].Not()
 }
 
 // A component that a client may not see is not there for it: that it changed,
@@ -62,7 +62,7 @@ func (v *View) rowsOf(index uint32) Mask {
 // no changes, and cause no record.
 func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked = o.masked.grownTo(int(index) + 1)
-	if o.rows[index] = rows; rows == 0 {
+	if o.rows[index] = rows; rows.IsZero() {
 		o.masked.unset(index)
 		return
 	}
@@ -108,7 +108,7 @@ func (v *View) seesChange(index uint32) bool {
 	if v.maskChanged(index) {
 		return true
 	}
-	for m := v.maskOf(index) &^ s.schema.Refs; m != 0; m &= m - 1 {
+	for m := v.maskOf(index).Minus(s.schema.Refs); !m.IsZero(); m = m.Rest() {
 		if s.sinceOf(index, m.Lowest()) == s.tick {
 			return true
 		}
@@ -119,7 +119,7 @@ func (v *View) seesChange(index uint32) bool {
 // maskChanged reports whether the newest capture spawned an entity, or changed the rows that the client may see.
 func (v *View) maskChanged(index uint32) bool {
 	s := v.store
-	return s.shape[index] == s.tick && (s.born[index] == s.tick || (s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0)
+	return s.shape[index] == s.tick && (s.born[index] == s.tick || s.was[index].Differ(s.rows.masks[index]).Overlaps(v.rowsOf(index)))
 }
 
 // maskOf returns the rows of an entity that the client may see.
@@ -127,5 +127,5 @@ func (v *View) maskOf(index uint32) Mask {
 	if int(index) >= len(v.overrides.rows) {
 		return v.store.rows.masks[index]
 	}
-	return v.store.rows.masks[index] &^ v.overrides.rows[index]
+	return v.store.rows.masks[index].Minus(v.overrides.rows[index])
 }

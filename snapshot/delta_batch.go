@@ -35,10 +35,10 @@ const (
 // together reports whether deltas of these rows can be encoded together: few rows of few lanes, none of which is written
 // whole.
 func together(s *Schema, rows Mask) bool {
-	if rows == 0 || rows&s.Whole != 0 || rows.Count() > delta.MaxStreamRows {
+	if rows.IsZero() || rows.Overlaps(s.Whole) || rows.Count() > delta.MaxStreamRows {
 		return false
 	}
-	for m := rows; m != 0; m &= m - 1 {
+	for m := rows; !m.IsZero(); m = m.Rest() {
 		if s.Widths[m.Lowest()] > delta.MaxStreamLanes {
 			return false
 		}
@@ -116,7 +116,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	}
 	ack, rows := v.ack(index), v.maskOf(index)
 	base := ack.base
-	if rows&s.schema.Whole != 0 {
+	if rows.Overlaps(s.schema.Whole) {
 		return
 	}
 	if p.inList {
@@ -131,7 +131,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		return
 	}
 	if b.n == 0 {
-		if p.s-base >= s.cfg.Window || !together(s.schema, rows&^s.schema.Tags) {
+		if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
 			return
 		}
 		b.mask, b.t, b.before = rows, base, lean
@@ -152,7 +152,7 @@ func (p *packetWriter) encodeBound(b *deltaBatch) {
 
 // addAll encodes a batch, none of which was encoded yet, and stores the deltas.
 func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
-	rows := of.mask &^ s.schema.Tags
+	rows := of.mask.Minus(s.schema.Tags)
 	of.make(s, rows, of.t, of.before)
 	for k, index := range of.index[:of.n] {
 		if of.made[k] = nil; of.missing[k] {
@@ -179,13 +179,13 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 	n := 0
 	clear(b.missing[:b.n])
-	for m := rows; m != 0; m &= m - 1 {
+	for m := rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		b.gather(s, &b.columns[n], row, &way, t, before)
 		n++
 	}
 	b.strands.Begin(b.n, s.schema.Codes.Which[n-1], b.columns[:n], &v)
-	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
 		row := m.Lowest()
 		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
 	}

@@ -105,7 +105,7 @@ func (c *deltaCache) reset(s *Store) {
 // Whole are those of them that changed and are written whole, behind the delta.
 func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) *cachedDelta {
 	c.used++
-	if !plain.On && mask&s.schema.Whole == 0 { // else the rows that changed are this client's own
+	if !plain.On && !mask.Overlaps(s.schema.Whole) { // else the rows that changed are this client's own
 		if e := c.find(index, mask, t, before); e != nil {
 			return e
 		}
@@ -166,9 +166,9 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	c.symbols = c.symbols[:0]
 	var part [format.SymbolRows]rowVersions // on the stack: memory that stays would have to be told of each slice
-	for rows := mask &^ s.schema.Tags; rows != 0; {
+	for rows := mask.Minus(s.schema.Tags); !rows.IsZero(); {
 		n, changed, moved := 0, uint(0), uint(0)
-		for ; rows != 0 && n < format.SymbolRows; n, rows = n+1, rows&(rows-1) {
+		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
 			r := &part[n]
 			if r.row = rows.Lowest(); s.schema.Whole.Has(r.row) {
 				if whole.Has(r.row) {

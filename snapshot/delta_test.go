@@ -102,7 +102,7 @@ func TestADespawnHoldsAgainstARecordBesideIt(t *testing.T) {
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	buf := make([]byte, 64)
-	rows := (d.store.Mask(id) &^ d.store.schema.Tags).Count()
+	rows := d.store.Mask(id).Minus(d.store.schema.Tags).Count()
 	still := func(s tick.Tick) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) { d.which(w, rows, s, 0) }
 	}
@@ -121,8 +121,8 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	buf := make([]byte, 64)
-	rows := (d.store.Mask(id) &^ d.store.schema.Tags).Count()
-	position := (d.store.Mask(id) &^ d.store.schema.Tags & (bit(rowPosition) - 1)).Count()
+	rows := d.store.Mask(id).Minus(d.store.schema.Tags).Count()
+	position := d.store.Mask(id).Minus(d.store.schema.Tags).Below(rowPosition).Count()
 	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, func(w *wire.BitWriter) { d.which(w, rows, 2, 0) })))
 	changed := func(lanes int) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) {

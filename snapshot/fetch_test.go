@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -33,7 +34,7 @@ func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (whole int) {
 		}
 		_, _, other := d.replica.Present(id.Index, id.Generation+1, mask)
 		require.False(t, other, "another generation")
-		_, _, other = d.replica.Present(id.Index, id.Generation, mask^1)
+		_, _, other = d.replica.Present(id.Index, id.Generation, mask.Differ(format.FromWords(1)))
 		require.False(t, other, "other rows")
 	}
 	return whole
@@ -67,6 +68,6 @@ func TestNewestRows(t *testing.T) {
 	require.Zero(t, requireStore(t, d, ids))
 	d.replica.Lose()
 	require.Zero(t, requireStore(t, d, ids))
-	_, _, ok := d.replica.Present(1<<20, 1, 0)
+	_, _, ok := d.replica.Present(1<<20, 1, Mask{})
 	require.False(t, ok)
 }

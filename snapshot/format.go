@@ -22,3 +22,6 @@ const (
 	// NormalWeight is the weight of priority 1, and of relevance 1.
 	NormalWeight = format.NormalWeight
 )
+
+// AllRows returns the mask with every row that a protocol may have. See [format.AllRows].
+func AllRows() Mask { return format.AllRows() }

@@ -43,7 +43,7 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 	view := NewView(store, cfg)
 	p := &fuzzPast{replica: replica.New(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
 	if guarded {
-		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows&^p.may[id] == 0 && p.may[id] != 0 })
+		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows.Within(p.may[id]) && !p.may[id].IsZero() })
 	}
 	var ids []wire.NetworkID
 	ticks := random.IntN(60)
@@ -57,7 +57,7 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 			pastOp(random, store, f.turns, &ids)
 		}
 		for _, id := range ids {
-			p.may[id] = 1<<fuzzRows - 1
+			p.may[id] = format.FromWords(1<<fuzzRows - 1)
 		}
 		store.Commit()
 		view.Observe()
@@ -105,14 +105,14 @@ func scattered(random *rand.Rand, store *Store) (ids []wire.NetworkID) {
 // pastOp does one thing to a world.
 func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.NetworkID) {
 	if len(*ids) == 0 || len(*ids) < 12 && random.IntN(4) == 0 {
-		rows, many := bit(rowPosition)|Mask(random.IntN(1<<fuzzRows))&^bit(rowFrozen), 1
+		rows, many := bit(rowPosition).Union(format.FromWords(uint64(random.IntN(1<<fuzzRows))).Minus(bit(rowFrozen))), 1
 		if random.IntN(2) == 0 {
 			rows, many = bit(fuzzExact), 1+random.IntN(4) // which go in runs
 		}
 		for range many {
 			id := store.Spawn()
 			*ids = append(*ids, id)
-			for m := rows; m != 0; m &= m - 1 {
+			for m := rows; !m.IsZero(); m = m.Rest() {
 				store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 			}
 		}
@@ -134,7 +134,7 @@ func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.Netwo
 		row := 1 + random.IntN(fuzzRows-1)
 		store.Set(id, row, fuzzLanes(random, store, turns, id, row, *ids))
 	default: // some of those that it has
-		for m := store.Mask(id) & Mask(random.IntN(1<<fuzzRows)) &^ bit(rowFrozen); m != 0; m &= m - 1 {
+		for m := store.Mask(id).Intersect(format.FromWords(uint64(random.IntN(1 << fuzzRows)))).Minus(bit(rowFrozen)); !m.IsZero(); m = m.Rest() {
 			store.Set(id, m.Lowest(), fuzzLanes(random, store, turns, id, m.Lowest(), *ids))
 		}
 	}
@@ -145,7 +145,7 @@ func holding(r *replica.Replica) string {
 	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed())
 	for e := range r.All {
 		text = fmt.Append(text, e)
-		for m := e.Mask; m != 0; m &= m - 1 {
+		for m := e.Mask; !m.IsZero(); m = m.Rest() {
 			text = fmt.Append(text, r.Row(e.ID.Index, m.Lowest()))
 		}
 	}
@@ -184,7 +184,7 @@ func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded 
 	highest := uint64(0)
 	for e := range p.replica.All {
 		highest = max(highest, uint64(e.ID.Index)+1)
-		for m := e.Mask; m != 0; m &= m - 1 {
+		for m := e.Mask; !m.IsZero(); m = m.Rest() {
 			row := m.Lowest()
 			require.True(t, row < f.schema.Rows(), "only rows that there are")
 			require.NotNil(t, p.replica.Row(e.ID.Index, row), "an entity has the rows that its mask says")
@@ -246,7 +246,7 @@ func FuzzGuardedRead(f *testing.F) {
 		for e := range p.replica.All {
 			if before.Entity(e.ID.Index) != e {
 				require.NotZero(t, p.may[e.ID], "%v is not the sender's to write", e.ID)
-				require.Zero(t, e.Mask&^p.may[e.ID])
+				require.Zero(t, e.Mask.Minus(p.may[e.ID]))
 			}
 		}
 	})
@@ -269,7 +269,7 @@ func TestStatesOfFuzzing(t *testing.T) {
 				met["rows as what differs"] += p.deltas
 			}
 			for e := range p.replica.All {
-				for m := e.Mask; m != 0; m &= m - 1 {
+				for m := e.Mask; !m.IsZero(); m = m.Rest() {
 					met[all.schema.Plan(m.Lowest()).Name()]++
 				}
 			}

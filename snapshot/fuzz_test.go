@@ -78,7 +78,7 @@ func (p *seeded) readSeeded(t testing.TB, payload []byte) {
 	}
 	require.LessOrEqual(t, r.Len(), MaxEntities)
 	for e := range r.All {
-		for m := e.Mask; m != 0; m &= m - 1 {
+		for m := e.Mask; !m.IsZero(); m = m.Rest() {
 			require.NotNil(t, r.Row(e.ID.Index, m.Lowest()), "an entity has the rows its mask says")
 		}
 	}

@@ -210,7 +210,7 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 func (m *members) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
-		if size += recordBits(s.schema, s.rows.masks[index]&^s.schema.Coarse, s.gens[index]); size > limit {
+		if size += recordBits(s.schema, s.rows.masks[index].Minus(s.schema.Coarse), s.gens[index]); size > limit {
 			break
 		}
 	}
@@ -235,7 +235,7 @@ const (
 // recordBits returns the most bits of a full record of these rows.
 func recordBits(s *Schema, rows Mask, generation uint32) int {
 	size := recordHead + varBits(generation) + s.Rows()
-	for ; rows != 0; rows &= rows - 1 {
+	for ; !rows.IsZero(); rows = rows.Rest() {
 		size += s.Plan(rows.Lowest()).Bits()
 	}
 	return size

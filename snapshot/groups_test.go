@@ -201,7 +201,7 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 // to others, whatever each of them saw before.
 func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 	schema := simSchema(t)
-	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition)|bit(rowHealth), 1) + 2*recordBits(schema, 0, 1) + 7) / 8}
+	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8}
 	d := &duo{t: t, store: NewStore(schema, cfg)}
 	d.view, d.replica = NewView(d.store, cfg), replica.New(schema, cfg, 1)
 	var ids [40]wire.NetworkID
@@ -239,11 +239,11 @@ func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 		d.view.Show(id)
 	}
 	require.False(t, brings(), "four are too many")
-	d.view.SetRows(ids[2], 0)
-	d.view.SetRows(ids[3], 0)
+	d.view.SetRows(ids[2], Mask{})
+	d.view.SetRows(ids[3], Mask{})
 	require.True(t, brings(), "and so little of two of them is not")
-	d.view.SetRows(ids[2], ^Mask(0))
-	d.view.SetRows(ids[3], ^Mask(0))
+	d.view.SetRows(ids[2], AllRows())
+	d.view.SetRows(ids[3], AllRows())
 	require.False(t, brings())
 	d.view.Hide(ids[3])
 	d.view.Hide(ids[2])

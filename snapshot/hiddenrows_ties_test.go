@@ -29,7 +29,7 @@ func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
 		d.store.Commit()
 		d.view.Observe()
 		d.view.Show(a)
-		d.view.SetRows(a, ^bit(rowHealth))
+		d.view.SetRows(a, bit(rowHealth).Not())
 		return d.view.ties.n
 	}
 	require.Equal(t, ties(false), ties(true))

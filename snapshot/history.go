@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"math"
 	"math/bits"
 
@@ -303,9 +304,9 @@ func (c *undoEntry) of(row uint16, stripe uint32) bool { return c.row == row && 
 func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uint32, lived bool) {
 	v := h.rowAt(h.entities, index, t)
 	if v == nil {
-		return 0, 0, false
+		return Mask{}, 0, false
 	}
-	return Mask(v[0]) | Mask(v[1])<<32, v[2], true
+	return format.FromWords(uint64(v[0]) | uint64(v[1])<<32), v[2], true
 }
 
 // open is the change of a stripe in this tick, with room for the lanes of so

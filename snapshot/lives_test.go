@@ -116,7 +116,7 @@ func TestNeedsAndProved(t *testing.T) {
 	view.Acked(3)
 	require.EqualValues(t, 3, view.Proved())
 
-	view.SetRows(one, ^Mask(0)&^Mask(0).With(1))
+	view.SetRows(one, AllRows().Minus(Mask{}.With(1)))
 	commit(4, func() { set(one, 1, 4) })
 	require.Equal(t, tick.None, view.Needs(one, 4), "what changed is hidden")
 	require.EqualValues(t, 4, view.Proved())

@@ -23,9 +23,9 @@ func TestMayRepeat(t *testing.T) {
 	health := d.at(3, func() { d.setHealth(ids[1], 2); d.move(ids[2], 8) })
 	may := func(p *simPacket) bool { return d.view.MayRepeat(p.seq) }
 	require.True(t, may(moved) && may(health))
-	d.view.SetRows(ids[0], ^bit(rowHealth))
+	d.view.SetRows(ids[0], bit(rowHealth).Not())
 	require.True(t, may(moved), "the component has not changed, so the packet does not have it")
-	d.view.SetRows(ids[1], ^bit(rowHealth))
+	d.view.SetRows(ids[1], bit(rowHealth).Not())
 	require.False(t, may(health))
 	d.view.Hide(ids[0])
 	require.False(t, may(moved))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -138,7 +139,7 @@ func (g *leakGame) observe() {
 	for _, w := range g.worlds {
 		var own []wire.NetworkID
 		for _, id := range g.wrote {
-			if changed := w.view.ChangedRows(id); changed != 0 && changed&^g.authors[g.placeOf(id)] == 0 {
+			if changed := w.view.ChangedRows(id); !changed.IsZero() && changed.Within(g.authors[g.placeOf(id)]) {
 				own = append(own, id)
 				g.met.own++
 			}
@@ -179,7 +180,7 @@ func (g *leakGame) serveOthers(w *leakWorld) {
 			case 1, 2:
 				o.view.Show(id)
 			case 3:
-				o.view.SetRows(id, Mask(g.below(1<<seqRows)))
+				o.view.SetRows(id, format.FromWords(uint64(g.below(1<<seqRows))))
 			}
 		}
 		if g.chance(2) {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -66,8 +67,8 @@ func (g *leakGame) birthAt(place int) {
 		g.worlds[0].store.Attend(id)
 		g.worlds[1].store.Attend(id)
 	}
-	if g.authors[place] = 0; g.chance(30) {
-		g.authors[place] = Mask(g.pick(1<<seqPosition, 1<<seqHealth, 1<<seqPosition|1<<seqHealth))
+	if g.authors[place] = (Mask{}); g.chance(30) {
+		g.authors[place] = format.FromWords(uint64(g.pick(1<<seqPosition, 1<<seqHealth, 1<<seqPosition|1<<seqHealth)))
 	}
 }
 
@@ -196,10 +197,10 @@ func (g *leakGame) sees(id wire.NetworkID) bool {
 func (g *leakGame) author() {
 	for place, rows := range g.authors {
 		id, seen := g.seen(place)
-		if !seen || rows == 0 || !g.chance(40) {
+		if !seen || rows.IsZero() || !g.chance(40) {
 			continue
 		}
-		for m := rows & g.worlds[0].view.Rows(id) & g.worlds[0].store.Mask(id); m != 0; m &= m - 1 {
+		for m := rows.Intersect(g.worlds[0].view.Rows(id)).Intersect(g.worlds[0].store.Mask(id)); !m.IsZero(); m = m.Rest() {
 			g.openSet(id, m.Lowest())
 		}
 		g.wrote = append(g.wrote, id)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -46,11 +47,11 @@ func (g *leakGame) look(id wire.NetworkID) {
 		g.note("keep %v", id)
 		g.both(func(v *View) { v.Keep(id) })
 	case 4, 5, 6:
-		rows := Mask(g.below(1 << seqRows))
+		rows := format.FromWords(uint64(g.below(1 << seqRows)))
 		if g.chance(30) {
-			rows = ^Mask(0)
+			rows = AllRows()
 		}
-		for m := rows &^ v.Rows(id) & Mask(1<<seqRows-1); m != 0; m &= m - 1 {
+		for m := rows.Minus(v.Rows(id)).Intersect(format.FromWords(1<<seqRows - 1)); !m.IsZero(); m = m.Rest() {
 			if row := m.Lowest(); !g.rowAlike(id, row) {
 				rows = rows.Without(row)
 			}
@@ -78,7 +79,7 @@ func (g *leakGame) idle(w *leakWorld, index uint32) {
 	case 0:
 		w.view.Hide(id)
 	case 1:
-		w.view.SetRows(id, Mask(g.below(1<<seqRows)))
+		w.view.SetRows(id, format.FromWords(uint64(g.below(1<<seqRows))))
 	case 2:
 		w.view.SetWeight(id, uint16(g.below(3)*256))
 	case 3:
@@ -125,7 +126,7 @@ func (g *leakGame) showable(place int) bool {
 		if by.IsZero() || by != b.at(by.Index) || by != id && !a.view.Rows(by).Has(seqLink) {
 			continue
 		}
-		if m := a.store.Mask(by) & b.store.Mask(by); m.Has(seqLink) &&
+		if m := a.store.Mask(by).Intersect(b.store.Mask(by)); m.Has(seqLink) &&
 			(refAt(a.store.Row(by, seqLink), 0) == id) != (refAt(b.store.Row(by, seqLink), 0) == id) {
 			return false
 		}

@@ -47,7 +47,7 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 	d.deliver(d.at(2, func() {
 		d.view.Hide(a)
 		d.view.Show(a)
-		d.view.SetRows(a, Mask(0).With(rowPosition))
+		d.view.SetRows(a, Mask{}.With(rowPosition))
 		d.view.SetWeight(b, 3*NormalWeight)
 		d.view.Keep(c)
 		d.setHealth(b, 6)
@@ -57,7 +57,7 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 	}))
 	require.Equal(t, 1, d.x(a))
 	require.True(t, d.view.Visible(a))
-	require.Equal(t, Mask(0).With(rowPosition), d.view.Rows(a))
+	require.Equal(t, Mask{}.With(rowPosition), d.view.Rows(a))
 	require.EqualValues(t, 6, d.health(b))
 	require.EqualValues(t, 3*NormalWeight, d.view.weightOf(b.Index))
 	require.True(t, d.view.Keeps(c))
@@ -71,7 +71,7 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 	for id, want := range map[wire.NetworkID]int{a: 1, b: 5, c: 9, e: 4} {
 		require.Equal(t, want, d.x(id))
 	}
-	require.Equal(t, ^Mask(0), d.view.Rows(a))
+	require.Equal(t, AllRows(), d.view.Rows(a))
 }
 
 // Of what is said of all that comes, the last holds: what waits for the commit does not take back what was said after it.

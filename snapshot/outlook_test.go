@@ -77,9 +77,9 @@ func (g *outlookGame) world() {
 // sight changes what the clients see of somebody.
 func (g *outlookGame) sight() {
 	id := g.ids[g.r.IntN(len(g.ids))]
-	what, rows := g.r.IntN(12), ^Mask(0)
+	what, rows := g.r.IntN(12), AllRows()
 	if g.r.IntN(2) == 0 {
-		rows = Mask(0).With(rowPosition)
+		rows = Mask{}.With(rowPosition)
 	}
 	g.both(func(v *View) {
 		switch what {

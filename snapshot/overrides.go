@@ -9,6 +9,7 @@ import (
 // clientOverrides is the state that differs from client to client beside visibility. Its slices are allocated at first use.
 type clientOverrides struct {
 	usual   Mask        // rows that no client sees at first: the bands of the schema
+	banded  bool        // SetBands was called
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
 	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them
@@ -89,8 +90,8 @@ func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargete
 // ChangedRows returns the rows of an entity that the newest capture changed, as the client will read them. Call it before
 // Observe. Rows that the client may not see are left out.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
-	rows := v.store.changedRows(id, v.rowsOf(id.Index)) & v.Rows(id)
-	for m := rows & v.store.schema.Refs; m != 0; m &= m - 1 {
+	rows := v.store.changedRows(id, v.rowsOf(id.Index)).Intersect(v.Rows(id))
+	for m := rows.Intersect(v.store.schema.Refs); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if c := v.store.refs.noted(id.Index, row); c != nil && v.readsAlike(c) {
 			rows = rows.Without(row)

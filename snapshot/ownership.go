@@ -53,15 +53,15 @@ func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 
 // ChangedRows returns the rows of an entity that the newest capture changed.
 func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
-	return s.changedRows(id, ^s.schema.Coarse)
+	return s.changedRows(id, s.schema.Coarse.Not())
 }
 
 // changedRows returns the components of an entity of whose rows the newest capture changed one, among some rows.
 func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 	if !s.Alive(id) {
-		return 0
+		return Mask{}
 	}
-	for m := s.rows.masks[id.Index] & of; m != 0; m &= m - 1 {
+	for m := s.rows.masks[id.Index].Intersect(of); !m.IsZero(); m = m.Rest() {
 		if row := m.Lowest(); s.sinceOf(id.Index, row) == s.tick {
 			rows = rows.With(row)
 		}

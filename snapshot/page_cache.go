@@ -261,7 +261,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := s.rows.masks[first], own
-		if mask&s.schema.Whole != 0 {
+		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
 		of := left
@@ -284,7 +284,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 // a baseline is not held any more.
 func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
 	s, b, c := d.store, &d.batch, &d.pages
-	together := together(s.schema, mask&^s.schema.Tags)
+	together := together(s.schema, mask.Minus(s.schema.Tags))
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
@@ -305,7 +305,7 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 				return 0
 			}
 		default:
-			c.bodies[at] = d.deltas.encode(s, index, mask, ref, before, 0)
+			c.bodies[at] = d.deltas.encode(s, index, mask, ref, before, Mask{})
 		}
 		if e := c.bodies[at]; e != nil && e.none {
 			return 0

@@ -112,7 +112,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema := format.NewSchema(test.plans)
-			require.Equal(t, test.together, together(schema, 1<<len(test.plans)-1))
+			require.Equal(t, test.together, together(schema, AllRows().Below(len(test.plans))))
 			play := func(apart bool) (*pageGame, [][]byte) {
 				g := newPageGame(schema, 40, 1200)
 				g.cache.plain = apart

@@ -159,7 +159,7 @@ func (v *View) importance(index uint32) int64 {
 	base, mask := v.ack(index).base, v.maskOf(index)
 	shown := v.shown(index, mask)
 	highest := int64(0)
-	for m := mask | shown; m != 0; m &= m - 1 {
+	for m := mask.Union(shown); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if base == tick.None || !mask.Has(row) || !shown.Has(row) || v.changedSince(index, row, base) {
 			o := s.schema.Options(row)

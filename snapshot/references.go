@@ -11,7 +11,7 @@ import (
 // names reports whether a visible row names the entity that the client saw last at target, and not one before or after it.
 func (v *View) names(index, target uint32) bool {
 	s, generation := v.store, v.lifetimes[target].generation
-	for m := v.maskOf(index) & s.schema.Refs; m != 0; m &= m - 1 {
+	for m := v.maskOf(index).Intersect(s.schema.Refs); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		lanes := s.rows.row(index, row)
 		for _, lane := range s.schema.Plan(row).Refs() {

@@ -147,9 +147,9 @@ func TestHiddenReferenceIsNoChange(t *testing.T) {
 func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 	for _, between := range []func(d *duo, who, whom wire.NetworkID){
 		func(d *duo, who, whom wire.NetworkID) {
-			d.view.SetRows(who, 0)
+			d.view.SetRows(who, Mask{})
 			d.at(2, func() { d.follow(who, whom, 3) })
-			d.view.SetRows(who, ^Mask(0))
+			d.view.SetRows(who, AllRows())
 		},
 		func(d *duo, who, whom wire.NetworkID) {
 			d.at(2, func() { d.store.Remove(who, rowFollows); d.follow(who, whom, 3) })
@@ -189,7 +189,7 @@ func TestReferenceOfTheClientIsNotSentBack(t *testing.T) {
 		d.store.Begin(s)
 		d.follow(who, to, 3)
 		d.store.Commit()
-		require.Equal(t, own, d.view.ChangedRows(who) != 0)
+		require.Equal(t, own, !d.view.ChangedRows(who).IsZero())
 		if own {
 			d.view.ObserveBut([]wire.NetworkID{who})
 		}

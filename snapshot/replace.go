@@ -93,7 +93,7 @@ func (s *Store) reshape(index uint32) {
 		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)
 		s.was[index] = mask
-		was := [entityLanes]uint32{uint32(mask), uint32(mask >> 32), s.gens[index]}
+		was := [entityLanes]uint32{uint32(mask.Word(0)), uint32(mask.Word(0) >> 32), s.gens[index]}
 		s.past.note(s.past.entities, index, s.alive.has(index), was[:], cap(s.rows.masks))
 		s.shape[index], s.shaped[index/format.PageEntities] = s.tick, s.tick
 	}
@@ -128,28 +128,28 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 // MaskAt is the rows that an entity had as of tick t, without those of distance bands. Errors as of RowAt.
 func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	mask, err := s.maskAt(id, t)
-	return mask &^ s.schema.Coarse, err
+	return mask.Minus(s.schema.Coarse), err
 }
 
 // maskAt is MaskAt with all rows.
 func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
 	case t > s.tick:
-		return 0, ErrNotYet
+		return Mask{}, ErrNotYet
 	case t < s.past.horizon || t <= tick.None:
-		return 0, ErrEvicted
+		return Mask{}, ErrEvicted
 	case uint(id.Index) >= uint(len(s.gens)) || id.Generation == 0:
-		return 0, ErrNotAlive
+		return Mask{}, ErrNotAlive
 	}
 	if s.shape[id.Index] <= t {
 		if !s.Alive(id) {
-			return 0, ErrNotAlive
+			return Mask{}, ErrNotAlive
 		}
 		return s.rows.masks[id.Index], nil
 	}
 	rows, generation, lived := s.past.entityAt(id.Index, t)
 	if !lived || generation != id.Generation {
-		return 0, ErrNotAlive
+		return Mask{}, ErrNotAlive
 	}
 	return rows, nil
 }
@@ -160,12 +160,12 @@ func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }
 
 // Common returns the rows that all of some entities have, none when one of them does not live.
 func (s *Store) Common(ids []wire.NetworkID) Mask {
-	all := ^Mask(0)
+	all := AllRows()
 	for _, id := range ids {
 		if uint(id.Index) >= uint(len(s.gens)) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
-			return 0
+			return Mask{}
 		}
-		all &= s.rows.masks[id.Index]
+		all = all.Intersect(s.rows.masks[id.Index])
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -14,7 +15,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 	p := r.open(seq, tick.Tick(seq), lost)
 	require.NotNil(t, p)
 	for i := range n {
-		r.addGroup(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
+		r.addGroup(p, sentGroup{rows: format.FromWords(uint64(seq)), of: 1, word: uint32(i)})
 	}
 	return p
 }
@@ -30,14 +31,14 @@ func TestSentRingGrowsWithPacketsOnTheirWay(t *testing.T) {
 			break
 		}
 		for i := range 700 + int(seq) {
-			r.addGroup(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
+			r.addGroup(p, sentGroup{rows: format.FromWords(uint64(seq)), of: 1, word: uint32(i)})
 		}
 		for held := uint64(1); held <= seq; held++ {
 			p := r.get(held)
 			require.NotNil(t, p, "what is pending is not forgotten")
 			require.Equal(t, 700+int(held), p.n)
 			for i := range p.n {
-				require.Equal(t, sentGroup{rows: Mask(held), of: 1, word: uint32(i)}, *r.group(p, i))
+				require.Equal(t, sentGroup{rows: format.FromWords(uint64(held)), of: 1, word: uint32(i)}, *r.group(p, i))
 			}
 		}
 	}
@@ -114,13 +115,13 @@ func boolToInt(b bool) int {
 func TestRecordsOfAPageShareAGroup(t *testing.T) {
 	r := newSentRing(64)
 	p := r.open(1, 1, nil)
-	require.True(t, r.addGroup(p, sentGroup{of: 1, rows: 1, word: 3, span: 2}))
-	require.True(t, r.addGroup(p, sentGroup{of: 2, rows: 2, word: 3, span: 2}))
-	require.False(t, r.addGroup(p, sentGroup{of: 4, rows: 1, word: 3, span: 2}))
-	require.True(t, r.addGroup(p, sentGroup{of: 8, rows: 1, word: 3, span: 1}))
-	require.True(t, r.addGroup(p, sentGroup{of: 16, rows: 1, word: 4, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 1, rows: format.FromWords(1), word: 3, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 2, rows: format.FromWords(2), word: 3, span: 2}))
+	require.False(t, r.addGroup(p, sentGroup{of: 4, rows: format.FromWords(1), word: 3, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 8, rows: format.FromWords(1), word: 3, span: 1}))
+	require.True(t, r.addGroup(p, sentGroup{of: 16, rows: format.FromWords(1), word: 4, span: 2}))
 	require.True(t, r.addGroup(p, sentGroup{of: 32, word: 3, despawn: true}), "a despawn is alone")
 	require.True(t, r.addGroup(p, sentGroup{of: 64, word: 3, despawn: true}))
 	require.Equal(t, 6, p.n)
-	require.Equal(t, sentGroup{of: 5, rows: 1, word: 3, span: 2}, *r.group(p, 0))
+	require.Equal(t, sentGroup{of: 5, rows: format.FromWords(1), word: 3, span: 2}, *r.group(p, 0))
 }

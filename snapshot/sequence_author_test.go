@@ -23,7 +23,7 @@ func (s *sequence) appoint(id wire.NetworkID) {
 	if s.chance(40) {
 		s.authors[id.Index] = seqAuthor{
 			client: s.r.IntN(len(s.clients)),
-			rows:   []Mask{bit(seqPosition), bit(seqHealth), bit(seqPosition) | bit(seqHealth)}[s.r.IntN(3)],
+			rows:   []Mask{bit(seqPosition), bit(seqHealth), bit(seqPosition).Union(bit(seqHealth))}[s.r.IntN(3)],
 		}
 	}
 }
@@ -33,10 +33,10 @@ func (s *sequence) author() {
 	for _, id := range s.alive {
 		a := &s.authors[id.Index]
 		c := s.clients[a.client]
-		if a.rows == 0 || !c.view.Visible(id) || !s.chance(50) {
+		if a.rows.IsZero() || !c.view.Visible(id) || !s.chance(50) {
 			continue
 		}
-		for m := a.rows & s.store.Mask(id); m != 0; m &= m - 1 {
+		for m := a.rows.Intersect(s.store.Mask(id)); !m.IsZero(); m = m.Rest() {
 			s.set(id, m.Lowest())
 		}
 		c.wrote = append(c.wrote, id)
@@ -56,13 +56,13 @@ func (s *sequence) set(id wire.NetworkID, row int) {
 func (s *sequence) put(id wire.NetworkID, row int, lanes []uint32) {
 	had := s.store.Mask(id).Has(row)
 	if s.store.Set(id, row, lanes) && (!had || row != seqLink) { // whom a link names is told to those who see it: their state says so
-		s.did[id.Index] |= bit(row)
+		s.did[id.Index] = s.did[id.Index].Union(bit(row))
 	}
 }
 
 func (s *sequence) remove(id wire.NetworkID, row int) {
 	if s.store.Mask(id).Has(row) {
-		s.did[id.Index] |= bit(row)
+		s.did[id.Index] = s.did[id.Index].Union(bit(row))
 	}
 	s.store.Remove(id, row)
 }
@@ -75,7 +75,7 @@ func (s *sequence) observe(c *seqClient) error {
 	for _, id := range c.wrote {
 		a := s.authors[id.Index]
 		changed := c.view.ChangedRows(id)
-		if s.store.Alive(id) && changed != 0 && changed&^a.rows == 0 && s.chance(85) {
+		if s.store.Alive(id) && !changed.IsZero() && changed.Within(a.rows) && s.chance(85) {
 			own = append(own, id)
 			s.met.own++
 			c.own[s.now-s.start][id.Index] = a.rows
@@ -95,7 +95,7 @@ func (s *sequence) observe(c *seqClient) error {
 	}
 	for index := range uint32(len(s.store.gens)) {
 		if !c.view.unsent.has(index) {
-			if s.did[index]&^c.sights[index].rows != 0 && c.sights[index].visible {
+			if !s.did[index].Within(c.sights[index].rows) && c.sights[index].visible {
 				s.met.silent++
 			}
 			continue
@@ -123,7 +123,7 @@ func (s *sequence) unsaid(c *seqClient) {
 // toTell reports whether there is anything that a client is to be told of an index, given what it saw until then.
 func (s *sequence) toTell(c *seqClient, index uint32, was, is *seqState, saw *[sequenceIndexes]seqSight) bool {
 	own := c.own[s.now-s.start][index]
-	if s.did[index]&c.sights[index].rows&^own != 0 {
+	if !s.did[index].Intersect(c.sights[index].rows).Within(own) {
 		return true
 	}
 	return *was != is.without(was, own) || s.namesWhoDied(c, index, saw)
@@ -132,7 +132,7 @@ func (s *sequence) toTell(c *seqClient, index uint32, was, is *seqState, saw *[s
 // namesWhoDied reports whether a link that a client sees was made, in this tick, to what it saw until then: nobody
 // asks whether that was so before it died.
 func (s *sequence) namesWhoDied(c *seqClient, index uint32, saw *[sequenceIndexes]seqSight) bool {
-	if (s.store.rows.masks[index] & c.sights[index].rows).Has(seqLink) && s.store.sinceOf(index, seqLink) == s.now {
+	if s.store.rows.masks[index].Intersect(c.sights[index].rows).Has(seqLink) && s.store.sinceOf(index, seqLink) == s.now {
 		to := refAt(s.store.rows.row(index, seqLink), 0)
 		return !s.store.Alive(to) && saw[to.Index].visible && saw[to.Index].generation == to.Generation
 	}
@@ -142,7 +142,7 @@ func (s *sequence) namesWhoDied(c *seqClient, index uint32, saw *[sequenceIndexe
 // without is a state with rows as they are in another one.
 func (s *seqState) without(as *seqState, rows Mask) seqState {
 	out := *s
-	for m := rows & s.mask & as.mask; m != 0; m &= m - 1 {
+	for m := rows.Intersect(s.mask).Intersect(as.mask); !m.IsZero(); m = m.Rest() {
 		from, to := seqPlaces(m.Lowest())
 		copy(out.lanes[from:to], as.lanes[from:to])
 	}
@@ -156,7 +156,7 @@ func (s *sequence) handOver() {
 	}
 	id := s.alive[s.r.IntN(len(s.alive))]
 	a := &s.authors[id.Index]
-	if a.rows == 0 {
+	if a.rows.IsZero() {
 		s.appoint(id)
 		return
 	}

@@ -75,11 +75,11 @@ func (s *sequence) mean(c *seqClient, at *[sequenceIndexes]seqState) error {
 }
 
 func (s *sequence) visibleState(c *seqClient, id wire.NetworkID, rows Mask) seqState {
-	state := seqState{generation: id.Generation, mask: s.store.Mask(id) & rows}
+	state := seqState{generation: id.Generation, mask: s.store.Mask(id).Intersect(rows)}
 	if state.mask != s.store.Mask(id) {
 		s.met.hiddenRows++
 	}
-	for m := state.mask; m != 0; m &= m - 1 {
+	for m := state.mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], s.store.Row(id, row))
@@ -115,7 +115,7 @@ func (c *seqClient) held(e replica.Entity) seqState {
 		return seqState{}
 	}
 	state := seqState{generation: e.ID.Generation, mask: e.Mask}
-	for m := e.Mask; m != 0; m &= m - 1 {
+	for m := e.Mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		from, to := seqPlaces(row)
 		copy(state.lanes[from:to], c.replica.Row(e.ID.Index, row))
@@ -156,7 +156,7 @@ func (s *sequence) checkRecord(c *seqClient, rec *decodedRecord, t tick.Tick) er
 		got.generation = e.ID.Generation
 	}
 	lanes := rec.lanes
-	for m := rec.mask; m != 0; m &= m - 1 {
+	for m := rec.mask; !m.IsZero(); m = m.Rest() {
 		from, to := seqPlaces(m.Lowest())
 		copy(got.lanes[from:to], lanes)
 		lanes = lanes[to-from:]

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -166,7 +167,7 @@ func (s *sequence) born(c *seqClient) {
 	}
 	for _, id := range s.alive {
 		if s.store.born[id.Index] == s.now {
-			c.sights[id.Index] = seqSight{generation: id.Generation, visible: true, rows: ^Mask(0), since: s.now}
+			c.sights[id.Index] = seqSight{generation: id.Generation, visible: true, rows: AllRows(), since: s.now}
 		}
 	}
 }
@@ -196,7 +197,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 	case 2, 3, 4:
 		c.view.Show(id)
 		if !sight.visible {
-			*sight = seqSight{generation: id.Generation, visible: true, rows: ^Mask(0), since: s.now}
+			*sight = seqSight{generation: id.Generation, visible: true, rows: AllRows(), since: s.now}
 			if c.sent[c.seq].tick == s.now {
 				sight.since++
 			}
@@ -210,15 +211,15 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			c.keptAt[id.Index] = next
 		}
 	case 6:
-		rows := Mask(s.r.IntN(1 << seqRows))
+		rows := format.FromWords(uint64(s.r.IntN(1 << seqRows)))
 		c.view.SetRows(id, rows)
 		if sight.visible {
 			sight.rows = rows
 		}
 	case 7:
-		c.view.SetRows(id, ^Mask(0))
+		c.view.SetRows(id, AllRows())
 		if sight.visible {
-			sight.rows = ^Mask(0)
+			sight.rows = AllRows()
 		}
 		c.view.SetWeight(id, uint16(s.r.IntN(3)*256))
 	}

@@ -103,14 +103,14 @@ func TestVisibilityByComponent(t *testing.T) {
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
 	require.NotNil(t, d.replica.Row(id.Index, rowHealth))
 
-	d.view.SetRows(id, ^bit(rowHealth))
+	d.view.SetRows(id, bit(rowHealth).Not())
 	d.ack(d.at(2, nil))
 	require.Nil(t, d.replica.Row(id.Index, rowHealth), "removed there")
 	require.Equal(t, 3, d.x(id))
 	require.Nil(t, d.at(3, func() { d.store.Set(id, rowHealth, []uint32{41}) }), "what is hidden does not travel, nor that it changed")
 	require.True(t, d.view.Synced())
 
-	d.view.SetRows(id, ^Mask(0))
+	d.view.SetRows(id, AllRows())
 	d.ack(d.at(4, nil))
 	require.Equal(t, []uint32{41}, d.replica.Row(id.Index, rowHealth))
 	require.True(t, d.view.Synced())
@@ -125,10 +125,10 @@ func TestRule2RowHiddenAtTIsSentWhole(t *testing.T) {
 	id = d.spawn(3)
 	d.store.Commit()
 	d.view.Observe()
-	d.view.SetRows(id, ^bit(rowHealth))
+	d.view.SetRows(id, bit(rowHealth).Not())
 	d.ack(d.write())
 	require.Nil(t, d.replica.Row(id.Index, rowHealth))
-	d.view.SetRows(id, ^Mask(0))
+	d.view.SetRows(id, AllRows())
 	d.ack(d.at(2, nil))
 	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth))
 }
@@ -139,7 +139,7 @@ func TestRule1ASecondRecordOfATickIsNotSent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	p := d.at(1, func() { id = d.spawn(3) })
-	d.view.SetRows(id, ^bit(rowHealth))
+	d.view.SetRows(id, bit(rowHealth).Not())
 	require.True(t, d.view.Pending())
 	require.Nil(t, d.write())
 	d.ack(p)
@@ -158,7 +158,7 @@ func TestANewLifeSeesAllComponentsAgain(t *testing.T) {
 	d.view.Hide(id)
 	require.Zero(t, d.view.Rows(id))
 	d.view.Show(id)
-	require.Equal(t, ^Mask(0), d.view.Rows(id))
+	require.Equal(t, AllRows(), d.view.Rows(id))
 }
 
 // What a client was shown at a tick is remembered for the life that it sees and
@@ -208,7 +208,7 @@ func TestShowAllIsAsAtFirst(t *testing.T) {
 	d.view.ShowNew(false)
 	d.view.Hide(hidden)
 	d.view.Keep(kept)
-	d.view.SetRows(seen, 0)
+	d.view.SetRows(seen, Mask{})
 	d.view.SetWeight(seen, 7)
 	var late wire.NetworkID
 	d.ack(d.at(2, func() { late = d.spawn(4) }))
@@ -217,7 +217,7 @@ func TestShowAllIsAsAtFirst(t *testing.T) {
 	d.ack(d.at(3, func() { last = d.spawn(5); d.move(kept, 6) }))
 	for id, x := range map[wire.NetworkID]int{hidden: 1, kept: 6, seen: 3, late: 4, last: 5} {
 		require.Equal(t, x, d.x(id))
-		require.Equal(t, ^Mask(0), d.view.Rows(id))
+		require.Equal(t, AllRows(), d.view.Rows(id))
 		require.EqualValues(t, NormalWeight, d.view.weightOf(id.Index))
 	}
 	require.True(t, d.view.Synced())

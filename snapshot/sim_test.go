@@ -227,7 +227,7 @@ func (s *sim) mean(c *simClient) {
 func (s *sim) stateOf(id wire.NetworkID) state {
 	mask := s.store.Mask(id)
 	var lanes []uint32
-	for m := mask; m != 0; m &= m - 1 {
+	for m := mask; !m.IsZero(); m = m.Rest() {
 		lanes = append(lanes, s.store.Row(id, m.Lowest())...)
 	}
 	return state{mask, key(lanes)}
@@ -396,7 +396,7 @@ func decodedAt(r *replica.Replica, t tick.Tick) (list []decodedRecord) {
 	for _, index := range indexes {
 		rec := decodedRecord{index: index}
 		rec.mask, rec.base, _ = r.RecordAt(index, t)
-		for m := rec.mask; m != 0; m &= m - 1 {
+		for m := rec.mask; !m.IsZero(); m = m.Rest() {
 			lanes, _ := r.LanesAt(index, m.Lowest(), t)
 			rec.lanes = append(rec.lanes, lanes...)
 		}
@@ -472,7 +472,7 @@ func (s *sim) held(c *simClient) map[wire.NetworkID]state {
 	m := map[wire.NetworkID]state{}
 	for e := range c.replica.All {
 		var lanes []uint32
-		for mask := e.Mask; mask != 0; mask &= mask - 1 {
+		for mask := e.Mask; !mask.IsZero(); mask = mask.Rest() {
 			lanes = append(lanes, c.replica.Row(e.ID.Index, mask.Lowest())...)
 		}
 		m[e.ID] = state{e.Mask, key(lanes)}

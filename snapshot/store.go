@@ -142,7 +142,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	if s.gens[index] == 0 { // wrapped after 2^32 lives: generation 0 means none
 		s.gens[index] = 1
 	}
-	s.rows.masks[index] = 0
+	s.rows.masks[index] = Mask{}
 	s.born[index] = s.tick
 	s.alive.set(index)
 	s.plain(index)
@@ -168,7 +168,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	}
 	s.gens = append(s.gens, 0)
 	s.shape = append(s.shape, tick.None)
-	s.was = append(s.was, 0)
+	s.was = append(s.was, Mask{})
 	s.born = append(s.born, tick.None)
 	s.still = append(s.still, tick.None)
 	s.rows.grow(index)
@@ -184,14 +184,14 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	if !s.open || !s.Alive(id) {
 		return
 	}
-	for m := s.rows.masks[id.Index]; m != 0; m &= m - 1 {
+	for m := s.rows.masks[id.Index]; !m.IsZero(); m = m.Rest() {
 		s.loseRow(id.Index, m.Lowest())
 	}
 	s.reshape(id.Index)
 	s.SetGroup(id, 0)
 	s.alive.unset(id.Index)
 	s.unattend(id)
-	s.rows.masks[id.Index] = 0
+	s.rows.masks[id.Index] = Mask{}
 	s.living--
 	s.freed = append(s.freed, id.Index)
 	if s.born[id.Index] != s.tick {
@@ -226,9 +226,9 @@ func (s *Store) Alive(id wire.NetworkID) bool {
 // Mask says which rows id has, without those of distance bands. It is zero for an entity that does not live.
 func (s *Store) Mask(id wire.NetworkID) Mask {
 	if !s.Alive(id) {
-		return 0
+		return Mask{}
 	}
-	return s.rows.masks[id.Index] &^ s.schema.Coarse
+	return s.rows.masks[id.Index].Minus(s.schema.Coarse)
 }
 
 // Row is the newest lanes of a row, nil when the entity lacks it. The slice is

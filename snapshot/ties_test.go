@@ -309,8 +309,8 @@ func listDuos(t *testing.T) (d [2]*duo, ids []wire.NetworkID) {
 // hideForAMoment makes an entity one of which something has changed for the client
 // alone, though nothing has.
 func (v *View) hideForAMoment(id wire.NetworkID) {
-	v.SetRows(id, 0)
-	v.SetRows(id, ^Mask(0))
+	v.SetRows(id, Mask{})
+	v.SetRows(id, AllRows())
 }
 
 func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {

@@ -140,7 +140,7 @@ func (v *View) grow() {
 	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
-	if v.overrides.usual != 0 {
+	if !v.overrides.usual.IsZero() {
 		v.overrides.growUsual(v.store)
 	}
 	if len(v.ties.first) > 0 {

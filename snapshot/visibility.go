@@ -103,7 +103,7 @@ func (v *View) ShowAll() {
 	clear(v.overrides.weight)
 	for id := range v.store.All {
 		v.Show(id)
-		v.SetRows(id, ^Mask(0))
+		v.SetRows(id, AllRows())
 	}
 }
 

@@ -326,7 +326,7 @@ type record struct {
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
 	ack, mask := v.ack(index), v.maskOf(index)
-	*r = record{index: index, mask: mask, explicit: true, whole: mask &^ s.schema.Tags}
+	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
 	base, shown := ack.base, mask
 	if p.inList {
 		if base = p.page.ref; v.otherRows(index, base) {
@@ -341,18 +341,18 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if !inWindow && (shown != mask || v.touchedAt(index) > base) {
 		return
 	}
-	whole := Mask(0)
-	if mask&s.schema.Whole != 0 {
-		whole = p.changedWhole(index, base, mask&shown)
+	whole := Mask{}
+	if mask.Overlaps(s.schema.Whole) {
+		whole = p.changedWhole(index, base, mask.Intersect(shown))
 	}
 	before, known := p.before(index, &ack)
 	if !known {
 		return
 	}
-	if r.delta = p.cache.deltas.get(s, index, mask&shown, base, before, whole); r.delta.none {
+	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, before, whole); r.delta.none {
 		return
 	}
-	r.base, r.whole = base, (mask&^shown)&^s.schema.Tags|whole
+	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
 	r.same = inWindow && shown == mask
 	r.known = p.inList || ack.newestUpTo(p.upTo)
 	r.explicit = !r.same || !r.known
@@ -385,7 +385,7 @@ func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
 // also changes when the client's sight of these does.
 func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) (changed Mask) {
 	s, personal := p.v.store, p.v.touchedAt(index) > base
-	for m := rows & s.schema.Whole; m != 0; m &= m - 1 {
+	for m := rows.Intersect(s.schema.Whole); !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		since := s.sinceOf(index, row)
 		if s.schema.Refs.Has(row) {
@@ -521,7 +521,7 @@ func (p *packetWriter) writeRecord(r *record) {
 	if r.base == tick.None {
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
-		p.w.Write(uint64(r.mask), uint(schema.Rows()))
+		schema.WriteMask(&p.w, r.mask)
 		p.writeRows(r)
 		return
 	}
@@ -533,7 +533,7 @@ func (p *packetWriter) writeRecord(r *record) {
 		}
 		p.w.Bool(r.same)
 		if !r.same {
-			p.w.Write(uint64(r.mask), uint(schema.Rows()))
+			schema.WriteMask(&p.w, r.mask)
 		}
 	}
 	if d := r.delta; d.bits <= 64 {
@@ -541,7 +541,7 @@ func (p *packetWriter) writeRecord(r *record) {
 	} else {
 		p.w.Words(p.cache.deltas.words(d), int(d.bits))
 	}
-	if r.whole != 0 {
+	if !r.whole.IsZero() {
 		p.writeRows(r)
 	}
 }
@@ -550,7 +550,7 @@ func (p *packetWriter) writeRecord(r *record) {
 // names nobody.
 func (p *packetWriter) writeRows(r *record) {
 	v, s := p.v, p.v.store
-	for m := r.whole; m != 0; m &= m - 1 {
+	for m := r.whole; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		plan, lanes := s.schema.Plan(row), s.rows.row(r.index, row)
 		switch {

@@ -59,7 +59,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	g.client.Add(netcode.StageUpdate, systems.Func(g.act))
 	g.run(w, g.server)
 	g.run(g.world(), g.client)
-	g.until(t, func() bool { return !g.id.IsZero() && authority.Rights(client, g.id) != 0 })
+	g.until(t, func() bool { return !g.id.IsZero() && !authority.Rights(client, g.id).IsZero() })
 	for range 120 { // until the clock of the inputs has settled
 		g.step()
 	}

@@ -1,9 +1,10 @@
-// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, makes keys for transport/secure, and lets bots play.
+// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, makes keys for transport/secure, compares lock files of protocols, and lets bots play.
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
 //	netcode ship delta/shipped.tables
 //	netcode key server.key
+//	netcode schema check old.lock new.lock
 //	netcode bots -addr 127.0.0.1:9000
 package main
 
@@ -28,6 +29,8 @@ const commands = `usage:
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
+  netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
+                                              whom; - is the standard input. The status is 1 if a change breaks somebody
   netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: go run PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
 `
@@ -43,7 +46,7 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, ship, key or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, ship, key, schema or bots; netcode help says what they do")
 	}
 	if isHelp(args[0]) || args[0] != "train" && args[0] != "bots" && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
@@ -58,10 +61,12 @@ func run(args []string, out, progress io.Writer) error {
 		return runShip(args[1:], out)
 	case "key":
 		return runKey(args[1:], out)
+	case "schema":
+		return runSchema(args[1:], os.Stdin, out)
 	case "bots":
 		return runBots(args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, ship, key and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, ship, key, schema and bots; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of train is its flags'.

@@ -58,7 +58,7 @@ func redraw(group systems.PlayerView, bar func(ecs.Entity, uint8), unshield func
 	}
 	shield := interest.MaskOf[Shield](group.Player().Protocol().Schema())
 	for change := range group.Changes { // all of them: Entity, ID, Rows, Added, Removed, Spawned
-		if change.Removed&shield != 0 {
+		if change.Removed.Overlaps(shield) {
 			unshield(change.Entity)
 		}
 	}

@@ -162,7 +162,7 @@ func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 	if s.component == "" {
 		return true
 	}
-	for m := store.Mask(id); m != 0; m &= m - 1 {
+	for m := store.Mask(id); !m.IsZero(); m = m.Rest() {
 		if strings.Contains(strings.ToLower(store.Schema().Plan(m.Lowest()).Name()), s.component) {
 			return true
 		}
@@ -175,7 +175,7 @@ func (i *Inspector) entity(id netcode.NetworkID) Entity {
 	store := i.server.Store()
 	e := Entity{ID: id.String(), Owner: uint32(store.Owner(id)), Components: []Component{}, Seers: []Seer{}}
 	mask := store.Mask(id)
-	for m := mask; m != 0; m &= m - 1 {
+	for m := mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		plan := store.Schema().Plan(row)
 		e.Components = append(e.Components, Component{plan.Name(), string(plan.AppendValues(nil, store.Row(id, row))), int64(store.Since(id, row))})
@@ -189,7 +189,7 @@ func (i *Inspector) entity(id netcode.NetworkID) Entity {
 			since, _ := view.Life(id)
 			e.Seers = append(e.Seers, Seer{
 				Client: uint32(client), Since: int64(since), Held: view.Held(id), Lacks: view.Needs(id, store.Tick()) != tick.None,
-				Hidden: (mask &^ view.Rows(id)).Count(),
+				Hidden: mask.Minus(view.Rows(id)).Count(),
 			})
 		}
 	}

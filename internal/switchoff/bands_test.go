@@ -9,18 +9,20 @@ func distanceBands() []mutation {
 	return []mutation{
 		game("a band does not wait for its turn", "snapshot/bands.go", "b.every > 1 && !s.Turn(", "b.every > 1<<30 && !s.Turn("),
 		game("a band stays where its component went", "snapshot/bands.go", "\t\t\t\ts.Remove(id, b.row)\n", "\t\t\t\t_ = id\n"),
-		game("a hidden component is seen in a band", "snapshot/bands.go", "rows &^= b.Family\n", "rows = rows&^b.Family | shown&^format.Bit(b.Row)\n"),
+		game("a hidden component is seen in a band", "snapshot/bands.go", "rows = rows.Minus(b.Family)\n", "rows = rows.Minus(b.Family).Union(shown.Without(b.Row))\n"),
 		game("a client's world has no component for a band", "replica/replica.go", "e.Mask = r.schema.Fold(l.mask)", "e.Mask = l.mask"),
+		game("worlds are compared without bands", "ecs/compare.go", "c.schema.Band(bands, row))", "min(-1, c.schema.Band(bands, row)))"),
 		game("the lanes of a band are taken for those of its component", "replica/ranges.go", "return r.bands.fine(band, r.newestRow(h, band))", "return r.newestRow(h, band)"),
-		testedIn("interest", change("bands", "a lifetime begins with all bands", "TestALifetimeBeginsWithoutBands", "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, 0)")),
+		testedIn("interest", change("bands", "a lifetime begins with all bands", "TestALifetimeBeginsWithoutBands", "snapshot/overrides.go", "o.hideRows(index, o.usual)", "o.hideRows(index, Mask{})")),
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
 		change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "protocol.go", "\t\tp.describeBands()\n", ""),
 		change("bands", "a recording of a game with bands is not read", "TestRecordingsOfGamesWithBands", "record/format.go", "text[:strings.LastIndexByte(text, '}')+1]", "text"),
 		change("bands", "a saved game holds the bands fast", "TestSavedGamesKnowNoBands", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\ttext = ", "\t\ttext = "),
 		change("bands", "a file gives an entity a band", "TestASavedBandIsRefused", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\there[", "\t\there["),
-		change("bands", "a band's turn is a change of its component", "TestBandsAreNoComponents", "snapshot/ownership.go", "s.changedRows(id, ^s.schema.Coarse)", "s.changedRows(id, ^Mask(0))"),
+		change("bands", "a band's turn is a change of its component", "TestBandsAreNoComponents", "snapshot/ownership.go", "s.changedRows(id, s.schema.Coarse.Not())", "s.changedRows(id, AllRows())"),
 		change("bands", "an entity keeps its band out of sight", "TestSightBeginsWithoutHysteresis", "interest/bands.go", "\t\t\t\tv.levels[index] = 0\n", ""),
 		testedIn(".", change("bands", "clients write a component with bands", "TestBandsAreCheckedAtRegistration", "authority/authority.go", "w.byPlan[plan] != ServerWrites {", "w.byPlan[plan] > NamedWrites {")),
+		change("bands", "nobody is told that nobody measures distances", "TestBandsThatNobodyMeasuresAreToldOf", "server_frame.go", "if s.asksBands && ", "if false && "),
 	}
 }

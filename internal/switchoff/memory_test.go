@@ -27,7 +27,7 @@ func memory() []mutation {
 			"authority/client.go", "case !has && len(w.rights) >= most:", "case !has && len(w.rights) < 0:"),
 		{rule: "memory", off: "rights to unknown entities are looked at each tick", test: "TestRightsToUnknownEntitiesCostNothing", edits: []edit{
 			{"authority/client.go", "if known && !h.listed {", "if !h.listed {"},
-			{"authority/client.go", "\t\treturn false\n\t}\n\trows &= w.", "\t\treturn rows != 0\n\t}\n\trows &= w."},
+			{"authority/client.go", "\t\treturn false\n\t}\n\trows = rows.Intersect(w.", "\t\treturn !rows.IsZero()\n\t}\n\trows = rows.Intersect(w."},
 		}},
 		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
 			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),

@@ -10,7 +10,7 @@ func promises() []mutation {
 		testedIn(".", change("promises", "OnError is not told of a panic", panics,
 			"internal/report/report.go", "beside the text.\n\t}\n\tfor _, f := range r.OnError {", "beside the text.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
-			"ecs/apply_local.go", "\tfor ; rows != 0; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded"),
+			"ecs/apply_local.go", "\tfor ; !rows.IsZero(); rows = rows.Rest() {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows = rows.Rest() {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded"),
 		change("promises", "an open query at a server is not reported", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if false {"),
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",

@@ -20,7 +20,7 @@ func rules1and2() []mutation {
 			"snapshot/visibility.go", "\tv.anyDespawnOwed = true\n\tv.wait(index)", "\tv.wait(index)"),
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
-			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask|rows, span, 0"},
+			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask.Union(rows), span, 0"},
 			{"snapshot/history.go", "\t\tnumber -= uint64(c.back)\n\t}\n\treturn nil\n}\n\n// guess",
 				"\t\tnumber -= uint64(c.back)\n\t}\n\tif t > 0 {\n\t\treturn h.rowAt(row, index, t-1)\n\t}\n\treturn nil\n}\n\n// guess"},
 		}},

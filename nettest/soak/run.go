@@ -21,6 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 // A run is phases of so many ticks: faults until rest, then the network heals and the world rests, and the worlds are compared at the end.
@@ -100,6 +101,7 @@ func newSoak(o options) *soak {
 		Protocol: s.protocol, Seed: o.Seed, Rate: ticksASecond, Link: s.link, Setup: s.setUp, SetupClient: s.setUpClient,
 		Server: o.server(), Client: netcode.Config{SentPackets: 256}, Payload: func(int) []byte { return []byte(s.name) },
 	})
+	s.net.Server.Systems.Receive.Socket.(interface{ Reserve(int) }).Reserve(memory.QueueSize)
 	s.newHost()
 	for range o.Clients {
 		s.join(0)
@@ -120,9 +122,9 @@ func newSoak(o options) *soak {
 // setUp sets up the server.
 func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 	s.world = newWorld(s, w)
-	secrets := snapshot.Mask(1) << interest.RowOf[secret](s.protocol.Schema())
+	secrets := interest.MaskOf[secret](s.protocol.Schema())
 	if s.o.breaks == "I9" {
-		secrets = 0
+		secrets = snapshot.Mask{}
 	}
 	sight := interest.Any(s.rooms, interest.NewOwnerOnly(interest.OwnerConfig{}))
 	g.Server.SetInterest(interest.New(interest.NewRows(sight, interest.OwnerRows(secrets)), interest.Despawn))

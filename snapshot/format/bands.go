@@ -20,7 +20,7 @@ type Band struct {
 func (s *Schema) SetBands(row int, bands []Band) {
 	b := Banded{Row: row, Family: Bit(row), Bands: bands}
 	for _, band := range bands {
-		if s.plans[band.Row].Type() != s.plans[row].Type() || (s.Coarse | b.Family).Has(band.Row) {
+		if s.plans[band.Row].Type() != s.plans[row].Type() || s.Coarse.Union(b.Family).Has(band.Row) {
 			panic(fmt.Sprintf("format: row %d is no band of row %d", band.Row, row))
 		}
 		s.Coarse, b.Family = s.Coarse.With(band.Row), b.Family.With(band.Row)
@@ -33,12 +33,12 @@ func (s *Schema) Banded() []Banded { return s.banded }
 
 // Fold returns rows with the component itself in place of its bands, as game code knows them.
 func (s *Schema) Fold(m Mask) Mask {
-	if m&s.Coarse == 0 {
+	if !m.Overlaps(s.Coarse) {
 		return m
 	}
 	for i := range s.banded {
-		if b := &s.banded[i]; m&b.Family != 0 {
-			m = m&^b.Family | Bit(b.Row)
+		if b := &s.banded[i]; m.Overlaps(b.Family) {
+			m = m.Minus(b.Family).Union(Bit(b.Row))
 		}
 	}
 	return m
@@ -49,12 +49,12 @@ func (s *Schema) Band(m Mask, row int) int {
 	if m.Has(row) {
 		return row
 	}
-	if m&s.Coarse == 0 {
+	if !m.Overlaps(s.Coarse) {
 		return -1
 	}
 	for i := range s.banded {
-		if b := &s.banded[i]; b.Row == row && m&b.Family != 0 {
-			return (m & b.Family).Lowest()
+		if b := &s.banded[i]; b.Row == row && m.Overlaps(b.Family) {
+			return m.Intersect(b.Family).Lowest()
 		}
 	}
 	return -1

@@ -36,7 +36,7 @@ func (s *Schema) SetTables(source delta.TableSource) error {
 	c := Codes{Deltas: make([]*delta.Delta, len(s.plans))}
 	var err error
 	for row, p := range s.plans {
-		if (s.Tags | s.Whole).Has(row) {
+		if s.Tags.Union(s.Whole).Has(row) {
 			continue
 		}
 		if c.Deltas[row], err = delta.NewDelta(p, source); err != nil {

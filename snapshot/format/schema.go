@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
@@ -91,7 +92,7 @@ func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, e
 			s.Whole = s.Whole.With(row)
 		}
 	}
-	s.Whole = (s.Whole | s.Refs) &^ s.Tags
+	s.Whole = s.Whole.Union(s.Refs).Minus(s.Tags)
 	return s, s.SetTables(source)
 }
 
@@ -123,10 +124,16 @@ func (s *Schema) RowOf(t reflect.Type) int {
 	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
+// WriteMask writes the rows of an entity, a bit for each of the protocol.
+func (s *Schema) WriteMask(w *wire.BitWriter, m Mask) { w.Write(m.Word(0), uint(s.Rows())) }
+
+// ReadMask reads what WriteMask wrote.
+func (s *Schema) ReadMask(b *wire.BitReader) Mask { return FromWords(b.Read(uint(s.Rows()))) }
+
 // Lanes is the number of lanes of an entity that has the rows of m.
 func (s *Schema) Lanes(m Mask) int {
 	n := 0
-	for ; m != 0; m &= m - 1 {
+	for ; !m.IsZero(); m = m.Rest() {
 		n += s.plans[m.Lowest()].Lanes()
 	}
 	return n
@@ -135,7 +142,7 @@ func (s *Schema) Lanes(m Mask) int {
 // Large reports whether records of the rows of m are large: with exact floats of largeRow bits and more.
 func (s *Schema) Large(m Mask) bool {
 	n := 0
-	for m &= s.exact; m != 0; m &= m - 1 {
+	for m = m.Intersect(s.exact); !m.IsZero(); m = m.Rest() {
 		n += s.plans[m.Lowest()].Bits()
 	}
 	return n >= largeRow
@@ -144,13 +151,15 @@ func (s *Schema) Large(m Mask) bool {
 // OnlyFloats reports whether rows of all these are nothing but float32 fields that
 // travel exactly, and whether there are any.
 func (s *Schema) OnlyFloats(mask Mask) bool {
-	for m := mask; m != 0; m &= m - 1 {
+	for m := mask; !m.IsZero(); m = m.Rest() {
 		if !s.plans[m.Lowest()].Floats() {
 			return false
 		}
 	}
-	return mask&^s.Tags != 0
+	return !mask.Within(s.Tags)
 }
 
 // InBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
-func (s *Schema) InBatches(mask Mask) bool { return mask&(s.Refs|s.Whole) == 0 && mask&^s.Tags != 0 }
+func (s *Schema) InBatches(mask Mask) bool {
+	return !mask.Overlaps(s.Refs.Union(s.Whole)) && !mask.Within(s.Tags)
+}
