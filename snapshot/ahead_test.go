@@ -86,10 +86,10 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, format.FromWords(1), 2, 1
 	store.cache.begin()
 	store.cache.deltas.addAll(store, of)
-	got := store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)
+	got := &store.cache.deltas.entries[store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)]
 	var alone deltaCache
 	alone.reset(store)
-	want := alone.encode(store, ids[1].Index, format.FromWords(1), 2, 1, Mask{})
+	want := &alone.entries[alone.encode(store, ids[1].Index, format.FromWords(1), 2, 1, Mask{})]
 	require.Equal(t, []uint64{uint64(want.bits), want.word}, []uint64{uint64(got.bits), got.word})
 }
 
@@ -119,14 +119,15 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 		var alone deltaCache
 		alone.reset(s)
 		for k, at := range of.index[:of.n] {
-			want := alone.encode(s, at, mask, base, before, Mask{})
+			want := &alone.entries[alone.encode(s, at, mask, base, before, Mask{})]
 			require.Equal(t, want.none, of.missing[k])
 			if used++; want.none {
 				missing++
 				continue
 			}
-			got := s.cache.deltas.find(at, mask, base, before)
-			require.NotNil(t, got)
+			number := s.cache.deltas.find(at, mask, base, before)
+			require.NotZero(t, number)
+			got := &s.cache.deltas.entries[number]
 			require.Equal(t, want.bits, got.bits)
 			require.Equal(t, want.word, got.word)
 			require.Equal(t, [2]uint8{want.deltas, want.same}, [2]uint8{got.deltas, got.same})

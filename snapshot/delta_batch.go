@@ -21,7 +21,7 @@ type deltaBatch struct {
 	before  tick.Tick
 	columns [delta.MaxStreamRows]delta.BatchColumn
 	strands delta.Batch
-	made    [delta.MaxStreams]*cachedDelta // nil where a baseline is missing
+	made    [delta.MaxStreams]uint32 // their numbers, 0 where a baseline is missing
 }
 
 const (
@@ -127,7 +127,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		return
 	}
 	lean, known := p.before(index, &ack)
-	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != nil {
+	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != 0 {
 		return
 	}
 	if b.n == 0 {
@@ -155,11 +155,11 @@ func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask.Minus(s.schema.Tags)
 	of.make(s, rows, of.t, of.before)
 	for k, index := range of.index[:of.n] {
-		if of.made[k] = nil; of.missing[k] {
+		if of.made[k] = 0; of.missing[k] {
 			continue
 		}
-		e := c.add(s, index, of.mask, of.t, of.before)
-		of.made[k] = e
+		of.made[k] = c.add(s, index, of.mask, of.t, of.before)
+		e := &c.entries[of.made[k]]
 		word, all := of.strands.Word(k)
 		e.word, e.bits, e.deltas = word, uint32(of.strands.Bits(k)), uint8(of.strands.Rows(k))
 		e.same = uint8(rows.Count()) - e.deltas

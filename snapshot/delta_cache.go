@@ -79,7 +79,7 @@ type cachedDelta struct {
 	none   bool  // a baseline is not held any more
 }
 
-// deltaCache stores the deltas of one tick, in the order in which they were encoded.
+// deltaCache stores the deltas of one tick, by number: in the order in which they were encoded, from 1 on.
 type deltaCache struct {
 	tick    tick.Tick
 	first   []uint32      // by index: number of its newest delta, valid only if entries[number].index is the index
@@ -101,28 +101,29 @@ func (c *deltaCache) reset(s *Store) {
 	c.entries = append(c.entries[:0], cachedDelta{})
 }
 
-// get returns the delta of an entity's record against T and, unless before is tick.None, T'. Mask is rows that the entity had at both.
-// Whole are those of them that changed and are written whole, behind the delta.
-func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) *cachedDelta {
+// get returns the number of the delta of an entity's record against T and, unless before is tick.None, T'. Mask is rows that the entity
+// had at both. Whole are those of them that changed and are written whole, behind the delta.
+func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
 	c.used++
 	if !plain.On && !mask.Overlaps(s.schema.Whole) { // else the rows that changed are this client's own
-		if e := c.find(index, mask, t, before); e != nil {
-			return e
+		if number := c.find(index, mask, t, before); number != 0 {
+			return number
 		}
 	}
 	return c.encode(s, index, mask, t, before, whole)
 }
 
-// find returns a delta that was encoded in this tick, nil if it was not.
-func (c *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
-	for at := c.newest(index); at != 0; {
-		e := &c.entries[at]
+// find returns the number of a delta that was encoded in this tick, 0 if it was not.
+func (c *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) uint32 {
+	number := c.newest(index)
+	for number != 0 {
+		e := &c.entries[number]
 		if e.t == t && e.before == before && e.mask == mask {
-			return e
+			break
 		}
-		at = e.next
+		number = e.next
 	}
-	return nil
+	return number
 }
 
 // newest returns the number of the newest delta of an index, 0 if there is none.
@@ -133,17 +134,16 @@ func (c *deltaCache) newest(index uint32) uint32 {
 	return 0
 }
 
-// add returns a new delta, without bits. Clients with long round trips, or with loss, need several of an index.
-func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
+// add returns the number of a new delta, without bits. Clients with long round trips, or with loss, need several of an index.
+func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) uint32 {
 	n, next := len(c.entries), c.newest(index)
 	if n == cap(c.entries) {
 		c.entries = slices.Grow(c.entries, max(n, min(moreEach*len(s.gens), mostMore)))
 	}
 	c.entries = c.entries[:n+1]
 	c.first[index], c.made = uint32(n), c.made+1
-	e := &c.entries[n]
-	*e = cachedDelta{t: t, before: before, mask: mask, index: index, next: next, at: uint32(c.code.Bits() / 64)}
-	return e
+	c.entries[n] = cachedDelta{t: t, before: before, mask: mask, index: index, next: next, at: uint32(c.code.Bits() / 64)}
+	return uint32(n)
 }
 
 const (
@@ -158,11 +158,12 @@ const (
 // words returns the bits of a delta with more than 64.
 func (c *deltaCache) words(e *cachedDelta) []uint64 { return c.code.All()[e.at:] }
 
-// encode encodes a delta, or notes that a baseline is not held any more.
-func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) *cachedDelta {
+// encode encodes a delta, or notes that a baseline is not held any more, and returns its number.
+func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
 	w := &c.code
 	w.Reserve(usualWords)
-	e, start := c.add(s, index, mask, t, before), w.Bits()
+	number, start := c.add(s, index, mask, t, before), w.Bits()
+	e := &c.entries[number]
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	c.symbols = c.symbols[:0]
 	var part [format.SymbolRows]rowVersions // on the stack: memory that stays would have to be told of each slice
@@ -170,21 +171,17 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 		n, changed, moved := 0, uint(0), uint(0)
 		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
 			r := &part[n]
-			if r.row = rows.Lowest(); s.schema.Whole.Has(r.row) {
-				if whole.Has(r.row) {
-					changed |= 1 << n
-				}
-				continue
-			}
-			if !s.versions(r, e) {
+			r.row = rows.Lowest()
+			coded := !s.schema.Whole.Has(r.row)
+			if coded && !s.versions(r, e) {
 				e.none = true
 				w.Finish()
-				return e
+				return number
 			}
-			if !slices.Equal(r.now, r.base) {
+			if coded && !slices.Equal(r.now, r.base) || whole.Has(r.row) {
 				changed |= 1 << n
 			}
-			if r.before != nil && !slices.Equal(r.base, r.before) {
+			if coded && r.before != nil && !slices.Equal(r.base, r.before) {
 				moved |= 1 << n
 			}
 		}
@@ -196,14 +193,14 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 		for i := range n {
 			if changed>>i&1 == 0 {
 				e.same++
-			} else if r := &part[i]; !s.schema.Whole.Has(r.row) {
+			} else if d := s.schema.Codes.Deltas[part[i].row]; d != nil { // else it is written whole, behind the delta
 				e.deltas++
-				v.Base, v.Before = r.base, r.before
+				v.Base, v.Before = part[i].base, part[i].before
 				if s.watch != nil {
 					again := v
-					c.symbols = s.schema.Codes.Deltas[r.row].Append(c.symbols, r.now, &again)
+					c.symbols = d.Append(c.symbols, part[i].now, &again)
 				}
-				s.schema.Codes.Deltas[r.row].Code(w, r.now, &v)
+				d.Code(w, part[i].now, &v)
 			}
 		}
 	}
@@ -214,7 +211,7 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 	if s.watch != nil {
 		s.watch(c.symbols)
 	}
-	return e
+	return number
 }
 
 // rowVersions is a row now, at T and at T'.

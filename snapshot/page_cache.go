@@ -63,8 +63,8 @@ type pageCache struct {
 	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   delta.BitBuffer
-	copied uint64 // since the beginning
-	bodies [format.PageEntities]*cachedDelta
+	copied uint64                      // since the beginning
+	deltas [format.PageEntities]uint32 // their numbers, while a text is put together
 }
 
 // reset forgets the texts of earlier ticks.
@@ -293,21 +293,21 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 		}
 		done |= of & -of
 		at := index % format.PageEntities
-		c.bodies[at] = nil
+		c.deltas[at] = 0
 		if known {
-			c.bodies[at] = d.deltas.find(index, mask, ref, before)
+			c.deltas[at] = d.deltas.find(index, mask, ref, before)
 		}
 		switch {
-		case c.bodies[at] != nil:
+		case c.deltas[at] != 0:
 		case together:
 			b.index[b.n] = index
 			if b.n++; b.n == delta.MaxStreams && !d.encodeBatch() {
 				return 0
 			}
 		default:
-			c.bodies[at] = d.deltas.encode(s, index, mask, ref, before, Mask{})
+			c.deltas[at] = d.deltas.encode(s, index, mask, ref, before, Mask{})
 		}
-		if e := c.bodies[at]; e != nil && e.none {
+		if d.deltas.entries[c.deltas[at]].none {
 			return 0
 		}
 	}
@@ -322,10 +322,10 @@ func (d *EncodeCache) encodeBatch() bool {
 	b, c := &d.batch, &d.pages
 	d.deltas.addAll(d.store, b)
 	for k, index := range b.index[:b.n] {
-		if b.made[k] == nil {
+		if b.made[k] == 0 {
 			return false
 		}
-		c.bodies[index%format.PageEntities] = b.made[k]
+		c.deltas[index%format.PageEntities] = b.made[k]
 	}
 	b.n = 0
 	return true
@@ -403,7 +403,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 // body adds the body of the first of some entities.
 func (c *pageCache) body(deltas *deltaCache, t *cachedPage, of uint64) {
 	at := bits.TrailingZeros64(of)
-	e := c.bodies[at]
+	e := &deltas.entries[c.deltas[at]]
 	from := uint32(c.code.Bits() - 64*t.at)
 	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
 	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})

@@ -313,12 +313,12 @@ func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
 type record struct {
 	index    uint32
 	mask     Mask
-	base     tick.Tick    // T; tick.None: the record is full, and depends on nothing
-	explicit bool         // the record spells out T or its rows
-	known    bool         // T is the tick that the client assumes
-	same     bool         // the rows are those of T, and the client is sure to know them
-	whole    Mask         // rows that are written whole, behind the delta
-	delta    *cachedDelta // against T
+	base     tick.Tick // T; tick.None: the record is full, and depends on nothing
+	explicit bool      // the record spells out T or its rows
+	known    bool      // T is the tick that the client assumes
+	same     bool      // the rows are those of T, and the client is sure to know them
+	whole    Mask      // rows that are written whole, behind the delta
+	delta    uint32    // number of the delta against T
 }
 
 // prepare finds out how the record of an entity is written. It is coded against T if both ends have all that this takes
@@ -349,7 +349,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if !known {
 		return
 	}
-	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, before, whole); r.delta.none {
+	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, before, whole); p.cache.deltas.entries[r.delta].none {
 		return
 	}
 	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
@@ -536,7 +536,7 @@ func (p *packetWriter) writeRecord(r *record) {
 			schema.WriteMask(&p.w, r.mask)
 		}
 	}
-	if d := r.delta; d.bits <= 64 {
+	if d := &p.cache.deltas.entries[r.delta]; d.bits <= 64 {
 		p.w.Write(d.word, uint(d.bits))
 	} else {
 		p.w.Words(p.cache.deltas.words(d), int(d.bits))
@@ -592,8 +592,9 @@ func (p *packetWriter) recordSent(r *record) {
 		v.stats.Spawns++
 		return
 	}
-	v.stats.Deltas += uint64(r.delta.deltas)
-	v.stats.Unchanged += uint64(r.delta.same)
+	d := &p.cache.deltas.entries[r.delta]
+	v.stats.Deltas += uint64(d.deltas)
+	v.stats.Unchanged += uint64(d.same)
 	v.stats.Updates++
 }
 

@@ -10,7 +10,7 @@ func snapshotRules() []mutation {
 func rules1and2() []mutation {
 	return []mutation{
 		change("rule 1", "only what changed in this very tick is brought to it", "TestRule1ADeltaBringsEveryRowToItsTick",
-			"snapshot/delta_cache.go", "if !slices.Equal(r.now, r.base) {", "if s.sinceOf(e.index, r.row) == s.tick && !slices.Equal(r.now, r.base) {"),
+			"snapshot/delta_cache.go", "if coded && !slices.Equal(r.now, r.base) ||", "if coded && s.sinceOf(e.index, r.row) == s.tick && !slices.Equal(r.now, r.base) ||"),
 		change("rule 1", "a second record of an entity in a tick", "TestRule1ASecondRecordOfATickIsNotSent",
 			"snapshot/write.go", "return ack.went != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
