@@ -40,7 +40,9 @@ func (d *Delta) Prepare() {
 // way that Batch equals.
 func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 	q := &w.turn
-	q.lane, q.own, q.miss = -1, d.extrapolated(v), v.Miss
+	if q.lane, q.own, q.miss = -1, nil, v.Miss; d.own {
+		q.own = d.extrapolated(v)
+	}
 	for i := range d.groups {
 		g := &d.groups[i]
 		changed, moved := g.differing(now, v)
@@ -55,9 +57,10 @@ func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 			w.put(s.Raw, s.RawBits)
 		}
 	}
-	d.release(q.own)
-	v.Miss = q.miss
-	if d.hasTail() {
+	if v.Miss = q.miss; d.own {
+		d.release(q.own)
+	}
+	if d.fixed < len(d.lanes) {
 		d.codeTail(w, now, v)
 	}
 }
@@ -130,10 +133,10 @@ func (d *Delta) codeLane(i int, now []uint32, v *quantize.Baselines, q *rotation
 	if movement < 0 {
 		distance = -distance
 	}
-	symbol, raw, n := Token(distance)
-	context := l.context(movement, v, q.miss)
+	s := DeltaSymbol{Table: l.table, Context: l.context(movement, v, q.miss)}
+	s.Symbol, s.Raw, s.RawBits = Token(distance)
 	q.miss = missOf(distance)
-	return DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n}
+	return s
 }
 
 // expect returns the extrapolation of a lane, the lanes before it being known, and the movement that leads there from T.

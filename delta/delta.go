@@ -33,6 +33,7 @@ type Delta struct {
 	fixed       int // lanes before those of texts and lists, which come behind: see tail
 	predictions predictedPool
 	tails       tailPool
+	own         bool // rows are extrapolated by a function of the component
 	floats      bool // all lanes are such
 	once        sync.Once
 	ready       bool // for Code
@@ -200,7 +201,7 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
 		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 	}
-	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes()), fixed: p.Fixed()}
+	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes()), fixed: p.Fixed(), own: p.Extrapolates()}
 	prefix := tableName(p.Name())
 	for i := range d.lanes {
 		l := &d.lanes[i]

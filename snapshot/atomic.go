@@ -419,8 +419,8 @@ func (p *packetWriter) measure() (size, dead int) {
 	t := &v.ties
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
-		p.prepare(index, &v.scratch)
-		if p.writeAt(&v.scratch); p.run.n == 1 {
+		p.prepare(index, &v.single)
+		if p.writeAt(&v.single); p.run.n == 1 {
 			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
 		}
 	}

@@ -255,7 +255,7 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 			number = guess
 		}
 	}
-	for number >= h.oldest && number != 0 {
+	for number >= h.oldest { // which is not below 1
 		c := h.at(number)
 		if c.tick <= t {
 			break
@@ -278,20 +278,20 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 // guess returns the number of the change of the same stripe in the tick after t, or 0. What changes in every tick mostly does so at the
 // same place among the tick's changes as newest, the stripe's newest change: to look there spares the way through all that lie between.
 func (h *history) guess(newest uint64, t tick.Tick) uint64 {
-	c := h.get(newest)
-	if c == nil {
+	if newest < h.oldest {
 		return 0
 	}
+	c := h.at(newest)
 	from, to := h.begun(c.tick), h.begun(t+1)
 	if from.tick != c.tick || to.tick != t+1 {
 		return 0
 	}
-	at := to.number + newest - from.number
-	if at < h.oldest || at >= h.next {
+	number := to.number + newest - from.number
+	if number < h.oldest || number >= h.next {
 		return 0
 	}
-	if of := h.at(at); of.tick == t+1 && of.of(c.row, c.stripe) {
-		return at
+	if of := h.at(number); of.tick == t+1 && of.of(c.row, c.stripe) {
+		return number
 	}
 	return 0
 }

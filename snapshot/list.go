@@ -244,7 +244,7 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 		for i := range list {
 			p.writeRecord(&list[i])
 		}
-		if p.fitsPage() {
+		if p.w.Bits() <= p.limit {
 			return len(list)
 		}
 		p.w = all
@@ -281,10 +281,10 @@ func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 			continue
 		}
 		p.four(&c, passed, symbol, list[c.at:end])
-		if passed = 0; left == 0 && p.fitsPage() {
+		if passed = 0; left == 0 && p.w.Bits() <= p.limit {
 			return true, c
 		}
-		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.fitsEnd()) {
+		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.w.Bits()+delta.MaxCodeLength <= p.limit) {
 			fine, fineLeft = c, left
 		}
 		if at := p.w.Bits(); at-place >= cutBits {
@@ -351,14 +351,4 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
 		p.writeRecord(&of[i])
 	}
 	c.at, c.context = c.at+len(of), format.AfterNibble(symbol)
-}
-
-// fitsEnd reports whether what was written fits, with the symbol that ends a page.
-func (p *packetWriter) fitsEnd() bool {
-	return p.w.Bits()+delta.MaxCodeLength <= p.limit
-}
-
-// fitsPage reports whether what was written fits, with the end of the list.
-func (p *packetWriter) fitsPage() bool {
-	return p.w.Bits() <= p.limit
 }

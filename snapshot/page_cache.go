@@ -535,7 +535,7 @@ func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 	}
 	if p.w.Bits()+int(c.spans[t.spans+n-1].to-c.spans[t.spans+from].from) <= p.limit+p.reserve() && p.fitsGroups(t) {
 		cut, more := p.part(t, from, n)
-		if more && p.fitsCut() || !more && p.fitsPage() {
+		if more && p.fitsCut() || !more && p.w.Bits() <= p.limit {
 			p.endPart(g, t, &cut, more)
 			return true, true
 		}
@@ -580,7 +580,7 @@ func (p *packetWriter) reserve() int {
 	return endBits - pageEndBits - 1 - int(end)
 }
 
-// fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
+// fitsCut reports whether what was written fits, with the symbol that ends a page of large records. Behind that the packet has nothing.
 func (p *packetWriter) fitsCut() bool {
 	return p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }

@@ -175,7 +175,9 @@ func (p *packetWriter) writePayload() {
 	if room {
 		p.writeUnlisted()
 	}
-	p.endRun()
+	if p.run.open {
+		p.endRun()
+	}
 	p.symbol(v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
@@ -261,7 +263,7 @@ func (p *packetWriter) writeEntity(index uint32) bool {
 
 // writeSingle writes one entity and reports whether there was room for it.
 func (p *packetWriter) writeSingle(index uint32) bool {
-	r := &p.v.scratch
+	r := &p.v.single
 	p.prepare(index, r)
 	if !p.fits(func() { p.writeAt(r) }) {
 		return p.tooLarge(index)
@@ -483,7 +485,9 @@ func (p *packetWriter) writeAt(r *record) {
 		p.writeRows(r)
 		return
 	}
-	p.endRun()
+	if u.open {
+		p.endRun()
+	}
 	symbol, raw, n := format.GapSymbol(r.index-p.last, r.explicit) // modulo 2^32 where the order goes around
 	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, symbol)
 	p.w.Write(raw, n)
@@ -503,16 +507,14 @@ type openRun struct {
 	at         int // the byte with that number
 }
 
-// endRun writes the end of a run, if there is one.
+// endRun writes the end of a run.
 func (p *packetWriter) endRun() {
-	if u := &p.run; u.open {
-		if u.n == 0 {
-			p.w.Bool(false)
-		} else {
-			p.w.Patch(u.at, byte(u.n))
-		}
-		*u = openRun{}
+	if u := &p.run; u.n == 0 {
+		p.w.Bool(false)
+	} else {
+		p.w.Patch(u.at, byte(u.n))
 	}
+	p.run = openRun{}
 }
 
 // writeRecord writes a record behind its place.
