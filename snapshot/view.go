@@ -44,7 +44,7 @@ type View struct {
 	portions []visibleGroupSize // by number of the group
 }
 
-// clientSight is what the client may see: entities, their components, and the entities that rows name.
+// clientSight tells which entities the client may see, with which of their components.
 type clientSight struct {
 	visible    bitset        // alive, and this client may see it
 	lifetimes  []ackLifetime // by index
@@ -60,7 +60,7 @@ type clientSight struct {
 	deferred   []deferredCall // that wait for the commit of an open tick
 }
 
-// waiting is what is to be sent.
+// waiting tells which entities have to be sent.
 type waiting struct {
 	unsent         bitset // changed, or lost, since it was last sent; despawns included
 	unacked        bitset // sent, and the newest sent is not yet confirmed
@@ -72,7 +72,7 @@ type waiting struct {
 	waitWord       int    // the first word of unsent that may not be zero
 }
 
-// ackStates is what the client has, and what is on its way to it.
+// ackStates tells which records the client has, and which are on their way to it.
 type ackStates struct {
 	acks   []ackRecord // by index; of a member of its page only the rows count
 	pages  []ackPage   // by index / 64
@@ -81,7 +81,7 @@ type ackStates struct {
 	met    []wire.NetworkID // attended entities that the client was proved to hold
 }
 
-// resyncs is how far the client's requests to begin anew were served.
+// resyncs tells which of the client's requests to begin anew were served.
 type resyncs struct {
 	epoch    uint16 // the newest resync that was served
 	epochSeq uint64 // acknowledgements of earlier packets make no baseline
@@ -89,7 +89,7 @@ type resyncs struct {
 	answered bool   // the client has decoded one since the newest resync
 }
 
-// progress is how far the packets of a tick have come.
+// progress tells where the next packet of a tick goes on.
 type progress struct {
 	wrote     tick.Tick // the newest tick a snapshot was written for
 	spoke     tick.Tick // the newest tick with a sent snapshot, or the start
