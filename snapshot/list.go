@@ -250,7 +250,7 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 		p.w = all
 	}
 	p.w.Write(pageSome, pageSomeBits)
-	all, cut := p.some(g, list)
+	all, cut := p.writeSome(g, list)
 	switch {
 	case all:
 		return len(list)
@@ -264,23 +264,32 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 	return cut.at
 }
 
-// some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
-func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
+// nibble returns which of the next four entities of a page some entities are, as a symbol and as a set, and the entities behind the four.
+// Left is the list of the page from there on.
+func nibble(left, of uint64) (symbol int, in, behind uint64) {
+	for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
+		if bit := left & -left; of&bit != 0 {
+			symbol, in = symbol|1<<i, in|bit
+		}
+	}
+	return symbol, in, left
+}
+
+// writeSome writes records of some entities of a page. If there is no room for all of them it returns how far it came.
+func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
 	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
-	fineLeft, large := g.refOf, p.large(list[0].index)
+	fineLeft, large, of := g.refOf, p.large(list[0].index), uint64(0)
+	for i := range list {
+		of |= 1 << (list[i].index % format.PageEntities)
+	}
 	for left := g.refOf; left != 0 && c.at < len(list); {
-		symbol, end := 0, c.at
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
-				symbol, end = symbol|1<<i, end+1
-			}
-		}
-		if symbol == 0 {
+		symbol, in, behind := nibble(left, of)
+		if left = behind; symbol == 0 {
 			passed++
 			continue
 		}
-		p.four(&c, passed, symbol, list[c.at:end])
+		p.writeFour(&c, passed, symbol, list[c.at:c.at+bits.OnesCount64(in)])
 		if passed = 0; left == 0 && p.w.Bits() <= p.limit {
 			return true, c
 		}
@@ -300,15 +309,15 @@ func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 	switch {
 	case large:
 		p.filled = true
-		return false, p.finest(fine, fineLeft, list)
+		return false, p.writeFinest(fine, fineLeft, list)
 	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
 		return false, fine
 	}
 	return false, coarse
 }
 
-// finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
-func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
+// writeFinest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
+func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) listCut {
 	var symbols [format.NibbleSize]int // which records the four has up to each
 	n, passed := 0, 0
 	for end := cut.at; n == 0 && left != 0; {
@@ -331,7 +340,7 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 	for ; n > 0; n-- {
 		c := cut
 		p.w = cut.w
-		p.four(&c, passed, symbols[n-1], list[c.at:c.at+n])
+		p.writeFour(&c, passed, symbols[n-1], list[c.at:c.at+n])
 		if c.w, c.last = p.w, left == 0; p.fitsCut() {
 			return c
 		}
@@ -339,8 +348,8 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 	return cut
 }
 
-// four writes a four of a page, behind some without any record.
-func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
+// writeFour writes a four of a page, behind some without any record.
+func (p *packetWriter) writeFour(c *listCut, passed, symbol int, of []record) {
 	t := p.v.store.schema.Codes.Nibble
 	for range passed {
 		p.symbol(t, c.context, 0)

@@ -365,13 +365,8 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	context, passed, place := format.AfterAll, 0, w.Bits()
 	left, rest := t.list, t.of
 	for left != 0 && rest != 0 {
-		symbol, members := 0, uint64(0)
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if bit := left & -left; rest&bit != 0 {
-				symbol, members = symbol|1<<i, members|bit
-			}
-		}
-		if symbol == 0 {
+		symbol, members, behind := nibble(left, rest)
+		if left = behind; symbol == 0 {
 			passed++
 			continue
 		}
@@ -615,17 +610,14 @@ func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool
 	}
 	left, at := t.list, from
 	for rest := cut.of; rest != 0; {
-		symbol, in, n := 0, left, 0
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if rest&left&-left != 0 {
-				symbol, n = symbol|1<<i, n+1
-			}
-		}
+		symbol, of, behind := nibble(left, rest)
+		left = behind
 		if p.symbol(four, cut.context, symbol); symbol == 0 {
 			cut.context = format.AfterNone
 			continue
 		}
-		rest &^= in &^ left
+		n := bits.OnesCount64(of)
+		rest &^= of
 		cut.context = format.AfterNibble(symbol)
 		p.w.WordsFrom(words, int(spans[at].from), int(spans[at+n-1].to-spans[at].from))
 		if at += n; int(spans[at-1].symbol) != symbol {

@@ -245,7 +245,7 @@ func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 	b.sent++
 	if g := &v.pages[w]; b.acked > 0 && (g.top == t || g.ref == t || g.near == t) { // a packet of this tick was acknowledged already
-		v.chooseRefs(w, t)
+		v.findRefs(w, t)
 	}
 }
 
@@ -262,7 +262,7 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 	}
 	switch {
 	case plain.On || g.even || g.ref != g.top:
-		v.chooseRefs(w, max(t, g.top))
+		v.findRefs(w, max(t, g.top))
 	case t > g.ref:
 		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
 			g.near, g.nearOf = g.ref, g.refOf
@@ -277,8 +277,8 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 // complete reports whether the client holds every record of the page of a tick, and nothing else of the page of that tick.
 func (g *ackPage) complete(b *sentPage, t tick.Tick) bool { return b.acked == b.sent && t > g.lost }
 
-// chooseRefs finds R and N of a page anew: of the ticks up to now.
-func (v *View) chooseRefs(w uint32, now tick.Tick) {
+// findRefs finds R and N of a page anew: of the ticks up to now.
+func (v *View) findRefs(w uint32, now tick.Tick) {
 	g := &v.pages[w]
 	g.none()
 	for t := now; t > g.lost && now-t < mostTicks; t-- {
