@@ -79,10 +79,12 @@ func (s *Server) migrate(c *Session, to transport.Addr) {
 	}
 	s.places.Free(from.IP.Addr())
 	s.places.Take(to.IP.Addr())
+	s.lines.leave(c)
 	s.byAddress[to] = c
 	c.link.Address = to
 	c.link.Conn.NewPath()
 	s.stats.Migrated++
+	s.lines.join(c)
 	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)

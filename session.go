@@ -198,6 +198,7 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.places.Take(address.IP.Addr())
+	s.lines.join(c)
 	if s.protocol.upstream {
 		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
 	}
@@ -252,6 +253,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.places.Free(c.link.Address.IP.Addr())
+	s.lines.leave(c)
 	if c.link.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.Now)
 	}

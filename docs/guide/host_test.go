@@ -603,7 +603,12 @@ var withoutHost = map[string]string{
 	"receiveLevels": "as transfers",
 	"sendMap":       "as transfers",
 	"inspected":     "live.New takes the HostSystems of a host as they are",
+	"watching":      "a server that plays a recording has spectators, and no game of its own",
+	"replay":        "as watching",
+	"remember":      "a host records as any server: record.Start takes its Server",
+	"killcam":       "as watching",
 	"runBots":       "bots are clients of other processes",
+	"TestSchema":    "a test of the protocol alone",
 	"TestMyGame":    "nettest runs clients with worlds of their own",
 
 	"TestMyGameAmongLiars": "nettest runs clients with worlds of their own",

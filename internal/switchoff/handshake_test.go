@@ -110,7 +110,7 @@ func handshake() []mutation {
 		change("handshake", "Welcome is sent once", "TestAThousandClientsJoinAtOnceOverALossyLink",
 			"server_frame.go", "if !c.confirmed && !c.opened {", "if false {").inFolder("nettest"),
 		change("handshake", "nobody is put off", flood,
-			"internal/admission/places.go", "\tcase isExempt(ip):\n", "\tcase true:\n").inFolder("."),
+			"internal/admission/places.go", "\tcase IsExempt(ip):\n", "\tcase true:\n").inFolder("."),
 		change("handshake", "one address may have all places", places,
 			"internal/admission/places.go", "case l.ClientsPerAddress > 0 &&", "case l.ClientsPerAddress < 0 &&").inFolder("."),
 		change("handshake", "one network may have all places", places,
