@@ -137,5 +137,8 @@ func (v *View) maskChanged(index uint32) bool {
 
 // maskOf returns the rows of an entity that the client may see.
 func (v *View) maskOf(index uint32) Mask {
-	return v.store.rows.masks[index].Intersect(v.rowsOf(index))
+	if int(index) >= len(v.overrides.rows) {
+		return v.store.rows.masks[index]
+	}
+	return v.store.rows.masks[index].Minus(v.overrides.rows[index])
 }

@@ -8,8 +8,6 @@ func fast() []mutation {
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
-		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
-			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 
 		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
 		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),

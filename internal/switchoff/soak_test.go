@@ -27,6 +27,6 @@ func soaks() []mutation {
 		missed("I5", "damaged packets are read",
 			"peer/packet.go", "== check.Sum(body)\n", "== check.Sum(body) || len(body) > 9\n"),
 		missed("I9", "hidden components are sent",
-			"snapshot/component_visibility.go", "return v.store.rows.masks[index].Intersect(v.rowsOf(index))\n", "return v.store.rows.masks[index]\n"),
+			"snapshot/component_visibility.go", "return v.store.rows.masks[index].Minus(v.overrides.rows[index])\n", "return v.store.rows.masks[index]\n"),
 	}
 }
