@@ -21,7 +21,7 @@ const (
 	farewell      = time.Second            // for the last packets of the connections
 	// handshake is the longest time that connecting may take. At 40 % loss each way an answer comes to one Hello in three, two are
 	// needed, and a client says four a second on a machine that is not busy.
-	handshake = 30 * time.Second
+	handshake = 15 * time.Second
 )
 
 // arena is one run: the server's half, the clients' half, or both in one process and one goroutine.
