@@ -21,6 +21,7 @@ type pageKey struct {
 	near     tick.Tick // N, tick.None where no record is coded against it
 	list, of uint64    // entities with a record of R; those of them that are written
 	nearOf   uint64    // those of them that have a record of N
+	own      uint64    // View.number, where the client does not see all rows of one of them; else 0
 }
 
 // cachedPage is the bits of a page: its code, the symbols and the records.
@@ -135,8 +136,6 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	switch {
 	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
-	case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:
-		return 0, false
 	}
 	near := p.nearOf(g)
 	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
@@ -161,6 +160,9 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
+	if masked := p.v.overrides.masked; int(w) < len(masked) && masked[w]&of != 0 {
+		k.own = p.v.number
+	}
 	switch near := p.nearOf(g); {
 	case near == tick.None:
 		if p.v.store.own(g.base, g.lean) != tick.None {
@@ -267,7 +269,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
-		mask, before := s.rows.masks[first], own
+		mask, before := t.maskOf(p.v, first), own
 		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
@@ -277,7 +279,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 		} else {
 			of &^= t.nearOf
 		}
-		done := d.encodeSome(t.page, of, mask, t.ref, before, known)
+		done := d.encodeSome(t, p.v, of, mask, before, known)
 		if done == 0 {
 			return false
 		}
@@ -287,22 +289,30 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	return true
 }
 
+// maskOf returns the rows of an entity that the records of a text have, which is made for a client.
+func (t *cachedPage) maskOf(v *View, index uint32) Mask {
+	if t.own != 0 {
+		return v.maskOf(index)
+	}
+	return v.store.rows.masks[index]
+}
+
 // encodeSome makes the bodies of those of some entities of a page that have such rows, and returns which these are; 0 where
 // a baseline is not held any more.
-func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
+func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
 	s, b, c := d.store, &d.batch, &d.pages
 	together := together(s.schema, mask.Minus(s.schema.Tags))
-	b.n, b.mask, b.t, b.before = 0, mask, ref, before
+	b.n, b.mask, b.t, b.before = 0, mask, t.ref, before
 	for ; of != 0; of &= of - 1 {
-		index := firstOf(w, of)
-		if s.rows.masks[index] != mask {
+		index := firstOf(t.page, of)
+		if t.maskOf(v, index) != mask {
 			continue
 		}
 		done |= of & -of
 		at := index % format.PageEntities
 		c.bodies[at] = nil
 		if known {
-			c.bodies[at], c.from[at] = d.lookup(index, mask, ref, before)
+			c.bodies[at], c.from[at] = d.lookup(index, mask, t.ref, before)
 		}
 		switch {
 		case c.bodies[at] != nil:
@@ -313,7 +323,7 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 				return 0
 			}
 		default:
-			c.bodies[at], c.from[at] = d.deltas.encode(s, index, mask, ref, before), &d.deltas
+			c.bodies[at], c.from[at] = d.deltas.encode(s, index, mask, t.ref, before), &d.deltas
 		}
 		if e := c.bodies[at]; e != nil && e.none {
 			return 0
@@ -481,7 +491,7 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from)}
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), own: t.own}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}

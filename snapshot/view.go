@@ -25,6 +25,7 @@ type ackLifetime struct {
 // some bits and an ack state for each network index. It belongs to the Store's goroutine.
 type View struct {
 	store     *Store
+	number    uint64        // among the views of the store, from 1
 	acks      []ackRecord   // by index; of a member of its page only the rows count
 	lifetimes []ackLifetime // by index
 	recent    sentPages
@@ -112,6 +113,8 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
+	store.numbered++
+	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse
 	v.grow()
 	if store.open { // all of it is still to be observed
