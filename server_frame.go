@@ -410,14 +410,11 @@ type Executor interface {
 
 // sendWorkers are the workers that fill the packets of a tick.
 type sendWorkers struct {
-	filling []*Session       // The clients of this tick,
-	views   []*snapshot.View // and their views.
-	workers []worker         // One for each part; none without an Executor.
-	parts   int              // Number of parts of filling.
-	fill    func(part int)   // Both made once, so that a tick allocates nothing.
-	job     func(n int, part func(part int))
-
-	runner parallel.Runner
+	filling []*Session     // The clients of this tick.
+	workers []worker       // One for each part; none without an Executor.
+	parts   int            // Number of parts of filling.
+	fill    func(part int) // Made once, so that a tick allocates nothing.
+	runner  parallel.Runner
 }
 
 // worker is the memory of one part.
@@ -438,7 +435,6 @@ func (s *Server) setUpWorkers() {
 		w.workers[i].desk = s.store.NewEncodeCache()
 	}
 	w.fill = s.fillPart
-	w.job = w.runner.Do
 	w.runner.Use(s.config.Executor.Do)
 }
 
@@ -474,12 +470,6 @@ func (s *Server) serveAll() {
 // all parts, one part after the other, are in the same order as without parts.
 func (s *Server) deliverInParts() {
 	w := &s.workers
-	w.views = w.views[:0]
-	for _, c := range w.filling {
-		w.views = append(w.views, c.view)
-	}
-	s.store.Prepare(w.views, w.parts, w.job)
-	clear(w.views)
 	for i := range w.parts { // Each part has an equal share of the room.
 		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}

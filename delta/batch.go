@@ -161,6 +161,14 @@ func (d *Delta) findTables() (t kernel.TokenTables) {
 	return t
 }
 
+// flatCode is the code of a symbol of a table that is flat, as Code.enc holds it; size is that of a context's codes.
+func flatCode(t *Table, flat []atomic.Uint32, context, symbol, size int) uint32 {
+	if e := flat[context*size+symbol].Load(); e != 0 {
+		return e
+	}
+	return t.unfold(context, symbol)
+}
+
 // long is the token of a distance, counted as for short ones, if there is no short one or it was not asked for yet.
 //
 //go:noinline
@@ -298,7 +306,7 @@ func (d *Delta) tokensAt(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// lineAt is tokensAt for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row, but for
+// lineAt is tokensAt for a lane of rows of lines. It calls nothing and has no branch that depends on a row, but for
 // what is far off.
 func (d *Delta) lineAt(s *Batch, c *BatchColumn, i, first int, age, span int64) {
 	i &= groupLanes - 1
@@ -372,7 +380,7 @@ func (s *Batch) tokensAt(l *deltaLane, c *BatchColumn, i, first int) {
 	}
 }
 
-// turnsAt finds out where rotations go: Delta.turn. Roots and divisions, which take long, are begun for one row while others wait
+// turnsAt finds out where rotations go, as rotation.goOn does. Roots and divisions, which take long, are begun for one row while others wait
 // for theirs.
 func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
@@ -448,7 +456,7 @@ func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	}
 }
 
-// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
+// tokensOf writes the symbol and the tokens of the rows that do not go their own way: those that Delta.Code writes.
 func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
@@ -555,7 +563,7 @@ func (d *Delta) codeOdd(s *Batch, c *BatchColumn, k int, v *quantize.Baselines) 
 	}
 	w := &s.words
 	w.Reset()
-	d.Code(w, now, &of, uint64(c.Changed(k)), uint64(c.Moved(k)))
+	d.Code(w, now, &of)
 	size := uint(w.Bits())
 	w.Finish()
 	for _, word := range w.list {

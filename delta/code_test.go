@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -28,13 +29,11 @@ func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Baseli
 	after, again := *v, *v
 	d.Append(nil, now, &after)
 	d.Prepare()
-	changed, moved := d.Compare(now, v)
-	require.NotZero(t, changed)
 	for _, begin := range []int{0, 1, 63} {
 		var w BitBuffer
 		w.put(1<<begin>>1, uint(begin))
 		again = *v
-		d.Code(&w, now, &again, changed, moved)
+		d.Code(&w, now, &again)
 		require.Equal(t, begin+size, w.Bits())
 		require.Equal(t, after, again, "what the next row goes on with")
 		w.Finish()
@@ -236,8 +235,8 @@ func TestCodeAllocatesNothing(t *testing.T) {
 		for k, d := range deltas {
 			for _, of := range rows[k] {
 				v := quantize.Baselines{Base: of[2], Before: of[1], Age: 1, Span: 1}
-				if changed, moved := d.Compare(of[3], &v); changed != 0 {
-					d.Code(&w, of[3], &v, changed, moved)
+				if !slices.Equal(of[3], v.Base) {
+					d.Code(&w, of[3], &v)
 				}
 			}
 		}
@@ -319,8 +318,8 @@ func BenchmarkDelta(b *testing.B) {
 				for _, k := range c.rows {
 					of := rows[k][body]
 					v.Base, v.Before = of[far-c.age+1], of[far-c.age]
-					if changed, moved := deltas[k].Compare(of[far+1], &v); changed != 0 {
-						deltas[k].Code(&w, of[far+1], &v, changed, moved)
+					if !slices.Equal(of[far+1], v.Base) {
+						deltas[k].Code(&w, of[far+1], &v)
 					}
 				}
 				bits += w.Bits()

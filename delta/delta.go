@@ -33,6 +33,7 @@ type Delta struct {
 	fixed       int // lanes before those of texts and lists, which come behind: see tail
 	predictions predictedPool
 	tails       tailPool
+	own         bool // rows are extrapolated by a function of the component
 	floats      bool // all lanes are such
 	once        sync.Once
 	ready       bool // for Code
@@ -200,7 +201,7 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
 		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 	}
-	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes()), fixed: p.Fixed()}
+	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes()), fixed: p.Fixed(), own: p.Extrapolates()}
 	prefix := tableName(p.Name())
 	for i := range d.lanes {
 		l := &d.lanes[i]
@@ -341,28 +342,30 @@ func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, mov
 	return extrapolated, extrapolated - from
 }
 
-// context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.
+// context is the context of a lane's token: how far it was expected to move, in the bits of that number, and how far off the lane before
+// was. Movements of floats are small: every other length is enough.
 func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int {
 	at := AgeClass(v.Age) * contextsPerAge
 	if v.Before == nil {
 		return at + miss
 	}
-	return at + (1+l.steps(movement))*misses + miss
-}
-
-// steps is a movement's bit length. Those of a float are small: every other one is enough.
-func (l *deltaLane) steps(movement int64) int {
-	n := bits.Len64(uint64(abs(movement)))
+	steps := bits.Len64(uint64(max(movement, -movement)))
 	if l.model == quantize.ModelFloat {
-		n /= 2
+		steps /= 2
 	}
-	return min(n, movementSteps)
+	return at + (1+min(steps, movementSteps))*misses + miss
 }
 
-// missOf tells apart how far off a lane was.
-func missOf(distance int64) int {
-	n := bits.Len64(uint64(abs(distance)))
-	return int(bitOf(n > 1) + bitOf(n > 4))
+// missOf tells apart how far off a lane was: one more from 2 and from 16 on.
+func missOf(distance int64) (miss int) {
+	far := uint64(max(distance, -distance))
+	if far >= 2 {
+		miss++
+	}
+	if far >= 16 {
+		miss++
+	}
+	return miss
 }
 
 // straight reports whether the extrapolation is as far from T as T is from T', one tick: most often, a packet a tick and none lost. Then a movement is continued
@@ -420,7 +423,6 @@ func (d *Delta) release(o *predicted) {
 
 // EachField tells how many bits each field takes of a row that is sent as what differs; field -1 is which of them do.
 func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
-	var list [2]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
@@ -432,12 +434,9 @@ func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, 
 			if changed>>i&1 == 0 {
 				continue
 			}
-			bits := 0
-			for _, s := range d.appendLane(list[:0], g.first+i, now, v, &q) {
-				_, n := s.Code()
-				bits += int(n + s.RawBits)
-			}
-			each(int(d.plan.Lane(g.first+i).Field), bits)
+			s := d.codeLane(g.first+i, now, v, &q)
+			_, n := s.Code()
+			each(int(d.plan.Lane(g.first+i).Field), int(n+s.RawBits))
 		}
 	}
 	if d.hasTail() {

@@ -37,48 +37,6 @@ func drawTurns(t *rapid.T, m int64) (rows [3][]uint32) {
 	return rows
 }
 
-// The way of rotations on their own is the plain extrapolation, for lanes of any width, and is that of most.
-func TestTurnIsThePlainRotation(t *testing.T) {
-	if plain.On {
-		t.Skip("a test of row classes, which netcode_plain leaves out")
-	}
-	for _, p := range []*quantize.Plan{deltaPlan[benchTurn](t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)} {
-		d, err := NewDelta(p, Shipped())
-		require.NoError(t, err)
-		d.Prepare()
-		require.Equal(t, classTurn, d.class)
-		taken, asked := 0, 0
-		rapid.Check(t, func(t *rapid.T) {
-			rows := drawTurns(t, d.m)
-			before, base, now := rows[0], rows[1], rows[2]
-			age, span := rapid.Int64Range(1, 70).Draw(t, "age"), rapid.Int64Range(1, 70).Draw(t, "span")
-			if rapid.Bool().Draw(t, "a tick each") {
-				age, span = 1, 1
-			}
-			var o offsets
-			asked++
-			if !d.turn(&o, now, base, before, age, span, 14) {
-				return
-			}
-			taken++
-			at, expected := plainRotation(base, before, d.m, age, span)
-			q := rotation{m: d.m, at: at, expected: expected}
-			for i := 1; i < 4; i++ {
-				extrapolated, movement := q.part(int(now[0]&3), i)
-				require.Equal(t, movement, o.movement[i])
-				require.Equal(t, int64(now[i])-extrapolated, o.distance[i])
-			}
-			plain := quantize.Baselines{Base: base, Before: before, Age: age, Span: span}
-			if v := plain; now[1] != base[1] || now[2] != base[2] || now[3] != base[3] {
-				requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
-			}
-		})
-		if !testing.Short() { // then there are too few cases to say
-			require.Greater(t, taken, asked/3)
-		}
-	}
-}
-
 // Which rows have a way of their own.
 func TestRowKinds(t *testing.T) {
 	if plain.On {

@@ -37,9 +37,6 @@ func (d *Delta) tail(now []uint32, v *quantize.Baselines) *tailBits {
 
 // codeTail appends the texts and lists of a row.
 func (d *Delta) codeTail(w *BitBuffer, now []uint32, v *quantize.Baselines) {
-	if !d.hasTail() {
-		return
-	}
 	t := d.tail(now, v)
 	r := wire.NewBitReader(t.buf)
 	for left := t.bits; left > 0; left -= 32 {

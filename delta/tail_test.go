@@ -78,8 +78,7 @@ func TestTailDeltas(t *testing.T) {
 				}
 				coding, listing, reading := v, v, v
 				var w BitBuffer
-				changed, moved := d.Compare(now, &coding)
-				d.Code(&w, now, &coding, changed, moved)
+				d.Code(&w, now, &coding)
 				bits := w.Bits()
 				w.Finish()
 
@@ -153,8 +152,7 @@ func TestTailCodesWithoutAllocation(t *testing.T) {
 	alloctest.Zero(t, 200, func() {
 		v := quantize.Baselines{Base: rows[0], Age: 1}
 		w.Reset()
-		changed, moved := d.Compare(rows[1], &v)
-		d.Code(&w, rows[1], &v, changed, moved)
+		d.Code(&w, rows[1], &v)
 		bits := w.Bits()
 		w.Finish()
 		b := wire.NewBitWriter(buf)

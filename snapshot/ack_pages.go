@@ -141,7 +141,7 @@ func (v *View) keepMost(w uint32, of uint64) uint64 {
 // common state tells of it when the last member was sent.
 func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 	g := &v.pages[w]
-	if g.sentTo != t {
+	if g.sending != 0 && g.sentTo != t {
 		v.settlePage(w)
 	}
 	if in := of & g.members; in != 0 {

@@ -84,18 +84,18 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 	}
 	of := &store.cache.batch
 	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, format.FromWords(1), 2, 1
-	store.cache.ready()
+	store.cache.begin()
 	store.cache.deltas.addAll(store, of)
-	got := store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)
-	var alone deltaArena
-	want := cachedDelta{index: ids[1].Index, mask: format.FromWords(1), t: 2, before: 1}
-	store.encodeDelta(&alone, &want, Mask{})
+	got := &store.cache.deltas.entries[store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)]
+	var alone deltaCache
+	alone.reset(store)
+	want := &alone.entries[alone.encode(store, ids[1].Index, format.FromWords(1), 2, 1, Mask{})]
 	require.Equal(t, []uint64{uint64(want.bits), want.word}, []uint64{uint64(got.bits), got.word})
 }
 
 // requireMadeAlike makes bodies of some entities together and apart.
 func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing, long int) {
-	s.cache.deltas.reset(s, []uint{6, singleArena}[random.IntN(2)])
+	s.cache.deltas.reset(s)
 	of, used := &s.cache.batch, 0
 	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]
@@ -110,29 +110,31 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 		of.n = 0
 		for k := index; k < min(index+delta.MaxStreams, 300); k++ {
 			if mask.Within(s.rows.masks[k]) {
-				of.index[of.n], of.at[of.n] = uint32(k), uint8(of.n)
+				of.index[of.n] = uint32(k)
 				of.n++
 			}
 		}
 		of.mask, of.t, of.before = mask, base, before
 		s.cache.deltas.addAll(s, of)
-		var alone deltaArena
+		var alone deltaCache
+		alone.reset(s)
 		for k, at := range of.index[:of.n] {
-			want := cachedDelta{index: at, mask: mask, t: base, before: before}
-			s.encodeDelta(&alone, &want, Mask{})
+			want := &alone.entries[alone.encode(s, at, mask, base, before, Mask{})]
 			require.Equal(t, want.none, of.missing[k])
 			if used++; want.none {
 				missing++
 				continue
 			}
-			got := s.cache.deltas.find(at, mask, base, before)
-			require.NotNil(t, got)
+			number := s.cache.deltas.find(at, mask, base, before)
+			require.NotZero(t, number)
+			got := &s.cache.deltas.entries[number]
 			require.Equal(t, want.bits, got.bits)
 			require.Equal(t, want.word, got.word)
 			require.Equal(t, [2]uint8{want.deltas, want.same}, [2]uint8{got.deltas, got.same})
 			if want.bits > 64 {
 				long++
-				require.Equal(t, alone.code.All()[want.at:][:(want.bits+63)/64], s.cache.deltas.wordsOf(got))
+				n := (want.bits + 63) / 64
+				require.Equal(t, alone.words(want)[:n], s.cache.deltas.words(got)[:n])
 			}
 			made++
 		}

@@ -419,8 +419,8 @@ func (p *packetWriter) measure() (size, dead int) {
 	t := &v.ties
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
-		p.prepare(index, &v.scratch)
-		if p.writeAt(&v.scratch); p.run.n == 1 {
+		p.prepare(index, &v.single)
+		if p.writeAt(&v.single); p.run.n == 1 {
 			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
 		}
 	}
@@ -491,7 +491,6 @@ func (p *packetWriter) together() {
 // writeUnit writes all that must be sent with an index, where there are links.
 func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
-	p.flushSent() // of others that this packet has already
 	p.collectUnit(index)
 	switch {
 	case v.ties.out && p.split:

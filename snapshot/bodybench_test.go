@@ -73,13 +73,15 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 				sheaf.index[sheaf.n] = uint32(k)
 				sheaf.n++
 			}
-			store.cache.ready()
+			if store.cache.deltas.tick != store.Tick() {
+				store.cache.begin()
+			}
 			sheaf.mask, sheaf.t, sheaf.before = format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
 			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e, _ := store.cache.get(uint32(i), format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
-			bits += int(e.bits)
+			n := store.cache.deltas.get(store, uint32(i), format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1, Mask{})
+			bits += int(store.cache.deltas.entries[n].bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))
 		sets = append(sets, float64(set.Sub(began))/float64(bodies/of))

@@ -9,21 +9,19 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// deltaBatch encodes the deltas of up to wire.MaxStrands entities together, row by row. Most entities have the same T and T';
-// the others are encoded when their record asks. It comes to what encodeDelta comes to for each.
+// deltaBatch encodes the deltas of up to delta.MaxStreams entities together, row by row. Most entities have the same T and T';
+// the others are encoded when their record asks. It equals deltaCache.encode for each.
 type deltaBatch struct {
 	index   [delta.MaxStreams]uint32
-	at      [delta.MaxStreams]uint8 // where in bodies each of them goes
-	missing [delta.MaxStreams]bool  // a baseline of it is missing
+	missing [delta.MaxStreams]bool // a baseline of it is missing
 	n       int
-	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // their baseline
 	before  tick.Tick
 	columns [delta.MaxStreamRows]delta.BatchColumn
 	strands delta.Batch
-	bodies  [delta.MaxStreams]*cachedDelta // those that were made
+	made    [delta.MaxStreams]uint32 // their numbers, 0 where a baseline is missing
 }
 
 const (
@@ -55,10 +53,8 @@ func (p *packetWriter) encodeAhead(w int, word uint64) {
 	if bits.OnesCount64(word) < leastTogether {
 		return
 	}
-	if d.deltas.tick == p.s {
-		if index := firstOf(uint32(w), word); d.deltas.newest(d.deltas.of(index), index) != 0 {
-			return
-		}
+	if d.deltas.newest(firstOf(uint32(w), word)) != 0 {
+		return
 	}
 	for b := p.newBatch(); b != nil && word != 0; word &= word - 1 {
 		if p.addToBatch(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStreams || word&(word-1) == 0 {
@@ -88,7 +84,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	for range pairsAhead {
 		b, u := p.newBatch(), w
 		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			p.page = &v.pages[u]
+			p.turn(&v.pages[u])
 			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
 				p.addToBatch(b, firstOf(u, of))
 			}
@@ -104,13 +100,11 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 
 // newBatch returns an empty batch, nil where nothing is encoded ahead.
 func (p *packetWriter) newBatch() *deltaBatch {
-	d, now := p.cache, p.s
-	b := &d.batch
+	b := &p.cache.batch
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
-	if plain.On || b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
+	if plain.On || b.room < leastTogether || p.v.store.watch != nil {
 		return nil
 	}
-	d.ready()
 	return b
 }
 
@@ -122,6 +116,9 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	}
 	ack, rows := v.ack(index), v.maskOf(index)
 	base := ack.base
+	if rows.Overlaps(s.schema.Whole) {
+		return
+	}
 	if p.inList {
 		if base = p.page.ref; v.otherRows(index, base) {
 			return
@@ -130,7 +127,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		return
 	}
 	lean, known := p.before(index, &ack)
-	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != nil {
+	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != 0 {
 		return
 	}
 	if b.n == 0 {
@@ -140,7 +137,7 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		b.mask, b.t, b.before = rows, base, lean
 	}
 	if rows == b.mask && base == b.t && lean == b.before && b.room > 0 {
-		b.index[b.n], b.at[b.n] = index, uint8(b.n)
+		b.index[b.n] = index
 		b.n++
 		b.room--
 	}
@@ -154,45 +151,23 @@ func (p *packetWriter) encodeBound(b *deltaBatch) {
 }
 
 // addAll encodes a batch, none of which was encoded yet, and stores the deltas.
-func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
+func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask.Minus(s.schema.Tags)
 	of.make(s, rows, of.t, of.before)
-	for k := 0; k < of.n; {
-		k = b.addSome(s, of, k, uint8(rows.Count()))
-	}
-}
-
-// addSome stores the deltas of a batch from the k-th on, up to the first of another arena.
-func (b *deltaCache) addSome(s *Store, of *deltaBatch, k int, rows uint8) int {
-	a, shift := b.of(of.index[k]), b.shift
-	a.room(s, of.n-k)
-	entries, n, number := a.entries[:cap(a.entries)], uint32(len(a.entries)), of.index[k]>>shift
-	for ; k < of.n && of.index[k]>>shift == number; k++ {
-		if of.missing[k] {
+	for k, index := range of.index[:of.n] {
+		if of.made[k] = 0; of.missing[k] {
 			continue
 		}
-		index, e := of.index[k], &entries[n]
-		next := uint32(0)
-		if at := b.first[index]; at != 0 && at < n && entries[at].index == index {
-			next = at
-		}
-		b.first[index] = n
+		of.made[k] = c.add(s, index, of.mask, of.t, of.before)
+		e := &c.entries[of.made[k]]
 		word, all := of.strands.Word(k)
-		e.t, e.before, e.mask, e.word = of.t, of.before, of.mask, word
-		e.bits, e.at, e.next, e.index, e.place = uint32(of.strands.Bits(k)), 0, next, index, n
+		e.word, e.bits, e.deltas = word, uint32(of.strands.Bits(k)), uint8(of.strands.Rows(k))
+		e.same = uint8(rows.Count()) - e.deltas
 		if !all {
-			e.at = uint32(a.code.Bits() / 64)
-			a.code.Reserve(usualWords)
-			a.code.AppendStream(&of.strands, k)
+			c.code.Reserve(usualWords)
+			c.code.AppendStream(&of.strands, k)
 		}
-		e.deltas = uint8(of.strands.Rows(k))
-		e.same, e.none, e.fresh = rows-e.deltas, false, !of.taken
-		of.bodies[of.at[k]] = e
-		n++
 	}
-	a.made += uint64(n) - uint64(len(a.entries))
-	a.entries = a.entries[:n]
-	return k
 }
 
 // make makes the bits of all bodies.

@@ -25,7 +25,21 @@
 //   - plan: the order in which entities are sent when the budget is short
 //   - history: the undo log of the store
 //
-// [View.Write] is the table of contents of a packet: header, despawns, listed records, unlisted records.
+// # One packet
+//
+// write.go reads top to bottom; each of these calls the next ones:
+//
+//   - [View.Observe] and [View.Plan], once a tick: what waits for this client, and what of it goes first
+//   - [View.WriteWithin]: opens the packet in the ring of sent packets (sentRing.open), and ends it
+//   - packetWriter.writePayload: header, chooseRefs, writeDespawns, writeListed, writeUnlisted
+//   - writePage for each page of a list, writeWord and writeEntity for the others: their candidates
+//   - prepare: the baselines of one record (View.ack, before), and its delta
+//   - deltaCache.get: the delta, found or encoded (encode, Store.versions, delta.Delta.Code)
+//   - writeRecord: its bits; writeAt also writes its place among the unlisted ones
+//   - recordSent: what was sent, for [View.Acked] and [View.Lost]
+//
+// A record gets into a packet from a page (writeMembers), by itself (writeSingle), with its group or unit (fitsAll), or as what starved
+// (writeStarved); and from the text of a page that another client's packet has (copyText, copyLarge).
 //
 // # Files
 //
@@ -39,12 +53,12 @@
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, despawns that are settled, resyncs
 //   - baselines.go: the same for readers of packets that were just written
 //   - ack_pages.go, sent.go: ack states by page; packets and records on their way
-//   - write.go: a packet: its header and despawns; list.go: listed records; record.go: one record and its baselines
+//   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures
 //   - priority.go: who is sent first, weights, the budget
 //   - page_cache.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go, delta_cache.go, delta_batch.go and replace_batch.go, and in [Store.RowAt]'s guess. Each names the
+// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in deltaCache.find and in history.guess. Each names the
 // plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot

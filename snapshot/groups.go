@@ -420,6 +420,5 @@ func (p *packetWriter) fitsAll() bool {
 	for i := range v.records {
 		p.recordSent(&v.records[i])
 	}
-	p.flushSent()
 	return true
 }

@@ -242,40 +242,29 @@ func (h *history) value(place uint64, n int) []uint32 {
 	return h.lanes[i : i+n : i+n]
 }
 
-// was returns the lanes of a row before an entry of rows of width lanes. It reports whether they were the same at tick t, which is not
-// after the entry.
-func (h *history) was(c *undoEntry, bit uint64, width int, t tick.Tick) (lanes []uint32, so bool) {
-	stride := ageLanes + width
-	at := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
-	v := h.lanes[at : at+stride : at+stride]
-	return v[ageLanes:], t >= c.tick-tick.Tick(v[0])
-}
-
-// rowAt is the lanes that a row had at tick t, given that it has changed since:
-// nil when that is not held, and when it was not there.
+// rowAt is the lanes that a row had at tick t, given that it has changed since: nil when that is not held, and when it was not there. It
+// goes back from the newest change of the row's stripe to the first one after t that was made of the row.
 func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 	stripes := h.rows[row].stripes
 	if int(index/stripeRows) >= len(stripes) {
 		return nil
 	}
-	return h.find(stripes[index/stripeRows].newest, row, index, t)
-}
-
-// find goes back from the newest change of a row's stripe to the one that was
-// made of the row first after t.
-func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint32 {
-	width, bit := h.rows[row].width, uint64(1)<<(index%stripeRows)
-	c := h.get(number)
+	number, bit, stride := stripes[index/stripeRows].newest, uint64(1)<<(index%stripeRows), ageLanes+h.rows[row].width
 	if !plain.On {
-		if guess := h.guess(number, c, t); guess != nil && guess.there&bit != 0 {
-			lanes, _ := h.was(guess, bit, width, t)
-			return lanes
+		if guess := h.guess(number, t); guess != 0 && h.at(guess).there&bit != 0 {
+			number = guess
 		}
 	}
-	for ; c != nil && c.tick > t; c = h.get(number) {
+	for number >= h.oldest { // which is not below 1
+		c := h.at(number)
+		if c.tick <= t {
+			break
+		}
 		if c.there&bit != 0 {
-			if lanes, so := h.was(c, bit, width, t); so {
-				return lanes
+			place := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
+			lanes := h.lanes[place : place+stride : place+stride]
+			if t >= c.tick-tick.Tick(lanes[0]) { // so old was it at least when it changed
+				return lanes[ageLanes:]
 			}
 		}
 		if c.back == 0 {
@@ -286,26 +275,25 @@ func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint
 	return nil
 }
 
-// guess is the change of the same stripe in the tick after t, or nil. What
-// changes in every tick mostly does so at the same place among the tick's
-// changes as newest, the stripe's newest change: to look there spares the way
-// through all that lie between.
-func (h *history) guess(number uint64, newest *undoEntry, t tick.Tick) *undoEntry {
-	if newest == nil {
-		return nil
+// guess returns the number of the change of the same stripe in the tick after t, or 0. What changes in every tick mostly does so at the
+// same place among the tick's changes as newest, the stripe's newest change: to look there spares the way through all that lie between.
+func (h *history) guess(newest uint64, t tick.Tick) uint64 {
+	if newest < h.oldest {
+		return 0
 	}
-	from, to := h.begun(newest.tick), h.begun(t+1)
-	if from.tick != newest.tick || to.tick != t+1 {
-		return nil
+	c := h.at(newest)
+	from, to := h.begun(c.tick), h.begun(t+1)
+	if from.tick != c.tick || to.tick != t+1 {
+		return 0
 	}
-	at := to.number + number - from.number
-	if at < h.oldest || at >= h.next {
-		return nil
+	number := to.number + newest - from.number
+	if number < h.oldest || number >= h.next {
+		return 0
 	}
-	if c := h.at(at); c.tick == t+1 && c.of(newest.row, newest.stripe) {
-		return c
+	if of := h.at(number); of.tick == t+1 && of.of(c.row, c.stripe) {
+		return number
 	}
-	return nil
+	return 0
 }
 
 // of reports whether a change is that of a stripe.

@@ -44,10 +44,11 @@ func (p *packetWriter) chooseRefs() {
 		return
 	}
 	if v.refTick != p.s {
-		v.refTick, v.newestRef = p.s, tick.None
+		v.refTick, v.newestRef, v.listed = p.s, tick.None, 0
 		for w := range v.pages {
 			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
 				v.newestRef = max(v.newestRef, g.ref)
+				v.listed += bits.OnesCount64(v.unsent[w] & g.refOf)
 			}
 		}
 	}
@@ -86,9 +87,6 @@ func (p *packetWriter) writeListsHead() {
 // there is room for more.
 func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
-	if !p.refers {
-		return true
-	}
 	p.inList, room = true, true
 	for v.nextPage < len(v.pages) {
 		w := uint32(v.nextPage)
@@ -128,17 +126,16 @@ func (p *packetWriter) endList() {
 	}
 }
 
-// nearOf returns N of a page for this packet, tick.None where none is to be named.
-func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
-	if g.near == tick.None || p.s-g.near >= p.v.store.cfg.Window {
-		return tick.None
+// turn makes a page the one that is written.
+func (p *packetWriter) turn(g *ackPage) {
+	if p.page, p.near = g, g.near; p.s-g.near >= p.v.store.cfg.Window {
+		p.near = tick.None
 	}
-	return g.near
 }
 
 // beginPage writes what stands before the code of a page: the head of a list, or the codes of pages without records.
 func (p *packetWriter) beginPage(g *ackPage, w uint32) {
-	l, near := &p.lists, p.nearOf(g)
+	l, near := &p.lists, p.near
 	if l.open && l.ref == g.ref && l.near == near {
 		for ; l.none > 0; l.none-- {
 			p.w.Write(pageNone, pageNoneBits)
@@ -164,21 +161,26 @@ func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 // writePage writes records of the entities of a page that wait. It reports whether there was room for all of them.
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
-	if wait &^= v.grouped(w, wait); wait == 0 {
-		p.passPage(g, w)
-		return true
+	if v.ties.n > 0 || len(v.store.groups.any) > 0 {
+		if wait &^= v.grouped(w, wait); wait == 0 {
+			p.passPage(g, w)
+			return true
+		}
 	}
 	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
 		return false // each entity may need a group of its own
 	}
-	if !plain.On {
+	p.turn(g)
+	if few := bits.OnesCount64(wait) < fewEntities; !plain.On && !(p.cache.alone && few) { // else no other client is likely to need the text
 		if room, done := p.copyPage(g, w, wait); done {
 			return room
 		}
-		p.encodePagesAhead(w, wait)
 	}
-	p.page = g
-	list := v.listed[:0]
+	if !plain.On && v.listed >= leastTogether {
+		p.encodePagesAhead(w, wait)
+		p.turn(g)
+	}
+	list := v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index := firstOf(w, wait)
 		if !p.candidate(index) {
@@ -193,7 +195,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			list = list[:len(list)-1] // a list has implicit records only
 		}
 	}
-	v.listed = list[:0]
+	v.records = list[:0]
 	if len(list) == 0 {
 		p.passPage(g, w)
 		return true
@@ -202,7 +204,6 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	for i := range list[:n] {
 		p.recordSent(&list[i])
 	}
-	p.flushSent()
 	if n == len(list) {
 		return true
 	}
@@ -243,13 +244,13 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 		for i := range list {
 			p.writeRecord(&list[i])
 		}
-		if p.fitsPage() {
+		if p.w.Bits() <= p.limit {
 			return len(list)
 		}
 		p.w = all
 	}
 	p.w.Write(pageSome, pageSomeBits)
-	all, cut := p.some(g, list)
+	all, cut := p.writeSome(g, list)
 	switch {
 	case all:
 		return len(list)
@@ -263,27 +264,36 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 	return cut.at
 }
 
-// some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
-func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
+// nibble returns which of the next four entities of a page some entities are, as a symbol and as a set, and the entities behind the four.
+// Left is the list of the page from there on.
+func nibble(left, of uint64) (symbol int, in, behind uint64) {
+	for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
+		if bit := left & -left; of&bit != 0 {
+			symbol, in = symbol|1<<i, in|bit
+		}
+	}
+	return symbol, in, left
+}
+
+// writeSome writes records of some entities of a page. If there is no room for all of them it returns how far it came.
+func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
 	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
-	fineLeft, large := g.refOf, p.large(list[0].index)
+	fineLeft, large, of := g.refOf, p.large(list[0].index), uint64(0)
+	for i := range list {
+		of |= 1 << (list[i].index % format.PageEntities)
+	}
 	for left := g.refOf; left != 0 && c.at < len(list); {
-		symbol, end := 0, c.at
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].index%format.PageEntities == uint32(bits.TrailingZeros64(left)) {
-				symbol, end = symbol|1<<i, end+1
-			}
-		}
-		if symbol == 0 {
+		symbol, in, behind := nibble(left, of)
+		if left = behind; symbol == 0 {
 			passed++
 			continue
 		}
-		p.four(&c, passed, symbol, list[c.at:end])
-		if passed = 0; left == 0 && p.fitsPage() {
+		p.writeFour(&c, passed, symbol, list[c.at:c.at+bits.OnesCount64(in)])
+		if passed = 0; left == 0 && p.w.Bits() <= p.limit {
 			return true, c
 		}
-		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.fitsEnd()) {
+		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.w.Bits()+delta.MaxCodeLength <= p.limit) {
 			fine, fineLeft = c, left
 		}
 		if at := p.w.Bits(); at-place >= cutBits {
@@ -299,15 +309,15 @@ func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 	switch {
 	case large:
 		p.filled = true
-		return false, p.finest(fine, fineLeft, list)
+		return false, p.writeFinest(fine, fineLeft, list)
 	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
 		return false, fine
 	}
 	return false, coarse
 }
 
-// finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
-func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
+// writeFinest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
+func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) listCut {
 	var symbols [format.NibbleSize]int // which records the four has up to each
 	n, passed := 0, 0
 	for end := cut.at; n == 0 && left != 0; {
@@ -330,7 +340,7 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 	for ; n > 0; n-- {
 		c := cut
 		p.w = cut.w
-		p.four(&c, passed, symbols[n-1], list[c.at:c.at+n])
+		p.writeFour(&c, passed, symbols[n-1], list[c.at:c.at+n])
 		if c.w, c.last = p.w, left == 0; p.fitsCut() {
 			return c
 		}
@@ -338,8 +348,8 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 	return cut
 }
 
-// four writes a four of a page, behind some without any record.
-func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
+// writeFour writes a four of a page, behind some without any record.
+func (p *packetWriter) writeFour(c *listCut, passed, symbol int, of []record) {
 	t := p.v.store.schema.Codes.Nibble
 	for range passed {
 		p.symbol(t, c.context, 0)
@@ -350,22 +360,4 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
 		p.writeRecord(&of[i])
 	}
 	c.at, c.context = c.at+len(of), format.AfterNibble(symbol)
-}
-
-// fitsEnd reports whether what was written fits, with the symbol that ends a page.
-func (p *packetWriter) fitsEnd() bool {
-	return !p.w.Overflowed() && p.w.Bits()+delta.MaxCodeLength <= p.limit
-}
-
-// fitsPage reports whether what was written fits, with the end of the list.
-func (p *packetWriter) fitsPage() bool {
-	return !p.w.Overflowed() && p.w.Bits() <= p.limit
-}
-
-// symbol writes a symbol of a prefix code.
-func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
-	t.Write(&p.w, context, symbol)
-	if watch := p.v.store.watch; watch != nil {
-		watch([]delta.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
-	}
 }

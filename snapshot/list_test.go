@@ -121,7 +121,7 @@ func TestListsOverSeveralPackets(t *testing.T) {
 
 // Of a tick of which the client may hold a part nobody can say what it does not hold: no record is coded against it.
 func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
-	v := &View{pages: make([]ackPage, 1)}
+	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
 	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
 	v.sentAt(0, 6, 16, true)
@@ -162,7 +162,7 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 
 // TestAPageRemembersTicksInBoundedMemory: however long nothing is acknowledged, and after that the newest ticks serve.
 func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
-	v := &View{pages: make([]ackPage, 1)}
+	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
 	for s := tick.Tick(1); s < 5000; s++ {
 		v.sentAt(0, s, 1, true)

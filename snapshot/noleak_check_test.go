@@ -130,7 +130,6 @@ func (g *leakGame) send() error {
 			}
 			v.Plan(plan)
 		})
-		g.prepare(w)
 		if g.chance(50) {
 			g.writeOthers(w)
 		}
@@ -161,22 +160,6 @@ func (g *leakGame) send() error {
 		g.watch()
 	}
 	return nil
-}
-
-// prepare makes bodies beforehand, in a world that has desks.
-func (g *leakGame) prepare(w *leakWorld) {
-	if w.desks == nil || g.chance(50) {
-		return
-	}
-	views := []*View{w.view}
-	for _, o := range w.others {
-		views = append(views, o.view)
-	}
-	w.store.Prepare(views, 2, func(n int, part func(int)) {
-		for i := range n {
-			part(i)
-		}
-	})
 }
 
 // write writes one packet in both worlds.

@@ -21,7 +21,8 @@ type pageKey struct {
 	near     tick.Tick // N, tick.None where no record is coded against it
 	list, of uint64    // entities with a record of R; those of them that are written
 	nearOf   uint64    // those of them that have a record of N
-	own      uint64    // View.number, where the client does not see all rows of one of them; else 0
+	hidden   Mask      // rows that none of these records has
+	own      uint64    // View.number, where other rows of one of them are hidden; else 0
 }
 
 // cachedPage is the bits of a page: its code, the symbols and the records.
@@ -64,9 +65,8 @@ type pageCache struct {
 	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   delta.BitBuffer
-	copied uint64 // since the beginning
-	bodies [format.PageEntities]*cachedDelta
-	from   [format.PageEntities]*deltaCache
+	copied uint64                      // since the beginning
+	deltas [format.PageEntities]uint32 // their numbers, while a text is put together
 }
 
 // reset forgets the texts of earlier ticks.
@@ -137,7 +137,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
 	}
-	near := p.nearOf(g)
+	near := p.near
 	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
 		return 0, false
 	}
@@ -159,11 +159,11 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
-	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
-	if masked := p.v.overrides.masked; int(w) < len(masked) && masked[w]&of != 0 {
+	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of, hidden: p.v.overrides.usual}
+	if !p.v.overrides.alike(w, of) {
 		k.own = p.v.number
 	}
-	switch near := p.nearOf(g); {
+	switch near := p.near; {
 	case near == tick.None:
 		if p.v.store.own(g.base, g.lean) != tick.None {
 			k.lean = g.lean
@@ -177,9 +177,6 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 // copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
 // writePage asks about each entity.
 func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
-	if p.cache.alone && bits.OnesCount64(wait) < fewEntities {
-		return false, false // no other client is likely to need the text
-	}
 	switch of, ok := p.shareable(g, w, wait); {
 	case !ok:
 		return false, false
@@ -222,9 +219,9 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 	v, c := p.v, &p.cache.pages
 	if t.used {
 		c.copied++
-		p.cache.deltas.shared += uint64(bits.OnesCount64(cut.of))
 	}
 	t.used = true
+	p.cache.deltas.used += uint64(bits.OnesCount64(cut.of))
 	for i := range t.groups {
 		e := &c.groups[t.rows+i]
 		if of := e.of & cut.of; of != 0 {
@@ -263,10 +260,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 // encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
 func (p *packetWriter) encode(t *cachedPage) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
-	d.ready()
-	known := d.first != nil && d.first.tick == s.tick || c.encoded(t)
-	own := s.own(t.ref, t.lean)
-	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
+	known, own := c.encoded(t), s.own(t.ref, t.lean)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := t.maskOf(p.v, first), own
@@ -294,38 +288,37 @@ func (t *cachedPage) maskOf(v *View, index uint32) Mask {
 	if t.own != 0 {
 		return v.maskOf(index)
 	}
-	return v.store.rows.masks[index]
+	return v.store.rows.masks[index].Minus(t.hidden)
 }
 
-// encodeSome makes the bodies of those of some entities of a page that have such rows, and returns which these are; 0 where
+// encodeSome makes the bodies of those of some entities of a text that have such rows, and returns which these are; 0 where
 // a baseline is not held any more.
 func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
-	s, b, c := d.store, &d.batch, &d.pages
+	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
 	together := together(s.schema, mask.Minus(s.schema.Tags))
-	b.n, b.mask, b.t, b.before = 0, mask, t.ref, before
+	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
-		index := firstOf(t.page, of)
+		index := firstOf(w, of)
 		if t.maskOf(v, index) != mask {
 			continue
 		}
 		done |= of & -of
 		at := index % format.PageEntities
-		c.bodies[at] = nil
+		c.deltas[at] = 0
 		if known {
-			c.bodies[at], c.from[at] = d.lookup(index, mask, t.ref, before)
+			c.deltas[at] = d.deltas.find(index, mask, ref, before)
 		}
 		switch {
-		case c.bodies[at] != nil:
-			d.used(c.bodies[at], c.from[at])
+		case c.deltas[at] != 0:
 		case together:
-			b.index[b.n], b.at[b.n] = index, uint8(b.n)
+			b.index[b.n] = index
 			if b.n++; b.n == delta.MaxStreams && !d.encodeBatch() {
 				return 0
 			}
 		default:
-			c.bodies[at], c.from[at] = d.deltas.encode(s, index, mask, t.ref, before), &d.deltas
+			c.deltas[at] = d.deltas.encode(s, index, mask, ref, before, Mask{})
 		}
-		if e := c.bodies[at]; e != nil && e.none {
+		if d.deltas.entries[c.deltas[at]].none {
 			return 0
 		}
 	}
@@ -338,16 +331,12 @@ func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, b
 // encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
 func (d *EncodeCache) encodeBatch() bool {
 	b, c := &d.batch, &d.pages
-	clear(b.bodies[:b.n])
-	b.taken = true
 	d.deltas.addAll(d.store, b)
-	b.taken = false
 	for k, index := range b.index[:b.n] {
-		e := b.bodies[k]
-		if e == nil {
+		if b.made[k] == 0 {
 			return false
 		}
-		c.bodies[index%format.PageEntities], c.from[index%format.PageEntities] = e, &d.deltas
+		c.deltas[index%format.PageEntities] = b.made[k]
 	}
 	b.n = 0
 	return true
@@ -377,7 +366,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	if t.all {
 		w.Write(pageAll, pageAllBits)
 		for left := t.of; left != 0; left &= left - 1 {
-			c.body(t, left)
+			c.body(&p.cache.deltas, t, left)
 		}
 		t.size = w.Bits() - start
 		w.Finish()
@@ -387,13 +376,8 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	context, passed, place := format.AfterAll, 0, w.Bits()
 	left, rest := t.list, t.of
 	for left != 0 && rest != 0 {
-		symbol, members := 0, uint64(0)
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if bit := left & -left; rest&bit != 0 {
-				symbol, members = symbol|1<<i, members|bit
-			}
-		}
-		if symbol == 0 {
+		symbol, members, behind := nibble(left, rest)
+		if left = behind; symbol == 0 {
 			passed++
 			continue
 		}
@@ -403,7 +387,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 		w.Symbol(four, context, symbol)
 		for m := members; m != 0; m &= m - 1 {
-			c.body(t, m)
+			c.body(&p.cache.deltas, t, m)
 		}
 		last := &c.spans[len(c.spans)-1]
 		last.symbol, last.left = uint8(symbol), left
@@ -423,16 +407,16 @@ func (p *packetWriter) composeText(t *cachedPage) {
 }
 
 // body adds the body of the first of some entities.
-func (c *pageCache) body(t *cachedPage, of uint64) {
+func (c *pageCache) body(deltas *deltaCache, t *cachedPage, of uint64) {
 	at := bits.TrailingZeros64(of)
-	e := c.bodies[at]
+	e := &deltas.entries[c.deltas[at]]
 	from := uint32(c.code.Bits() - 64*t.at)
 	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
 	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})
 	if e.bits <= 64 {
 		c.code.Write(e.word, uint(e.bits))
 	} else {
-		c.code.Append(c.from[at].wordsOf(e), int(e.bits))
+		c.code.Append(deltas.words(e), int(e.bits))
 	}
 }
 
@@ -491,7 +475,7 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), own: t.own}
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden, own: t.own}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}
@@ -557,7 +541,7 @@ func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 	}
 	if p.w.Bits()+int(c.spans[t.spans+n-1].to-c.spans[t.spans+from].from) <= p.limit+p.reserve() && p.fitsGroups(t) {
 		cut, more := p.part(t, from, n)
-		if more && p.fitsCut() || !more && p.fitsPage() {
+		if more && p.fitsCut() || !more && p.w.Bits() <= p.limit {
 			p.endPart(g, t, &cut, more)
 			return true, true
 		}
@@ -602,9 +586,9 @@ func (p *packetWriter) reserve() int {
 	return endBits - pageEndBits - 1 - int(end)
 }
 
-// fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
+// fitsCut reports whether what was written fits, with the symbol that ends a page of large records. Behind that the packet has nothing.
 func (p *packetWriter) fitsCut() bool {
-	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
+	return p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }
 
 // fitsGroups reports whether the packet can note the groups of a text. It is false only in the first page of a packet with more
@@ -637,17 +621,14 @@ func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool
 	}
 	left, at := t.list, from
 	for rest := cut.of; rest != 0; {
-		symbol, in, n := 0, left, 0
-		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
-			if rest&left&-left != 0 {
-				symbol, n = symbol|1<<i, n+1
-			}
-		}
+		symbol, of, behind := nibble(left, rest)
+		left = behind
 		if p.symbol(four, cut.context, symbol); symbol == 0 {
 			cut.context = format.AfterNone
 			continue
 		}
-		rest &^= in &^ left
+		n := bits.OnesCount64(of)
+		rest &^= of
 		cut.context = format.AfterNibble(symbol)
 		p.w.WordsFrom(words, int(spans[at].from), int(spans[at+n-1].to-spans[at].from))
 		if at += n; int(spans[at-1].symbol) != symbol {

@@ -162,7 +162,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 
 // Of two complete ticks one behind the other, the even one is R for large records.
 func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
-	v := &View{pages: make([]ackPage, 1)}
+	v := &View{ackStates: ackStates{pages: make([]ackPage, 1)}}
 	g := &v.pages[0]
 	g.even = true
 	refs := func() []tick.Tick { return []tick.Tick{g.top, g.ref, g.near} }

@@ -19,7 +19,6 @@ type listTwin struct {
 	store   *Store
 	views   []*View
 	desks   []*EncodeCache // none: the store's own
-	prepare bool
 	seqs    []uint64
 	flights [][]listFlight
 
@@ -47,7 +46,7 @@ type listGame struct {
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, HistoryBytes: g.history}
-	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
+	w := &listTwin{store: NewStore(simSchema(t), cfg)}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewEncodeCache())
 	}
@@ -93,13 +92,6 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 		s.Commit()
 		for i := range w.views {
 			g.arrive(w, i, r, ids)
-		}
-		if w.prepare && s.Tick()%5 < 3 { // not in each tick: nothing of an earlier one is good for this one
-			s.Prepare(w.views, len(w.desks), func(n int, part func(int)) {
-				for i := n - 1; i >= 0; i-- {
-					part(i)
-				}
-			})
 		}
 		for i := range w.views {
 			payloads = g.send(w, i, r, ids, payloads)

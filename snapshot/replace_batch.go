@@ -249,3 +249,6 @@ func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
 	}
 	return rows
 }
+
+// one returns 1 for any number but 0.
+func one(v uint64) uint { return uint((v | -v) >> 63) }

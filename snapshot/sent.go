@@ -40,12 +40,6 @@ type sentPacket struct {
 	acked   bool
 }
 
-// bitWord is some of the indexes of a word.
-type bitWord struct {
-	word uint32
-	of   uint64
-}
-
 // sentRing remembers what the last packets carried, in bounded memory: an
 // acknowledgement turns a packet's records into baselines, a loss puts them
 // back into unsent. Where that memory is full of pending packets nothing is sent.
@@ -84,15 +78,6 @@ func (r *sentRing) get(seq uint64) *sentPacket {
 	return p
 }
 
-// release forgets the oldest packets as far as they are acknowledged: of those, nothing is asked any more.
-func (r *sentRing) release() {
-	for ; r.oldest < r.newest; r.oldest++ {
-		if p := r.get(r.oldest); p != nil && !p.acked {
-			return
-		}
-	}
-}
-
 // open makes the slot of a new packet and room for maxRecords entries. It returns
 // nil where a pending packet would have to be forgotten for the entries, or one of
 // the same tick: what it carried would be sent again, and its acknowledgement would
@@ -104,15 +89,20 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	if r.newest == 0 {
 		r.oldest = seq
 	}
-	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
-		remembered := seq-r.oldest < uint64(len(r.packets))
-		if !remembered && r.remember() {
+	for ; r.oldest < r.newest; r.oldest++ { // of the oldest that are acknowledged nothing is asked any more
+		if p := r.get(r.oldest); p != nil && !p.acked {
+			break
+		}
+	}
+	for r.oldest < seq {
+		p, remembered := r.get(r.oldest), seq-r.oldest < uint64(len(r.packets))
+		if remembered && p != nil && r.next+maxRecords-p.first <= uint64(len(r.groups)) {
+			break
+		}
+		if remembered && p != nil && r.grow() || !remembered && r.remember() {
 			continue
 		}
-		if remembered && r.grow() {
-			continue
-		}
-		if p := r.get(r.oldest); p != nil && p.pending {
+		if p != nil && p.pending {
 			if remembered || p.tick == t {
 				return nil
 			}
@@ -124,15 +114,6 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	p := &r.packets[seq&uint64(len(r.packets)-1)]
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
 	return p
-}
-
-// fits reports whether maxRecords more entries fit beside those still held.
-func (r *sentRing) fits() bool {
-	p := r.get(r.oldest)
-	if p == nil {
-		return false // a sequence without a snapshot: step over it
-	}
-	return r.next+maxRecords-p.first <= uint64(len(r.groups))
 }
 
 // remember doubles the room for packets, up to the most.
@@ -154,7 +135,7 @@ func (r *sentRing) remember() bool {
 // grow doubles the room for entries, up to what the most packets have on average.
 func (r *sentRing) grow() bool {
 	n := len(r.groups)
-	if r.get(r.oldest) == nil || n >= max(2*firstEntries, r.most*entriesPerPacket) {
+	if n >= max(2*firstEntries, r.most*entriesPerPacket) {
 		return false
 	}
 	r.groups = append(append(make([]sentGroup, 0, 2*n), r.groups...), r.groups...) // a position is now in the one half or in the other
@@ -233,7 +214,7 @@ func (s *sentPages) pageOf(t tick.Tick, w uint32, count, want int) *sentPage {
 	if len(s.ticks) == 0 {
 		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]sentPage, firstTicks)
 	}
-	i := s.slot(t)
+	i := int(t) & (len(s.ticks) - 1)
 	if s.ticks[i] != t {
 		s.ticks[i] = t
 		clear(s.pages[i])
@@ -264,7 +245,7 @@ func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 	}
 	b.sent++
 	if g := &v.pages[w]; b.acked > 0 && (g.top == t || g.ref == t || g.near == t) { // a packet of this tick was acknowledged already
-		v.chooseRefs(w, t)
+		v.findRefs(w, t)
 	}
 }
 
@@ -281,7 +262,7 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 	}
 	switch {
 	case plain.On || g.even || g.ref != g.top:
-		v.chooseRefs(w, max(t, g.top))
+		v.findRefs(w, max(t, g.top))
 	case t > g.ref:
 		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= format.MaxNear {
 			g.near, g.nearOf = g.ref, g.refOf
@@ -296,8 +277,8 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 // complete reports whether the client holds every record of the page of a tick, and nothing else of the page of that tick.
 func (g *ackPage) complete(b *sentPage, t tick.Tick) bool { return b.acked == b.sent && t > g.lost }
 
-// chooseRefs finds R and N of a page anew: of the ticks up to now.
-func (v *View) chooseRefs(w uint32, now tick.Tick) {
+// findRefs finds R and N of a page anew: of the ticks up to now.
+func (v *View) findRefs(w uint32, now tick.Tick) {
 	g := &v.pages[w]
 	g.none()
 	for t := now; t > g.lost && now-t < mostTicks; t-- {

@@ -44,7 +44,6 @@ type Store struct {
 	refs     backRefs
 	cache    EncodeCache    // of whoever writes alone
 	caches   []*EncodeCache // the others
-	prepare  preparing
 	watch    func([]delta.DeltaSymbol)
 	views    int      // that observed the last tick that any did
 	numbered uint64   // views that were made

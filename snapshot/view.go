@@ -24,63 +24,93 @@ type ackLifetime struct {
 // View is the server's knowledge of one client: what the client may see, what it has, and what is on its way to it. It takes
 // some bits and an ack state for each network index. It belongs to the Store's goroutine.
 type View struct {
-	store     *Store
-	number    uint64        // among the views of the store, from 1
-	acks      []ackRecord   // by index; of a member of its page only the rows count
-	lifetimes []ackLifetime // by index
-	recent    sentPages
-	pages     []ackPage // by index / 64
+	store    *Store
+	number   uint64    // among the views of the store, from 1
+	payload  int       // bytes of a snapshot in an otherwise empty packet
+	unknown  Mask      // Config.Unknown
+	observed tick.Tick // the newest commit that has been looked at
+	start    tick.Tick // the first one
+	stats    ViewStats
 
-	visible        bitset // alive, and this client may see it
+	clientSight
+	waiting
+	ackStates
+	resyncs
+	progress
+	scratch
+
+	plan     sendPlan
+	urged    urged
+	ties     groupLinks
+	starved  starvedGroup
+	portions []visibleGroupSize // by number of the group
+}
+
+// clientSight tells which entities the client may see, with which of their components.
+type clientSight struct {
+	visible    bitset        // alive, and this client may see it
+	lifetimes  []ackLifetime // by index
+	retained   bitset        // out of sight, and the client was left what it has
+	hideNew    bool
+	spawns     pendingSpawns
+	overrides  clientOverrides
+	ownWrites  ownWrites
+	shares     bool           // see Share
+	sights     uint64         // changes of what is visible
+	hidden     []hiddenAt     // by index
+	lastHidden tick.Tick      // the newest of them
+	deferred   []deferredCall // that wait for the commit of an open tick
+}
+
+// waiting tells which entities have to be sent.
+type waiting struct {
 	unsent         bitset // changed, or lost, since it was last sent; despawns included
 	unacked        bitset // sent, and the newest sent is not yet confirmed
 	despawnOwed    bitset // a despawn is owed, whatever the client acknowledged
-	retained       bitset // out of sight, and the client was left what it has
 	oversize       bitset // does not fit a packet as it is now: the client lacks it
-	anyDespawnOwed bool   // owed may not be empty,
-	anyOversize    bool   // nor tooBig: else neither is looked at
-	hideNew        bool
-	spawns         pendingSpawns
-	overrides      clientOverrides
-	ownWrites      ownWrites
-	plan           sendPlan
-	ties           groupLinks
-	starved        starvedGroup
-	urged          urged
+	anyDespawnOwed bool   // despawnOwed may not be empty,
+	anyOversize    bool   // nor oversize: else neither is looked at
+	waits          bool   // unsent may not be empty
+	waitWord       int    // the first word of unsent that may not be zero
+}
 
-	sent        sentRing
-	waits       bool      // unsent may not be empty
-	waitWord    int       // the first word of unsent that may not be zero
-	observed    tick.Tick // the newest commit that has been looked at
-	wrote       tick.Tick // the newest tick a snapshot was written for
-	cursor      uint32    // where the next packet goes on, when the budget cut one short
-	epoch       uint16    // the newest resync that was served
-	answer      bool      // a snapshot is due even when there is nothing to say
-	answered    bool      // the client has decoded one since the newest resync
-	spoke       tick.Tick // the newest tick with a sent snapshot, or the start
-	start       tick.Tick // its first one
-	epochSeq    uint64    // acknowledgements of earlier packets make no baseline
-	payload     int       // bytes of a snapshot in an otherwise empty packet
-	lanes       []uint32  // a row with entity fields, as this client gets it
-	lacking     []uint32  // members of a group that are to be written
-	records     []record  // of them
-	scratch     record    // the one that is written
-	pendingSent []bitWord // records of the packet that are not noted in slots yet
-	listed      []record  // entities of a page that are written one by one
-	part        int       // payloads written for this tick
-	parts       int       // and for the last tick before it that had any
-	nextPage    int       // the page with which the lists of the next packet of this tick begin
-	refTick     tick.Tick // its tick
-	newestRef   tick.Tick // is: the newest R of any page that waited, tick.None: none
-	short       bool      // not all that waited went out with the tick before
-	stats       ViewStats
-	met         []wire.NetworkID   // attended entities that the client was proved to hold
-	shares      bool               // see Share
-	sights      uint64             // changes of what is visible
-	hidden      []hiddenAt         // by index
-	lastHidden  tick.Tick          // the newest of them
-	portions    []visibleGroupSize // by number of the group
-	deferred    []deferredCall     // that wait for the commit of an open tick
+// ackStates tells which records the client has, and which are on their way to it.
+type ackStates struct {
+	acks   []ackRecord // by index; of a member of its page only the rows count
+	pages  []ackPage   // by index / 64
+	recent sentPages
+	sent   sentRing
+	met    []wire.NetworkID // attended entities that the client was proved to hold
+}
+
+// resyncs tells which of the client's requests to begin anew were served.
+type resyncs struct {
+	epoch    uint16 // the newest resync that was served
+	epochSeq uint64 // acknowledgements of earlier packets make no baseline
+	answer   bool   // a snapshot is due even when there is nothing to say
+	answered bool   // the client has decoded one since the newest resync
+}
+
+// progress tells where the next packet of a tick goes on.
+type progress struct {
+	wrote     tick.Tick // the newest tick a snapshot was written for
+	spoke     tick.Tick // the newest tick with a sent snapshot, or the start
+	cursor    uint32    // where the next packet goes on, when the budget cut one short
+	part      int       // payloads written for this tick
+	parts     int       // and for the last tick before it that had any
+	nextPage  int       // the page with which the lists of the next packet of this tick begin
+	refTick   tick.Tick // its tick
+	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
+	listed    int       // and how many entities waited with a record of the R of their page
+	short     bool      // not all that waited went out with the tick before
+}
+
+// scratch is memory that is used again.
+type scratch struct {
+	lanes   []uint32 // a row with entity fields, as this client gets it
+	lacking []uint32 // members of a group that are to be written
+	records []record // of them, or of a page
+	single  record   // the one that is written
 }
 
 // ViewStats counts what a View did since it was made.
@@ -109,13 +139,12 @@ const heartbeat = 1 << 12
 // NewView returns the View of a client that has nothing and may see every entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
-	v := &View{
-		store: store, sent: newSentRing(cfg.SentPackets),
-		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
-	}
+	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
+	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
+	v.unknown = cfg.Unknown
 	store.numbered++
 	v.number = store.numbered
-	v.overrides.usual = store.schema.Coarse
+	v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1

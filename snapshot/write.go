@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -63,8 +64,9 @@ type packetWriter struct {
 	limit  int    // bits that the list being written may reach
 	last   uint32 // index of the record before, plus one
 	run    openRun
-	inList bool     // a list is written
-	page   *ackPage // then: the page
+	inList bool      // a list is written
+	page   *ackPage  // then: the page,
+	near   tick.Tick // and its N for this packet; tick.None where none is to be named
 	lists  lists
 	ahead  uint32    // behind the last page with deltas made ahead
 	refers bool      // the packet has lists
@@ -95,15 +97,20 @@ func (v *View) WriteAt(desk *EncodeCache, dst []byte, seq uint64) int {
 // WriteWithin does what WriteAt does within a budget: it uses the first room bytes of dst. With lend it uses more for one
 // entity or group that is too large for room, if an earlier packet has left it out.
 func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
-	if !v.mayWrite(room) {
+	if v.store.open {
+		return 0 // a tick that is open is not written
+	}
+	if v.flushSpawns(); !v.Pending() || room < MinPayload {
 		return 0
 	}
 	if v.payload > 0 && len(dst) > v.payload {
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
+	if desk.deltas.tick != v.store.tick {
+		desk.begin()
+	}
 	room = min(room, len(dst))
 	p := packetWriter{v: v, cache: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
-	v.sent.release()
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		v.stats.RingFull++
 		return 0
@@ -113,19 +120,11 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
-	p.writeHeader()
 	p.full, p.short = room*8-endBits, room < len(dst)
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
-	hungry := v.starved.index != 0 && p.isStarved()
-	if !hungry {
-		p.chooseRefs()
-		p.writeDespawns()
-	}
-	p.w.Bool(false)
-	p.limit = p.full - p.kept - p.ending
-	p.writeRecords(hungry)
+	p.writePayload()
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
@@ -144,13 +143,42 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 	return n
 }
 
-// mayWrite reports whether there is something to write, and room for it. A tick that is open is not written.
-func (v *View) mayWrite(room int) bool {
-	if v.store.open {
-		return false
+// writePayload writes a payload: its header, despawns, listed records, unlisted records. A starved group comes in place of the listed
+// ones.
+func (p *packetWriter) writePayload() {
+	v := p.v
+	p.w.Write(uint64(p.s.Low()), 16)
+	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
+		p.w.Write(uint64(v.epoch), 16)
 	}
-	v.flushSpawns()
-	return v.Pending() && room >= MinPayload
+	hungry := v.starved.index != 0 && p.isStarved()
+	if !hungry {
+		p.chooseRefs()
+		if v.ties.n > 0 {
+			p.tie()
+		}
+		if v.anyDespawnOwed {
+			p.writeDespawns()
+		}
+	}
+	p.w.Bool(false)
+	p.limit = p.full - p.kept - p.ending
+	p.writeListsHead()
+	room := !p.refers || p.writeListed()
+	p.last = 0
+	if p.tied {
+		p.together()
+	}
+	if hungry {
+		p.writeStarved()
+	}
+	if room {
+		p.writeUnlisted()
+	}
+	if p.run.open {
+		p.endRun()
+	}
+	p.symbol(v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
 // endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
@@ -177,32 +205,13 @@ func (v *View) updatesPending() bool {
 	return false
 }
 
-func (p *packetWriter) writeHeader() {
-	p.w.Write(uint64(p.s.Low()), 16)
-	p.w.Bool(p.v.epoch != 0)
-	if p.v.epoch != 0 {
-		p.w.Write(uint64(p.v.epoch), 16)
-	}
-}
-
-// writeDespawns writes the despawns that are owed, with those of atomic units.
+// writeDespawns writes owed despawns by index, up to the limit, with those of atomic units.
 func (p *packetWriter) writeDespawns() {
-	if p.v.ties.n > 0 {
-		p.tie()
-	}
-	p.limit = p.full
-	if p.v.updatesPending() {
+	v := p.v
+	p.last, p.limit = 0, p.full
+	if v.updatesPending() {
 		p.limit = p.full/despawnShare + p.ending
 	}
-	p.last = 0
-	if p.v.anyDespawnOwed {
-		p.despawns()
-	}
-}
-
-// despawns writes owed despawns by index, up to the limit.
-func (p *packetWriter) despawns() {
-	v := p.v
 	plain := p.limit
 	for w := range v.despawnOwed {
 		if v.despawnOwed[w] == 0 {
@@ -237,24 +246,6 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Var(uint64(p.v.lifetimes[index].shown))
 }
 
-// writeRecords writes visible entities that changed: first listed ones, or a starved group instead, then the others.
-func (p *packetWriter) writeRecords(hungry bool) {
-	p.writeListsHead()
-	room := p.writeListed()
-	p.last = 0
-	if p.tied {
-		p.together()
-	}
-	if hungry {
-		p.writeStarved()
-	}
-	if room {
-		p.writeUnlisted()
-	}
-	p.endRun()
-	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
-}
-
 // writeEntity writes one entity, or its whole group, and reports whether there was room for it.
 func (p *packetWriter) writeEntity(index uint32) bool {
 	m := p.v.groupOf(index)
@@ -272,7 +263,7 @@ func (p *packetWriter) writeEntity(index uint32) bool {
 
 // writeSingle writes one entity and reports whether there was room for it.
 func (p *packetWriter) writeSingle(index uint32) bool {
-	r := &p.v.scratch
+	r := &p.v.single
 	p.prepare(index, r)
 	if !p.fits(func() { p.writeAt(r) }) {
 		return p.tooLarge(index)
@@ -304,9 +295,317 @@ func (p *packetWriter) fits(write func()) bool {
 		return false
 	}
 	write()
-	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
+	if p.w.Bits() <= p.limit { // which is within the buffer
 		return true
 	}
 	p.w, p.last, p.run = mark, last, run
 	return false
 }
+
+// symbol writes a symbol of a prefix code.
+func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
+	code, n := t.Bits(context, symbol)
+	p.w.Write(code, n)
+	if watch := p.v.store.watch; watch != nil {
+		watch([]delta.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+	}
+}
+
+// record is one entity in a packet: all rows that the client may see, as of the packet's tick (rule 1).
+type record struct {
+	index    uint32
+	mask     Mask
+	base     tick.Tick // T; tick.None: the record is full, and depends on nothing
+	explicit bool      // the record spells out T or its rows
+	known    bool      // T is the tick that the client assumes
+	same     bool      // the rows are those of T, and the client is sure to know them
+	whole    Mask      // rows that are written whole, behind the delta
+	delta    uint32    // number of the delta against T
+}
+
+// prepare finds out how the record of an entity is written. It is coded against T if both ends have all that this takes
+// (rules 2, 3), and else full.
+func (p *packetWriter) prepare(index uint32, r *record) {
+	v, s := p.v, p.v.store
+	ack, mask := v.ack(index), v.maskOf(index)
+	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
+	base, shown := ack.base, mask
+	if p.inList {
+		if base = p.page.ref; v.otherRows(index, base) {
+			return
+		}
+	} else if base == tick.None {
+		return
+	} else {
+		shown = v.shown(index, mask)
+	}
+	inWindow := p.s-base < s.cfg.Window // the client is sure to have the record of T itself, though not all later ones
+	if !inWindow && (shown != mask || v.touchedAt(index) > base) {
+		return
+	}
+	whole := Mask{}
+	if mask.Overlaps(s.schema.Whole) {
+		whole = p.changedWhole(index, base, mask.Intersect(shown))
+	}
+	before, known := p.before(index, &ack)
+	if !known {
+		return
+	}
+	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, before, whole); p.cache.deltas.entries[r.delta].none {
+		return
+	}
+	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
+	r.same = inWindow && shown == mask
+	r.known = p.inList || ack.newestUpTo(p.upTo)
+	r.explicit = !r.same || !r.known
+}
+
+// before returns T' of a record: in a list with N the tick N, if the entity has a record of it; else the tick that T's own record
+// was coded against; tick.None where there is none. It says false where the server cannot tell which record the client takes.
+func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known bool) {
+	switch g := p.page; {
+	case !p.inList:
+	case p.near != tick.None && g.nearOf>>(index%format.PageEntities)&1 != 0:
+		return p.near, !p.v.otherRows(index, p.near)
+	case p.near != tick.None:
+		return tick.None, true
+	case ack.base != g.ref: // nobody remembers what the record of R was coded against
+		return tick.None, false
+	}
+	return p.v.store.own(ack.base, ack.lean), true
+}
+
+// own returns the tick that a record of T was coded against, span ticks before T, if it may serve as T' now.
+func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
+	if span == 0 || s.tick-base+tick.Tick(span) >= s.cfg.Window {
+		return tick.None
+	}
+	return base - tick.Tick(span)
+}
+
+// changedWhole returns which of the rows that are never coded as deltas have changed since T. A row that names entities
+// also changes when the client's sight of these does.
+func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) (changed Mask) {
+	s, personal := p.v.store, p.v.touchedAt(index) > base
+	for m := rows.Intersect(s.schema.Whole); !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		since := s.sinceOf(index, row)
+		if s.schema.Refs.Has(row) {
+			since = p.v.overrides.sinceOf(index, row)
+		}
+		if since > base || personal && s.schema.Refs.Has(row) {
+			changed = changed.With(row)
+		}
+	}
+	return changed
+}
+
+// writeUnlisted writes each entity that waits and was in no list once, by index, from where the packet before was full; then those that
+// the plan chooses next.
+func (p *packetWriter) writeUnlisted() {
+	v := p.v
+	for again := len(v.unsent) > 0; again; again = v.plan.active && v.plan.advanced {
+		v.plan.advanced = false
+		start := int(v.cursor >> 6)
+		if start >= len(v.unsent) {
+			start, v.cursor = 0, 0
+		}
+		low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
+		for i := 0; i <= len(v.unsent); i++ {
+			w := start + i
+			if w >= len(v.unsent) {
+				w -= len(v.unsent)
+			}
+			word := v.unsent[w] &^ v.despawnOwed[w]
+			if i == 0 {
+				word &^= low
+			} else if i == len(v.unsent) {
+				word &= low
+			}
+			if word != 0 && !p.writeWord(w, word) { // most words: their entities are in a list
+				return
+			}
+		}
+		v.cursor = 0
+	}
+}
+
+// writeWord writes some entities of a word. It says false when the packet is full.
+func (p *packetWriter) writeWord(w int, word uint64) bool {
+	v := p.v
+	word &= v.plan.allows(w)
+	bound := word & p.unitMask(w)
+	if !v.plan.active {
+		word &^= bound
+	}
+	p.encodeAhead(w, word)
+	for ; word != 0; word &= word - 1 {
+		index := firstOf(uint32(w), word)
+		switch {
+		case !v.unsent.has(index): // written with its group
+		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
+			v.plan.took(index) // it goes with its despawns, or in the next tick
+		case !p.writeEntity(index) && !p.passes(index):
+			v.cursor = index
+			p.refused(index)
+			return false
+		}
+		if p.split {
+			word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // those behind it go one by one
+		}
+	}
+	return true
+}
+
+// candidate reports whether a record of an index waits and may be sent in this tick. An entity that was shown after this
+// tick's first packets waits for the next tick, and so does a change for this client after its record was sent (rule 1).
+func (p *packetWriter) candidate(index uint32) bool {
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.unsent[w]&^v.despawnOwed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+		return false
+	}
+	ack := v.ack(index)
+	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].life <= p.s)
+}
+
+// writeAt writes an unlisted record with its place. It continues a run where it can: then only rows are written.
+func (p *packetWriter) writeAt(r *record) {
+	generation := p.v.lifetimes[r.index].generation
+	u := &p.run
+	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
+		if u.n == 0 {
+			p.w.Bool(true)
+			p.w.Align()
+			u.at = p.w.Bits() / 8
+			p.w.Write(0, 8)
+		}
+		u.n++
+		p.last = r.index + 1
+		p.writeRows(r)
+		return
+	}
+	if u.open {
+		p.endRun()
+	}
+	symbol, raw, n := format.GapSymbol(r.index-p.last, r.explicit) // modulo 2^32 where the order goes around
+	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, symbol)
+	p.w.Write(raw, n)
+	p.last = r.index + 1
+	p.writeRecord(r)
+	if r.base == tick.None && p.v.store.schema.OnlyFloats(r.mask) {
+		*u = openRun{open: true, generation: generation, mask: r.mask}
+	}
+}
+
+// openRun is a run of full records of neighbours that the next record may continue. Its end is still to be written.
+type openRun struct {
+	open       bool
+	generation uint32
+	mask       Mask
+	n          int // records behind the first
+	at         int // the byte with that number
+}
+
+// endRun writes the end of a run.
+func (p *packetWriter) endRun() {
+	if u := &p.run; u.n == 0 {
+		p.w.Bool(false)
+	} else {
+		p.w.Patch(u.at, byte(u.n))
+	}
+	p.run = openRun{}
+}
+
+// writeRecord writes a record behind its place.
+func (p *packetWriter) writeRecord(r *record) {
+	schema := p.v.store.schema
+	if r.base == tick.None {
+		p.w.Bool(false)
+		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
+		schema.WriteMask(&p.w, r.mask, p.v.unknown)
+		p.writeRows(r)
+		return
+	}
+	if r.explicit {
+		p.w.Bool(true)
+		p.w.Bool(r.known)
+		if !r.known {
+			p.w.Var(uint64(p.s-r.base) - 1)
+		}
+		p.w.Bool(r.same)
+		if !r.same {
+			schema.WriteMask(&p.w, r.mask, p.v.unknown)
+		}
+	}
+	if d := &p.cache.deltas.entries[r.delta]; d.bits <= 64 {
+		p.w.Write(d.word, uint(d.bits))
+	} else {
+		p.w.Words(p.cache.deltas.words(d), int(d.bits))
+	}
+	if !r.whole.IsZero() {
+		p.writeRows(r)
+	}
+}
+
+// writeRows writes the rows of a record that are written whole. A field that names an entity which this client does not see
+// names nobody.
+func (p *packetWriter) writeRows(r *record) {
+	v, s := p.v, p.v.store
+	for m := r.whole; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		plan, lanes := s.schema.Plan(row), s.rows.row(r.index, row)
+		switch {
+		case s.schema.Refs.Has(row):
+			v.lanes = append(v.lanes[:0], lanes...)
+			v.blind(plan, v.lanes, p.s)
+			plan.WriteRow(&p.w, v.lanes)
+		case p.cache.packs && !s.schema.Tailed.Has(row):
+			plan.WritePacked(&p.w, s.packedRow(r.index, row))
+		default:
+			plan.WriteRow(&p.w, lanes)
+		}
+	}
+}
+
+// recordSent notes that a record is in the packet.
+func (p *packetWriter) recordSent(r *record) {
+	v := p.v
+	w, bit := r.index>>6, uint64(1)<<(r.index&63)
+	if v.overrides.latest <= p.s || v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and is sent in the next
+		v.unsent[w] &^= bit
+	}
+	if v.anyOversize {
+		v.oversize[w] &^= bit
+	}
+	v.unacked[w] |= bit
+	if v.plan.active {
+		v.plan.sent(r.index)
+	}
+	g := sentGroup{of: bit, rows: r.mask, word: w}
+	if r.same {
+		g.span = spanOf(p.s - r.base)
+	}
+	p.groupSent(g, 1)
+	v.sentPage(w, bit, p.s)
+	v.stats.Rows += uint64(r.whole.Count())
+	if r.base == tick.None {
+		v.lifetimes[r.index].shown = v.lifetimes[r.index].generation // with a base it was shown before
+		v.stats.Spawns++
+		return
+	}
+	d := &p.cache.deltas.entries[r.delta]
+	v.stats.Deltas += uint64(d.deltas)
+	v.stats.Unchanged += uint64(d.same)
+	v.stats.Updates++
+}
+
+// groupSent notes that the packet has a group of n records.
+func (p *packetWriter) groupSent(g sentGroup, n int) {
+	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.large(g.rows)
+	p.v.sentAt(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
+	p.sent.records += n
+}
+
+// mostInRun is the most records of a run behind the first.
+const mostInRun = 255

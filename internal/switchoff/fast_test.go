@@ -8,8 +8,6 @@ func fast() []mutation {
 		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.Widths[m.Lowest()] > delta.MaxStreamLanes", "s.Widths[m.Lowest()] > 64"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
-		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
-			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 
 		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
 		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
@@ -41,6 +39,7 @@ func kernels() []mutation {
 		change("kernels", "rows are compared that are not there", "TestDifferingRowsNeedsItsMemory", "quantize/columns.go", "\ta, b = a[:n*r.size], b[:n*r.size]\n", ""),
 		change("kernels", "rows that lie apart are compared that are not there", "TestDifferingAtIsComparing", "quantize/columns.go", "\ta, b = a[:n*words], b[:(n-1)*stride+words]\n", ""),
 		change("kernels", "values are written to what is not there", "TestValuesNeedTheirMemory", "quantize/columns.go", "\t_, _ = dst[n*size-1], lanes[(n-1)*stride+len(p.lanes)-1]\n", ""),
+		change("kernels", "what is not there is snapped", "TestSnapRowsIsRowByRow", "quantize/columns.go", "\t_, _ = column[n*size-1], lanes[n*width-1]\n", ""),
 		drawn(change("kernels", "a rotation has other values by fours", "TestWideValuesArePlainValues", "quantize/columns.go", "q.Step[i], q.Edge[i] = o.step, quatEdge", "q.Step[i], q.Edge[i] = o.step, quatEdge-o.step")),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
 		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),

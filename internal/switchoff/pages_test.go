@@ -27,7 +27,7 @@ func pages() []mutation {
 			"snapshot/acked.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
 		change("pages", "N is named out of the window", alike,
-			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
+			"snapshot/list.go", "; p.s-g.near >= p.v.store.cfg.Window {", "; false {"),
 		testedIn("snapshot", change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
 			"replica/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {")),
 
@@ -36,13 +36,13 @@ func pages() []mutation {
 		change("pages", "members that got other rows since N are copied", twins,
 			"snapshot/page_cache.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
 		change("pages", "who got other rows since R is in a list", rows,
-			"snapshot/record.go", " || p.inList && v.otherRows(index, base) {", " {"),
+			"snapshot/write.go", "; v.otherRows(index, base) {", "; false {"),
 		change("pages", "who got other rows since N is in a list", rows,
-			"snapshot/record.go", "return near, !p.v.otherRows(index, near)", "return tick.None, true"),
+			"snapshot/write.go", "return p.near, !p.v.otherRows(index, p.near)", "return tick.None, true"),
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
 			"snapshot/ack_pages.go", "shape = v.overrides.shape[index] //", "_ = v.overrides.shape[index] //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
-			"snapshot/page_cache.go", "case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:", "case false:"),
+			"snapshot/page_cache.go", "if !p.v.overrides.alike(w, of) {", "if false {"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
 			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
 

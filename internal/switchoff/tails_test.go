@@ -73,6 +73,6 @@ func rowTails() []mutation {
 		change("tails", "a changed text is sent whole", bits,
 			"quantize/tail.go", "for most := min(int(before[o.lane]), n);", "for most := 0;"),
 		testedIn("nettest", change("tails", "a row with a text is packed ahead", "TestShortTextsOfManyEntities",
-			"snapshot/record.go", "p.cache.packs && !s.schema.Tailed.Has(row):", "p.cache.packs:")),
+			"snapshot/write.go", "p.cache.packs && !s.schema.Tailed.Has(row):", "p.cache.packs:")),
 	}
 }

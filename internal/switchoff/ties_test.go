@@ -44,7 +44,7 @@ func ties() []mutation {
 		change("ties", "units are found anew for each packet", "TestUnitsAreFoundOnceInATick",
 			"snapshot/atomic.go", "t.anew || now != t.seen", "t.anew || now == now"),
 		change("ties", "who goes with despawns is gone through for each packet", "TestUnitsAreFoundOnceInATick",
-			"snapshot/record.go", "bound := word & p.unitMask(w)", "bound := word & 0"),
+			"snapshot/write.go", "bound := word & p.unitMask(w)", "bound := word & 0"),
 		change("ties", "what was lost since the packet before is in no unit that is due", "TestAUnitThatIsLostBetweenPacketsGoesAtOnce",
 			"snapshot/view.go", "v.waits = true\n\tv.ties.changes++\n}", "v.waits = true\n}"),
 		change("ties", "what went with the packet before is due", "TestUnitsThatAreKeptAreThoseThatAreFound",
