@@ -29,6 +29,7 @@ const (
 	bandsJudged = 4   // clients that show what they have, which is compared with the truth
 	bandsDelay  = 40 * time.Millisecond
 	bandsTarget = 0.60 // of the bytes without bands
+	bandsSlower = 2.0  // times the server's frame without bands
 
 	// The camera: 1920 x 1080, a vertical field of view of 60 degrees, at the client's player. One metre at a distance of one metre is
 	// so many pixels high.
@@ -336,5 +337,5 @@ func reportBands(o options, loss float64, without, with *bandsRun) {
 	pixels.Params["samples"] = len(with.errors)
 	o.report(pixels)
 	tickTime := func(r *bandsRun) float64 { return r.serverTime / float64(r.ticks) / 1e6 }
-	o.report(result{Scenario: "bands.tick", Params: params(), Value: tickTime(with), Unit: "ms"}.against(tickTime(without)))
+	o.report(result{Scenario: "bands.tick", Params: params(), Value: tickTime(with), Unit: "ms"}.against(tickTime(without)).ratioTarget(bandsSlower, true))
 }

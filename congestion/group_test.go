@@ -86,3 +86,19 @@ func TestStartersShareTheFirstRate(t *testing.T) {
 		require.Equal(t, 4-i, group.Leave(c))
 	}
 }
+
+// Members that drain together come nearer to the same rate. The sum stays.
+func TestADrainBringsRatesNearer(t *testing.T) {
+	group, a, b := &Group{}, New(1<<20, 33*ms), New(1<<20, 33*ms)
+	for c, rate := range map[*Controller]int64{&a: 90_000, &b: 60_000} {
+		group.Join(c)
+		c.phase, c.path.taken, c.path.queued, c.limited = probing, 1, 60*ms, true
+		c.setRate(rate)
+	}
+	group.drain(time.Second)
+	require.Equal(t, draining, a.phase)
+	require.Equal(t, draining, b.phase)
+	require.Less(t, a.line, int64(90_000*7/10))
+	require.Greater(t, b.line, int64(60_000*7/10))
+	require.InDelta(t, 150_000*7/10, a.line+b.line, 2)
+}

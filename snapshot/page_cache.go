@@ -22,6 +22,7 @@ type pageKey struct {
 	list, of uint64    // entities with a record of R; those of them that are written
 	nearOf   uint64    // those of them that have a record of N
 	hidden   Mask      // rows that none of these records has
+	own      uint64    // View.number, where other rows of one of them are hidden; else 0
 }
 
 // cachedPage is the bits of a page: its code, the symbols and the records.
@@ -135,8 +136,6 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	switch {
 	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
-	case !v.overrides.alike(w, wait):
-		return 0, false
 	}
 	near := p.near
 	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
@@ -161,6 +160,9 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of, hidden: p.v.overrides.usual}
+	if !p.v.overrides.alike(w, of) {
+		k.own = p.v.number
+	}
 	switch near := p.near; {
 	case near == tick.None:
 		if p.v.store.own(g.base, g.lean) != tick.None {
@@ -261,7 +263,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	known, own := c.encoded(t), s.own(t.ref, t.lean)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
-		mask, before := s.rows.masks[first].Minus(t.hidden), own
+		mask, before := t.maskOf(p.v, first), own
 		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
@@ -271,7 +273,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 		} else {
 			of &^= t.nearOf
 		}
-		done := d.encodeSome(t, of, mask, before, known)
+		done := d.encodeSome(t, p.v, of, mask, before, known)
 		if done == 0 {
 			return false
 		}
@@ -281,15 +283,23 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	return true
 }
 
+// maskOf returns the rows of an entity that the records of a text have, which is made for a client.
+func (t *cachedPage) maskOf(v *View, index uint32) Mask {
+	if t.own != 0 {
+		return v.maskOf(index)
+	}
+	return v.store.rows.masks[index].Minus(t.hidden)
+}
+
 // encodeSome makes the bodies of those of some entities of a text that have such rows, and returns which these are; 0 where
 // a baseline is not held any more.
-func (d *EncodeCache) encodeSome(t *cachedPage, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
+func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
 	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
 	together := together(s.schema, mask.Minus(s.schema.Tags))
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
-		if s.rows.masks[index].Minus(t.hidden) != mask {
+		if t.maskOf(v, index) != mask {
 			continue
 		}
 		done |= of & -of
@@ -465,7 +475,7 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden}
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden, own: t.own}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}

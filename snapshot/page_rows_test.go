@@ -284,3 +284,46 @@ func TestAcknowledgedUnitIsLinkedNoMore(t *testing.T) {
 	d.ack(p)
 	require.Zero(t, d.view.ties.n)
 }
+
+// Clients that may see different rows of a page's entities share deltas of them, and no text of the page.
+func TestClientsWithOtherRowsShareNoText(t *testing.T) {
+	bothWays(t, func(d *duo) (payloads [][]byte) {
+		other := *d
+		other.view, other.replica = NewView(d.store, Config{Window: 64, SentPackets: 64}), replica.New(d.store.schema, Config{Window: 64}, 1)
+		clients := []*duo{d, &other}
+		var ids []wire.NetworkID
+		d.game(1, func() {
+			for range 48 {
+				ids = append(ids, d.spawn(1))
+			}
+		})
+		other.view.Observe()
+		for i, id := range ids {
+			clients[i%2].view.SetRows(id, d.store.Mask(id).Without(rowHealth))
+		}
+		for n := range uint32(8) {
+			d.game(d.store.Tick()+1, func() {
+				for i, id := range ids {
+					d.move(id, (3*n+uint32(i)%4)%16)
+					d.setHealth(id, 20+n*n)
+				}
+			})
+			other.view.Observe()
+			for _, c := range clients {
+				for p := c.packet(1000); p != nil; p = c.packet(1000) {
+					payloads = append(payloads, slices.Clone(p.payload))
+					c.ack(p)
+				}
+			}
+		}
+		for i, id := range ids {
+			for k, c := range clients {
+				require.Equal(t, d.store.Row(id, rowPosition), c.replica.Row(id.Index, rowPosition))
+				require.Equal(t, i%2 == k, c.replica.Row(id.Index, rowHealth) == nil)
+			}
+		}
+		require.Zero(t, d.store.PagesShared())
+		require.Positive(t, d.view.pages[0].ref)
+		return payloads
+	})
+}

@@ -38,22 +38,23 @@ type Store struct {
 	handovers []Handover
 	mirrors   bool // Entities have their ids from another store.
 
-	past   history
-	bands  bands
-	groups groups
-	refs   backRefs
-	cache  EncodeCache    // of whoever writes alone
-	caches []*EncodeCache // the others
-	watch  func([]delta.DeltaSymbol)
-	views  int      // that observed the last tick that any did
-	weight []uint16 // per index: priority, 256 = 1; 0 = never set
-	alive  bitset
-	early  early
-	lives  lives
-	free   []uint32 // indexes that may be used again, oldest first, from head on
-	head   int
-	freed  []uint32 // indexes freed since Begin: never used again in the same tick
-	living int
+	past     history
+	bands    bands
+	groups   groups
+	refs     backRefs
+	cache    EncodeCache    // of whoever writes alone
+	caches   []*EncodeCache // the others
+	watch    func([]delta.DeltaSymbol)
+	views    int      // that observed the last tick that any did
+	numbered uint64   // views that were made
+	weight   []uint16 // per index: priority, 256 = 1; 0 = never set
+	alive    bitset
+	early    early
+	lives    lives
+	free     []uint32 // indexes that may be used again, oldest first, from head on
+	head     int
+	freed    []uint32 // indexes freed since Begin: never used again in the same tick
+	living   int
 
 	changed  bitset           // indexes with such a change in this tick
 	words    []uint32         // its words that are not zero

@@ -25,6 +25,7 @@ type ackLifetime struct {
 // some bits and an ack state for each network index. It belongs to the Store's goroutine.
 type View struct {
 	store    *Store
+	number   uint64    // among the views of the store, from 1
 	payload  int       // bytes of a snapshot in an otherwise empty packet
 	unknown  Mask      // Config.Unknown
 	observed tick.Tick // the newest commit that has been looked at
@@ -141,6 +142,8 @@ func NewView(store *Store, cfg Config) *View {
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
 	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
 	v.unknown = cfg.Unknown
+	store.numbered++
+	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)
 	v.grow()
 	if store.open { // all of it is still to be observed

@@ -47,7 +47,7 @@ func congestionRules() []mutation {
 			"congestion/path.go", "min(p.peak, max(mostNoise, p.interval))", "min(p.peak, mostNoise)"),
 		change("congestion", "clients behind one line empty its queue together", "TestClientsOfAnAddressShareItsLine",
 			"congestion/group.go", "	if drains && g.seen > 0 {", "	if drains && g.seen < 0 {"),
-		change("congestion", "clients behind one line come to equal rates", "TestClientsOfAnAddressShareItsLine",
+		change("congestion", "clients behind one line come to equal rates", "TestADrainBringsRatesNearer",
 			"congestion/group.go", "c.line += min(sum/n-c.line, c.line) / nearer", "_ = sum / n"),
 		change("congestion", "packets to the others are no queue", "TestClientsOfAnAddressShareItsLine",
 			"congestion/group.go", "c.path.slack = c.interval", "c.path.slack = 0"),
