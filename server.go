@@ -61,6 +61,7 @@ type Server struct {
 	cookies   *peer.Cookies
 	tokens    *peer.Tokens
 	places    *admission.Places
+	lines     lines
 	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
 	onApprove func(*Approval)   // Nil: all are accepted.
 	prover    transport.Prover  // Nil where the transport proves nothing.
@@ -124,6 +125,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		cookies:   peer.NewCookies(secret),
 		tokens:    peer.NewTokens(config.resetKey(secret)),
 		places:    admission.NewPlaces(places, config.admission()),
+		lines:     lines{},
 		past:      peer.NewPastSessions(),
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},

@@ -465,6 +465,9 @@ func (s *Server) serveAll() {
 	for _, c := range w.filling {
 		s.reportOversize(c)
 	}
+	if s.frame.Due {
+		s.lines.endTick(s.frame.Now)
+	}
 }
 
 // deliverInParts is deliver for all clients, several at a time. Each part has consecutive clients, so that the datagrams of

@@ -5,6 +5,8 @@ func looking() []mutation {
 	return []mutation{
 		change("inspector", "a page of another site reads it", "TestTheHandlerIsReadOnlyAndLocal",
 			"inspect/live/handler.go", "case !i.public && !isLocal(r.Host):", "case false:"),
+		change("inspector", "a page of another site takes its places", "TestAnotherSiteIsRefused",
+			"inspect/live/handler.go", "case r.URL.Path != \"/\" && i.fromElsewhere(r):", "case false:"),
 		change("inspector", "it listens for others", "TestTheHandlerIsReadOnlyAndLocal",
 			"inspect/live/handler.go", "|| !i.public && !at.Addr().Unmap().IsLoopback()", "|| !at.IsValid()"),
 		change("inspector", "any method is answered", "TestTheHandlerIsReadOnlyAndLocal",
