@@ -438,7 +438,7 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok, "its player sees what there is")
 		require.Equal(t, id, hit)
 	},
-	"predicted relayed move rules Step fire fly": func(t *testing.T) {
+	"predicted relayed move Step fire fly": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		predicted(p)
 		relayed(p)
