@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
@@ -120,4 +121,40 @@ func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 		w.Add(all[10], ids...)
 		o.look(&w, 100)
 	})
+}
+
+// A tick is kept with the components that entities have then, also in the place of a tick in which they had others.
+func TestAPlaceIsKeptAnew(t *testing.T) {
+	w := ecs.NewWorld()
+	placed, tagged, a, b := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w)
+	h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}}}
+	o := newOrder(&w, h, placed, tagged)
+	h.grow(3)
+	var all []ecs.Entity
+	for i := range 3 {
+		e := w.NewEntity(placed, tagged, a)
+		placeOf(&w, e, placed).number = int32(i) + 1
+		all = append(all, e)
+	}
+	for at := netcode.Tick(1); at < 4*Window; at++ {
+		switch e := all[at%3]; {
+		case at%(Window+5) != 0: // All is as in the last tick.
+		case w.Has(e, b):
+			w.Remove(e, b)
+		default:
+			w.Add(e, b)
+		}
+		o.look(&w, 3)
+		o.keep(h, at)
+		for slot, e := range all {
+			want := uint64(alive | 1)
+			if w.Has(e, b) {
+				want |= 2
+			}
+			require.Equal(t, want, h.mask(at, slot), "tick %d", at)
+		}
+		if at%7 == 0 {
+			h.setMask(at, 1, 0) // As for an entity that leaves.
+		}
+	}
 }

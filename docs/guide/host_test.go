@@ -438,7 +438,7 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok, "its player sees what there is")
 		require.Equal(t, id, hit)
 	},
-	"predicted relayed move rules Step fire fly": func(t *testing.T) {
+	"predicted relayed move Step fire fly": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		predicted(p)
 		relayed(p)
@@ -447,7 +447,7 @@ var withHost = map[string]func(t *testing.T){
 		heard := 0
 		var sim *predict.Simulation
 		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
-			sim = predict.Simulate(h.group, predict.Config{}, rules()...)
+			sim = predict.Simulate(h.group, predict.Config{}, predict.Func(move), &gun{})
 			sim.OnEffect(func(predict.Effect) { heard++ })
 		})
 		tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](h.world)

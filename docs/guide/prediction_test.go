@@ -58,24 +58,22 @@ func move(s *predict.Step) { // the game's rules, on both sides
 	}
 }
 
-func serve(group *systems.ServerSystems, world *ecs.World) {
-	predict.Simulate(group, predict.Config{}, rules()...)
+func serve(group *systems.ServerSystems, world *ecs.World, rules ...predict.System) {
+	predict.Simulate(group, predict.Config{}, rules...)
 	tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world)
 	group.Server.OnConnect(func(id netcode.ClientID) {
 		tanks.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
 	})
 }
 
-func join(group *systems.ClientSystems, stick func() Stick) *predict.Simulation {
-	sim := predict.Simulate(group, predict.Config{}, rules()...) // the same systems, in the same order
+func join(group *systems.ClientSystems, stick func() Stick, rules ...predict.System) *predict.Simulation {
+	sim := predict.Simulate(group, predict.Config{}, rules...) // the same systems, in the same order
 	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
 		now := stick()
 		_ = input.Set(group.Client, &now) // before the step of this frame
 	}))
 	return sim
 }
-
-func rules() []predict.System { return []predict.System{predict.Func(move), &gun{}} } // gun: see below
 
 // end guide
 
@@ -177,9 +175,9 @@ func TestGuidePrediction(t *testing.T) {
 	heard, wrong, unspawned := 0, []string(nil), 0
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
-		Setup: func(s *systems.ServerSystems, w *ecs.World) { serve(s, w) },
+		Setup: func(s *systems.ServerSystems, w *ecs.World) { serve(s, w, predict.Func(move), &gun{}) },
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-			sim = join(c, func() Stick { return stick })
+			sim = join(c, func() Stick { return stick }, predict.Func(move), &gun{})
 			explain(sim, func(predict.Effect) { heard++ }, func(predict.Effect) { heard-- }, func(ecs.Entity) { unspawned++ }, func(s string) { wrong = append(wrong, s) })
 		},
 	})
@@ -225,13 +223,13 @@ func TestGuideRelayedInputs(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 5, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .1},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			serve(s, w)
+			serve(s, w, predict.Func(move), &gun{})
 			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
 			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) { w.Batch().Add(tanks.Filter(w), ecs.ComponentID[components.Predicted](w)) }))
 		},
 		SetupClient: func(i int, c *systems.ClientSystems, _ *ecs.World) {
 			frame := 0
-			sims = append(sims, join(c, func() Stick { frame++; return Stick{X: float32(math.Sin(float64(frame+99*i) / 40))} }))
+			sims = append(sims, join(c, func() Stick { frame++; return Stick{X: float32(math.Sin(float64(frame+99*i) / 40))} }, predict.Func(move), &gun{}))
 		},
 	})
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))

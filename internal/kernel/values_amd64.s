@@ -213,7 +213,7 @@ done:
 
 // func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 //
-// Each row pushes on the bits of those before it.
+// All differences together first: mostly there are none. Else each row pushes on the bits of those before it.
 TEXT ·DifferingLanes(SB), NOSPLIT, $0-48
 	MOVQ     words+0(FP), SI
 	MOVQ     lanes+8(FP), DI
@@ -229,7 +229,33 @@ TEXT ·DifferingLanes(SB), NOSPLIT, $0-48
 	VPSRLDQ  $4, X4, X5 // three of four words
 
 all:
-	SHLQ $2, R8
+	SHLQ  $2, R8
+	MOVQ  SI, R11
+	MOVQ  DI, R12
+	MOVQ  DX, R13
+	VPXOR X6, X6, X6
+	DECQ  R13
+	JZ    last
+
+any:
+	VMOVDQU (R11), X0 // a fourth word is of the next row
+	VPXOR   (R12), X0, X0
+	VPOR    X0, X6, X6
+	ADDQ    R8, R11
+	ADDQ    R9, R12
+	DECQ    R13
+	JNZ     any
+
+last:
+	VPMASKMOVD (R11), X5, X0
+	VPMASKMOVD (R12), X5, X1
+	VPXOR      X1, X0, X0
+	VPOR       X0, X6, X6
+	VPTEST     X5, X6
+	JNZ        rows
+	MOVQ       $0, rows+40(FP)
+	VZEROUPPER
+	RET
 
 rows:
 	VPMASKMOVD (SI), X5, X0
