@@ -133,8 +133,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.cache.plain {
 		return 0, false
 	}
-	switch {
-	case p.short || v.store.watch != nil || v.plan.active:
+	if p.short || v.store.watch != nil || v.plan.active {
 		return 0, false
 	}
 	near := p.near
