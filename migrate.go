@@ -26,7 +26,7 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 		s.reset(from, &r)
 		return
 	}
-	fromClient, _ := handshake.Checksums(c.epoch, s.protocol.canon.Hash)
+	fromClient, _ := handshake.Checksums(c.epoch, c.Protocol())
 	switch {
 	case c.state != connected || !peer.ResumeSealed(packet, fromClient):
 		s.stats.BadHandshakes++

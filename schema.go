@@ -17,6 +17,9 @@ func WriteSchema(w io.Writer, p *Protocol) error {
 	var b strings.Builder
 	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
 	fmt.Fprintf(&b, "schema 1 %016x\n", p.canon.Hash)
+	for _, o := range p.older {
+		fmt.Fprintf(&b, "supports %016x\n", o.canon.Hash)
+	}
 	for i, e := range p.canon.Entries {
 		kind, name := canon.NameOf(e.Text)
 		fmt.Fprintf(&b, "\n%s %s #%08x {\n", kind, name, canon.ID(kind, name))

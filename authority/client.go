@@ -63,7 +63,7 @@ func (w *client) setRight(m *right) {
 		return
 	}
 	h, has := w.rights[m.Entity]
-	rows, most := maskOf(m.Rows), w.Config().MaxEntities
+	rows, most := w.RowsHere(maskOf(m.Rows)), w.Config().MaxEntities
 	switch {
 	case h.rows == rows:
 		return

@@ -251,7 +251,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := d.schema.ReadMask(&d.b)
+		mask := d.schema.ReadMask(&d.b, format.Mask{})
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -274,7 +274,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = d.schema.ReadMask(&d.b)
+		mask = d.schema.ReadMask(&d.b, format.Mask{})
 	}
 	if !known { // which of them are coded against that tick depends on its rows
 		d.printf("    rows as at tick %d, which is not known here\n", base)

@@ -26,11 +26,14 @@ func (c Change) String() string {
 // bothRefused names those whom a change of the protocol hash breaks.
 const bothRefused = "a client of one build is refused by a server of the other, whichever is older"
 
-// together is the way out that there always is.
-const together = "release server and clients together"
+// Ways out.
+const (
+	together = "release server and clients together"
+	support  = "give the lock file of the older build to schema.Support in the newer one, or " + together
+)
 
 // Compare lists the changes from one lock to another, in the order of the old one. Without changes the list is nil. Builds
-// play together if no change breaks somebody.
+// play together if no change breaks somebody. If one of the two supports the other, which its freezing has checked, none does.
 func Compare(before, after *Lock) (changes []Change) {
 	renamed := map[*Entry]bool{}
 	for i := range before.Entries {
@@ -41,6 +44,9 @@ func Compare(before, after *Lock) (changes []Change) {
 			continue
 		}
 		c := Change{Entry: e.String(), What: "it is gone", Breaks: bothRefused, WayOut: "keep it registered until no player has the old build, or " + together}
+		if e.Kind == "message" {
+			c.WayOut = support
+		}
 		if to := renamedTo(e, before, after); to != nil && !renamed[to] {
 			renamed[to] = true
 			c.What = fmt.Sprintf("it has the wire name %s now", to.Name)
@@ -50,7 +56,18 @@ func Compare(before, after *Lock) (changes []Change) {
 	}
 	for i := range after.Entries {
 		if e := &after.Entries[i]; before.find(e.Kind, e.Name) == nil && !renamed[e] {
-			changes = append(changes, Change{Entry: e.String(), What: "it is new", Breaks: bothRefused, WayOut: together})
+			c := Change{Entry: e.String(), What: "it is new", Breaks: bothRefused, WayOut: together}
+			if e.Kind == "component" || e.Kind == "message" {
+				c.WayOut = support
+			}
+			changes = append(changes, c)
+		}
+	}
+	if slices.Contains(after.Supports, before.Hash) || slices.Contains(before.Supports, after.Hash) {
+		for i := range changes {
+			if c := &changes[i]; c.Breaks != "" {
+				c.What, c.Breaks = c.What+", and left out between the two builds", ""
+			}
 		}
 	}
 	return changes

@@ -18,8 +18,9 @@ var ErrFormat = errors.New("schema: this is no lock file")
 
 // Lock is a protocol as netcode.WriteSchema writes it.
 type Lock struct {
-	Hash    uint64  // Protocol.Hash
-	Entries []Entry // in their order, the limits first
+	Hash     uint64   // Protocol.Hash
+	Supports []uint64 // the hashes of the older builds that it supports
+	Entries  []Entry  // in their order, the limits first
 }
 
 // Entry is one entry of the canonical description of a protocol.
@@ -47,6 +48,19 @@ func Of(p *netcode.Protocol) *Lock {
 		panic(fmt.Sprintf("schema: an extension described itself in another form than kind name{...}: %v", err))
 	}
 	return lock
+}
+
+// Support lets the ends of a protocol play with ends of older builds, whose lock files these are: the text of each, as go:embed gives
+// it. It is for the newer build; the older one needs to know nothing. Protocol.Support says what may differ. It panics on a
+// text that is no lock file.
+func Support(p *netcode.Protocol, locks ...string) {
+	for _, text := range locks {
+		lock, err := Read(strings.NewReader(text))
+		if err != nil {
+			panic(fmt.Sprintf("netcode: schema.Support: %v", err))
+		}
+		p.Support(lock.description())
+	}
 }
 
 // Read reads what netcode.WriteSchema wrote. Empty lines and those that begin with # are skipped. The errors are those of r, and an
@@ -86,8 +100,13 @@ func Read(r io.Reader) (*Lock, error) {
 // take adds a line. open tells that the fields of the last entry are not over.
 func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 	head, isHead := strings.CutSuffix(line, " {")
+	supports, isSupport := strings.CutPrefix(line, "supports ")
 	option, isOption := strings.CutPrefix(line, "option ")
 	switch {
+	case isSupport && len(l.Entries) == 0:
+		hash, err := strconv.ParseUint(supports, 16, 64)
+		l.Supports = append(l.Supports, hash)
+		return false, err == nil
 	case open && line[0] == '\t':
 		e := &l.Entries[len(l.Entries)-1]
 		e.Fields = append(e.Fields, line[1:])
@@ -110,11 +129,19 @@ func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 	return open, false
 }
 
+// description returns the entries as Protocol.Description lists them.
+func (l *Lock) description() (entries []string) {
+	for i := range l.Entries {
+		entries = append(entries, l.Entries[i].Text())
+	}
+	return entries
+}
+
 // hash returns the hash of the entries.
 func (l *Lock) hash() uint64 {
 	var entries []canon.Entry
-	for i := range l.Entries {
-		entries = append(entries, canon.Entry{Text: l.Entries[i].Text()})
+	for _, text := range l.description() {
+		entries = append(entries, canon.Entry{Text: text})
 	}
 	return canon.New(entries).Hash
 }

@@ -187,6 +187,35 @@ func TestRandomBuilds(t *testing.T) {
 	})
 }
 
+// lockText returns the lock file of a build.
+func lockText(p *netcode.Protocol) string {
+	var text bytes.Buffer
+	_ = netcode.WriteSchema(&text, p)
+	return text.String()
+}
+
+// A lock names the builds that its own supports: then what is additive breaks nobody, in either direction.
+func TestASupportedBuildIsCompatible(t *testing.T) {
+	old := first()
+	newer := first()
+	newer.more = func(p *netcode.Protocol) {
+		netcode.Replicate[shield](p)
+		netcode.Handle[emote](p, nil)
+		schema.Support(p, lockText(old.protocol()), lockText(old.protocol()))
+	}
+	before, after := schema.Of(old.protocol()), schema.Of(newer.protocol())
+	require.Equal(t, []uint64{before.Hash}, after.Supports, "once")
+	for _, changes := range [][]schema.Change{schema.Compare(before, after), schema.Compare(after, before)} {
+		require.Len(t, changes, 2)
+		require.False(t, schema.Breaking(changes))
+		require.Contains(t, schema.Report(changes), "left out between the two builds")
+	}
+	newer.more = func(p *netcode.Protocol) { netcode.Replicate[shield](p) }
+	require.Contains(t, schema.Report(schema.Compare(before, schema.Of(newer.protocol()))), "way out: give the lock file of the older build to schema.Support")
+	require.PanicsWithValue(t, "netcode: schema.Support: schema: this is no lock file: line 1 is \"nonsense\", and not schema 1 with a hash: netcode.WriteSchema writes such a file",
+		func() { schema.Support(netcode.NewProtocol(), "nonsense") })
+}
+
 // record is a test that fails without an end.
 type record struct {
 	testing.TB
@@ -254,6 +283,7 @@ func TestWhatIsNoLockIsRefused(t *testing.T) {
 		"nothing":            {"", "hash does not fit"},
 		"other text":         {"hello\n", "line 1"},
 		"another version":    {"schema 2 0\n", "line 1"},
+		"no hash":            {head + "supports x\n", "line 3"},
 		"a field alone":      {head + "\tX:f32\n", `line 3`},
 		"an option alone":    {head + "option once\n", "line 3"},
 		"an end alone":       {head + "}\n", "line 3"},

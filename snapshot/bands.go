@@ -101,7 +101,7 @@ func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	now := v.rowsOf(id.Index)
 	next := now
 	for _, b := range v.store.schema.Banded() {
-		if rows := rows.Intersect(b.Family); now.Overlaps(b.Family) && !rows.IsZero() {
+		if rows := rows.Intersect(b.Family).Minus(v.unknown); now.Overlaps(b.Family) && !rows.IsZero() {
 			next = next.Minus(b.Family).Union(format.Bit(rows.Lowest()))
 		}
 	}

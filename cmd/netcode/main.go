@@ -13,6 +13,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -38,7 +40,7 @@ const commands = `usage:
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
-  netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: go run PACKAGE bots -addr ADDRESS; the game is
+  netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
 `
 
@@ -64,8 +66,6 @@ func run(args []string, out, progress io.Writer) error {
 		return runTrain(args[1:], out, progress)
 	case "info":
 		return runInfo(args[1:], out)
-	case "play":
-		return runPlay(args[1:], out, progress)
 	case "cut":
 		return runCut(args[1:], out, progress)
 	case "diff":
@@ -76,8 +76,10 @@ func run(args []string, out, progress io.Writer) error {
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
-	case "bots":
-		return runBots(args[1:], out, progress)
+	case "bots", "play": // of the game's own program
+		ctx, stop := systems.Interrupt(context.Background())
+		defer stop()
+		return runGame(ctx, args[0], args[1:], out, progress)
 	}
 	return usage.Errorf("no command %q: there are train, info, play, cut, diff, ship, key, schema and bots; netcode help says what they do", args[0])
 }

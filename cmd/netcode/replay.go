@@ -13,11 +13,6 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// runPlay serves a recording to clients. Only the game's own program knows its components, so that is what runs: its command play.
-func runPlay(args []string, out, progress io.Writer) error {
-	return runGame("play", args, out, progress)
-}
-
 // runCut copies a part of a recording.
 func runCut(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("cut", flag.ContinueOnError)

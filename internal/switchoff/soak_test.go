@@ -16,7 +16,7 @@ func soaks() []mutation {
 		missed("I6", "silence is no reason",
 			"server_frame.go", "s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)", "s.end(c, &peer.Error{}, closeTold)"),
 		also(missed("I8", "a Join proves no address",
-			"handshake.go", "!peer.JoinSealed(packet, fromClient)", "false && !peer.JoinSealed(packet, fromClient)"),
+			"handshake.go", "peer.JoinSealed(join, fromClient) {", "true || peer.JoinSealed(join, fromClient) {"),
 			"handshake.go", "if !proved {\n\t\ts.challenge(from, join.Nonce)", "if false && !proved {\n\t\ts.challenge(from, join.Nonce)"),
 		missed("I2", "an entity that went stays in the client's world",
 			"ecs/apply_entities.go", "\t\t\ta.tracker.world.RemoveEntity(e)\n", ""),

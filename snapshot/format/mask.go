@@ -51,6 +51,34 @@ func (m Mask) Without(row int) Mask { return Mask{m.word &^ (1 << uint(row))} }
 // Union returns the rows that are in m or in n.
 func (m Mask) Union(n Mask) Mask { return Mask{m.word | n.word} }
 
+// Squeeze numbers the rows of m by their place among all rows but those of unknown, of which m has none.
+func (m Mask) Squeeze(unknown Mask) (squeezed Mask) {
+	if unknown.IsZero() {
+		return m
+	}
+	for ; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		squeezed = squeezed.With(row - unknown.Below(row).Count())
+	}
+	return squeezed
+}
+
+// Spread is the inverse of Squeeze.
+func (m Mask) Spread(unknown Mask) (spread Mask) {
+	if unknown.IsZero() {
+		return m
+	}
+	for row, place := -1, -1; !m.IsZero(); m = m.Rest() {
+		for place < m.Lowest() {
+			if row++; !unknown.Has(row) {
+				place++
+			}
+		}
+		spread = spread.With(row)
+	}
+	return spread
+}
+
 // Intersect returns the rows that are in both.
 func (m Mask) Intersect(n Mask) Mask { return Mask{m.word & n.word} }
 

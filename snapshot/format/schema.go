@@ -124,11 +124,15 @@ func (s *Schema) RowOf(t reflect.Type) int {
 	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
-// WriteMask writes the rows of an entity, a bit for each of the protocol.
-func (s *Schema) WriteMask(w *wire.BitWriter, m Mask) { w.Write(m.Word(0), uint(s.Rows())) }
+// WriteMask writes the rows of an entity, a bit for each that the other end has: all but unknown.
+func (s *Schema) WriteMask(w *wire.BitWriter, m, unknown Mask) {
+	w.Write(m.Squeeze(unknown).Word(0), uint(s.Rows()-unknown.Count()))
+}
 
 // ReadMask reads what WriteMask wrote.
-func (s *Schema) ReadMask(b *wire.BitReader) Mask { return FromWords(b.Read(uint(s.Rows()))) }
+func (s *Schema) ReadMask(b *wire.BitReader, unknown Mask) Mask {
+	return FromWords(b.Read(uint(s.Rows() - unknown.Count()))).Spread(unknown)
+}
 
 // Lanes is the number of lanes of an entity that has the rows of m.
 func (s *Schema) Lanes(m Mask) int {
