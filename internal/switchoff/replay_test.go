@@ -26,5 +26,7 @@ func replays() []mutation {
 		change("replay", "owners are those of the begin of a chunk", "TestSpectatorsFollowAPlayersView", "record/sight.go", "if begins || v.moved {", "if begins {"),
 		change("replay", "clients that have gone are followed", "TestSpectatorsFollowAPlayersView", "record/sight.go", "return !slices.Contains(clients, client)", "return false"),
 		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),
+		testedIn("inspect", change("replay", "a capture's sessions have each the state of the one before", "TestTapFollowsSessions", "inspect/capture.go", "delete(c.flows, f) //", "_ = f //")),
+		testedIn("inspect", change("replay", "a capture's state is that of its first packet", "TestTapReadsCaptures", "inspect/capture.go", "_ = known.Read(payload) //", "_ = known //")),
 	}
 }
