@@ -177,7 +177,7 @@ func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
 			return replica.AppendDump(c.protocol.Schema(), dst, payload, tick.None+1<<15, nil)
 		}
 		dst = known.AppendDump(dst, payload)
-		_ = known.Read(payload) // What it cannot read, the client asks for again.
+		_ = known.Read(payload) // The client asks again for state that it cannot read.
 		return dst
 	})
 }
