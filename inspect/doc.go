@@ -7,5 +7,6 @@
 // # Files
 //
 //   - dump.go: a packet as text
+//   - capture.go: a capture file as text
 //   - attribution.go: the account of bits
 package inspect

@@ -6,6 +6,7 @@
 //   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: recordings
 //   - player.go: a server plays a recording
+//   - sight.go: owners and what each client saw
 //   - memory.go: the newest seconds, for killcams
 //   - cut.go: parts and differences of recordings
 //   - save.go: saved games: one key frame

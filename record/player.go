@@ -52,6 +52,9 @@ type Player struct {
 	crowded bool // some found no room; told once
 	was     map[netcode.NetworkID]netcode.NetworkID
 	lanes   []uint32
+
+	recorded recorded
+	follows  map[netcode.ClientID]netcode.ClientID
 }
 
 // chunkPlace is an entry of the index: the ticks of a chunk, and its place in the file.
@@ -80,7 +83,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{server: s, file: file, reader: r, chunk: -1, was: map[netcode.NetworkID]netcode.NetworkID{}}
+	p := &Player{server: s, file: file, reader: r, chunk: -1, was: map[netcode.NetworkID]netcode.NetworkID{}, follows: map[netcode.ClientID]netcode.ClientID{}}
 	schema := s.Protocol().Schema()
 	if p.rows, err = r.header.rowsIn(schema); err != nil {
 		return nil, err
@@ -223,7 +226,7 @@ func (p *Player) read() error {
 		if err := r.enter(p.file, p.index[chunk]); err != nil {
 			return err
 		}
-		if _, err := r.Next(); err != nil {
+		if err := p.next(); err != nil {
 			return err
 		}
 	}
@@ -231,11 +234,22 @@ func (p *Player) read() error {
 		if next := p.reader.coming(); next == tick.None || next > p.at {
 			return nil
 		}
-		if _, err := p.reader.Next(); err != nil {
+		if err := p.next(); err != nil {
 			return err
 		}
 		p.touched = append(append(p.touched, p.reader.ended...), p.reader.recent...)
 	}
+}
+
+// next reads a tick with its notes.
+func (p *Player) next() error {
+	if _, err := p.reader.Next(); err != nil {
+		return err
+	}
+	if !p.recorded.read(p.reader) {
+		return p.reader.within(p.reader.now-1, "its notes are none")
+	}
+	return nil
 }
 
 // apply brings the server's entities to the state of the reader. All lives come before all rows, which name them.

@@ -16,6 +16,7 @@ var ErrRecording = errors.New("netcode: the server is recorded already")
 type recording struct {
 	server *netcode.Server
 	writer *Writer
+	sights
 }
 
 // Start begins to write every captured tick of a server to w, until stop is called: what cmd/netcode trains tables on, and what
@@ -23,9 +24,11 @@ type recording struct {
 // of the server; give it something that does not block for long, such as a file. An error of w goes to OnError once and
 // ends the recording, not the server. The error of Start is that of writing the header, or ErrRecording.
 //
+// Each tick has the rows of all entities and their owners, and with Views what each client saw.
+//
 // stop writes the rest and returns the first error there was. It does not close w. Call it from the server's goroutine.
 // Start panics on a writer that is nil, or whose value is: a pointer, function, map or channel.
-func Start(s *netcode.Server, w io.Writer) (stop func() error, err error) {
+func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error, err error) {
 	if isNil(w) {
 		panic("netcode: record.Start: the writer is nil")
 	}
@@ -40,9 +43,12 @@ func Start(s *netcode.Server, w io.Writer) (stop func() error, err error) {
 	}
 	if !extended {
 		r = &recording{server: s}
-		s.Extend(netcode.ServerHooks{State: r, Captured: r.captured})
+		s.Extend(netcode.ServerHooks{State: r, BeforeSend: r.beforeSend, AfterSend: r.afterSend})
 	}
-	r.writer = writer
+	r.writer, r.sights = writer, sights{}
+	for _, o := range options {
+		o(r)
+	}
 	return func() error {
 		if r.writer == writer {
 			r.writer = nil
@@ -62,11 +68,20 @@ func isNil(w io.Writer) bool {
 	return false
 }
 
-// captured records the newest capture.
-func (r *recording) captured() {
+// beforeSend runs when the store still tells of new owners.
+func (r *recording) beforeSend() {
 	if r.writer != nil {
-		r.check(r.writer.Tick(r.server.Store()))
+		r.ownersMay(r.server)
 	}
+}
+
+// afterSend records the newest capture, of which each client was told.
+func (r *recording) afterSend() {
+	if r.writer == nil || !r.server.TickDue() || r.server.Store().Tick() != r.server.Tick() {
+		return
+	}
+	r.sights.write(r.server, r.writer)
+	r.check(r.writer.Tick(r.server.Store()))
 }
 
 // check ends the recording for an error.

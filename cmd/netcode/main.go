@@ -6,6 +6,7 @@
 //	netcode play game.recording
 //	netcode cut -o part.recording -from 300 -to 900 game.recording
 //	netcode diff one.recording other.recording
+//	netcode tap session.pcap
 //	netcode ship delta/shipped.tables
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
@@ -36,6 +37,7 @@ const commands = `usage:
   netcode play [-game PACKAGE] FILE           serve a recording to clients: go run PACKAGE play FILE; netcode play -help lists the flags
   netcode cut -o FILE -from T -to T recording copy the seconds that have ticks from one to another
   netcode diff A B                            the first tick, entity, component and field in which two recordings differ
+  netcode tap [-game PACKAGE] FILE            write the datagrams of a pcap file as text: go run PACKAGE tap FILE
   netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
@@ -55,9 +57,9 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, play, cut, diff, ship, key, schema or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, cut, diff, tap, ship, key, schema or bots; netcode help says what they do")
 	}
-	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "cut"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
+	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "cut", "tap"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
 		return err
 	}
@@ -76,12 +78,12 @@ func run(args []string, out, progress io.Writer) error {
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
-	case "bots", "play": // of the game's own program
+	case "bots", "play", "tap": // of the game's own program
 		ctx, stop := systems.Interrupt(context.Background())
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, play, cut, diff, ship, key, schema and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, cut, diff, tap, ship, key, schema and bots; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of some commands is their flags'.

@@ -20,8 +20,9 @@ import (
 
 // begin guide
 type Wish struct { // of a spectator
-	Seek  tick.Tick // 0: stay
-	Speed float32   // 0.1 to 16; 0: pause
+	Seek   tick.Tick        // 0: stay
+	Speed  float32          // 0.1 to 16; 0: pause
+	Follow netcode.ClientID // see what this player saw; 0: everything
 }
 
 func watching(protocol *netcode.Protocol) { // on both sides
@@ -35,11 +36,16 @@ func watching(protocol *netcode.Protocol) { // on both sides
 		}
 		player.Pause(w.Speed == 0)
 		_ = player.SetSpeed(float64(w.Speed)) // what is out of range changes nothing
+		player.Follow(ctx.Sender, w.Follow)
 	}, netcode.FromClient())
 }
 
 func replay(group *systems.ServerSystems, file io.ReadSeeker) (*record.Player, error) {
-	return record.Play(group.Server, file) // before the first frame; the world of the group stays empty
+	player, err := record.Play(group.Server, file) // before the first frame; the world of the group stays empty
+	if err == nil {
+		group.Server.SetInterest(player.Interest(nil)) // in the place of nil: the interest of those who follow nobody
+	}
+	return player, err
 }
 
 // end guide

@@ -21,6 +21,7 @@
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
 //	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
 //	go run ./examples/arena play game.recording         serves a recording, to bots too; play -help
+//	go run ./examples/arena tap session.pcap            writes captured datagrams as text
 //	go run ./examples/arena bots -addr 127.0.0.1:9000   200 bots or 1000, and how they fare; bots -help
 package main
 
@@ -57,11 +58,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bots" {
 		return load.Main(ctx, args[1:], stdout, stderr, botGame())
 	}
-	if len(args) > 0 && args[0] == "play" {
-		err := runPlayback(ctx, args[1:], os.Stdin, stdout, stderr)
+	if len(args) > 0 && (args[0] == "play" || args[0] == "tap") {
+		var err error
+		if args[0] == "tap" {
+			err = runTap(args[1:], stdout)
+		} else {
+			err = runPlayback(ctx, args[1:], os.Stdin, stdout, stderr)
+		}
 		status := usage.Status(err)
 		if status != 0 {
-			fmt.Fprintln(stderr, "play:", err)
+			fmt.Fprintf(stderr, "%s: %v\n", args[0], err)
 		}
 		return status
 	}

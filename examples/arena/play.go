@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
@@ -20,14 +21,14 @@ import (
 
 // playback is a server that plays a recording.
 type playback struct {
-	runner *systems.Runner
-	player *record.Player
-	socket *udp.Conn
-	page   func() error // Nil: no page is served.
+	runner   *systems.Runner
+	player   *record.Player
+	socket   *udp.Conn
+	stopPage func() error // Nil: no page is served.
 }
 
 // newPlayback listens at an address, and serves the inspector at another one unless that is empty.
-func newPlayback(file io.ReadSeeker, address, inspect string, out io.Writer) (*playback, error) {
+func newPlayback(file io.ReadSeeker, address, page string, out io.Writer) (*playback, error) {
 	reader, err := record.NewReader(file)
 	if err != nil {
 		return nil, err
@@ -48,17 +49,17 @@ func newPlayback(file io.ReadSeeker, address, inspect string, out io.Writer) (*p
 		return p, err
 	}
 	group := systems.NewServer(server, p.socket, systems.WallClock())
-	if inspect == "" {
+	if page == "" {
 		p.runner = systems.NewRunner(nil, group, hz*framesPerTick)
 		return p, nil
 	}
 	inspector := live.New(group)
 	p.runner = systems.NewRunner(nil, inspector, hz*framesPerTick)
-	url, stop, err := inspector.Listen(inspect)
+	url, stop, err := inspector.Listen(page)
 	if err != nil {
 		return p, err
 	}
-	p.page = stop
+	p.stopPage = stop
 	fmt.Fprintf(out, "look inside at %s\n", url)
 	return p, nil
 }
@@ -66,8 +67,8 @@ func newPlayback(file io.ReadSeeker, address, inspect string, out io.Writer) (*p
 // close closes the socket and the page.
 func (p *playback) close() error {
 	err := p.socket.Close()
-	if p.page != nil {
-		err = errors.Join(err, p.page())
+	if p.stopPage != nil {
+		err = errors.Join(err, p.stopPage())
 	}
 	return err
 }
@@ -103,7 +104,7 @@ func runPlayback(ctx context.Context, args []string, in io.Reader, out, complain
 	flags := flag.NewFlagSet("play", flag.ContinueOnError)
 	flags.SetOutput(complaints)
 	address := flags.String("addr", "127.0.0.1:9000", "serve clients at this `address`")
-	inspect := flags.String("inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
+	page := flags.String("inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	length := flags.Duration("for", 0, "end after this `time`; 0: at Ctrl-C")
 	if err := usage.Parse(flags, args, usage.Takes{"addr": "an address", "inspect": "an address", "for": "a time", "": "a recording"}); err != nil {
 		return err
@@ -116,7 +117,7 @@ func runPlayback(ctx context.Context, args []string, in io.Reader, out, complain
 		return err
 	}
 	defer file.Close()
-	p, err := newPlayback(file, *address, *inspect, out)
+	p, err := newPlayback(file, *address, *page, out)
 	if err != nil {
 		if p != nil {
 			err = errors.Join(err, p.close())
@@ -135,4 +136,17 @@ func runPlayback(ctx context.Context, args []string, in io.Reader, out, complain
 		defer stop()
 	}
 	return errors.Join(p.runner.Run(ctx), p.close())
+}
+
+// runTap is the command tap: it writes the datagrams of a capture file as text.
+func runTap(args []string, out io.Writer) error {
+	if len(args) != 1 {
+		return usage.Errorf("tap wants a capture file, as in tap session.pcap")
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return inspect.Tap(out, newProtocol(nil, nil, nil), file)
 }

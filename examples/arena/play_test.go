@@ -66,6 +66,17 @@ func TestPlayServesARecording(t *testing.T) {
 	require.Contains(t, p.obey("what"), "seek TICK")
 }
 
+func TestTapIsACommand(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "empty.pcap")
+	require.NoError(t, os.WriteFile(name, append([]byte{0xD4, 0xC3, 0xB2, 0xA1, 19: 0, 20: 101}, 0, 0, 0), 0o644))
+	for want, args := range map[string][]string{"": {name}, "wants a capture file": nil, "no such file": {"/no/such"}, "tcpdump": {os.Args[0]}} {
+		var out, complaints bytes.Buffer
+		status := run(context.Background(), append([]string{"tap"}, args...), &out, &complaints)
+		require.Equal(t, want == "", status == 0, args)
+		require.Contains(t, complaints.String(), want)
+	}
+}
+
 func TestPlayIsACommand(t *testing.T) {
 	name := recordedArena(t)
 	play := func(args string) (status int, out, complaints string) {
@@ -77,12 +88,12 @@ func TestPlayIsACommand(t *testing.T) {
 	require.Zero(t, status, complaints)
 	require.Regexp(t, `game\.recording: ticks 1 to \d+, at 127\.0\.0\.1:\d+`, out)
 	for args, want := range map[string]string{
-		"":                                "play wants a recording",
-		"-addr 127.0.0.1:0 /no/such":      "no such file",
-		"-speed 2 " + name:                "speed",
-		"-addr 192.0.2.300:1 " + name:     "192.0.2.300",
-		"-addr 127.0.0.1:0 -inspect 192.0.2.1:0 " + name:    "",
-		"-addr 127.0.0.1:0 " + os.Args[0]: "not a recording",
+		"":                            "play wants a recording",
+		"-addr 127.0.0.1:0 /no/such":  "no such file",
+		"-speed 2 " + name:            "speed",
+		"-addr 192.0.2.300:1 " + name: "192.0.2.300",
+		"-addr 127.0.0.1:0 -inspect 192.0.2.1:0 " + name: "",
+		"-addr 127.0.0.1:0 " + os.Args[0]:                "not a recording",
 	} {
 		status, _, complaints := play(args)
 		require.NotZero(t, status, args)

@@ -20,5 +20,13 @@ func replays() []mutation {
 		change("replay", "a killcam ends a second early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "\t\tr.writer.flush()\n", ""),
 		change("replay", "a memory forgets too early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "kept[0].last+m.ticks <= last", "kept[0].last < last"),
 		change("replay", "damage in a part is copied", "TestCutLeavesOutDamage", "record/cut.go", "case errors.Is(err, ErrDamaged):\n\t\t\tcontinue", "case errors.Is(err, ErrDamaged):\n\t\t\treturn first, last, nil"),
+		change("replay", "a follower sees all components", "TestSpectatorsFollowAPlayersView", "record/sight.go", "rows, some := seen.rows[was.Index]", "rows, some := seen.rows[1<<30]"),
+		change("replay", "a follower sees all entities", "TestSpectatorsFollowAPlayersView", "record/sight.go", "\t\t\tv.Hide(id)\n", ""),
+		change("replay", "who ends following sees no more than before", "TestAFollowedViewChangesInPlay", "record/sight.go", "\t\t\tv.ShowAll()\n", ""),
+		change("replay", "owners are those of the begin of a chunk", "TestSpectatorsFollowAPlayersView", "record/sight.go", "if begins || v.moved {", "if begins {"),
+		change("replay", "clients that have gone are followed", "TestSpectatorsFollowAPlayersView", "record/sight.go", "return !slices.Contains(clients, client)", "return false"),
+		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),
+		testedIn("inspect", change("replay", "a capture's sessions have each the state of the one before", "TestTapFollowsSessions", "inspect/capture.go", "delete(c.flows, f) //", "_ = f //")),
+		testedIn("inspect", change("replay", "a capture's state is that of its first packet", "TestTapReadsCaptures", "inspect/capture.go", "_ = known.Read(payload) //", "_ = known //")),
 	}
 }

@@ -1,0 +1,183 @@
+package inspect
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ErrCapture means that a file is no capture that Tap reads.
+var ErrCapture = errors.New("inspect: not a pcap file: write one with tcpdump -w, or convert another one with editcap -F pcap")
+
+// Limits of a capture.
+const (
+	maxCaptured = 1 << 18 // bytes of a frame
+	maxFlows    = 1024    // that state is decoded of; each has a replica
+)
+
+// Link types of pcap files, and the bytes before the IP header.
+func linkHeader(linkType uint32) (size int, ok bool) {
+	switch linkType {
+	case 0: // loopback of BSD
+		return 4, true
+	case 1: // Ethernet
+		return 14, true
+	case 101, 228, 229: // IP without anything before it
+		return 0, true
+	case 113: // tcpdump -i any
+		return 16, true
+	case 276: // the same, version 2
+		return 20, true
+	}
+	return 0, false
+}
+
+// flow is one direction between two ends.
+type flow struct{ from, to netip.AddrPort }
+
+// capture is a pcap file that is read.
+type capture struct {
+	protocol *netcode.Protocol
+	order    binary.ByteOrder
+	second   uint32 // parts of a second in times
+	link     int
+	flows    map[flow]*replica.Replica
+}
+
+// Tap reads a capture file of plain UDP sessions, in the pcap format, and writes each datagram as text: time, addresses, and what AppendDump
+// writes. State is decoded as the client did, if the capture has its session from the begin; records whose baselines it lacks end a packet's text.
+// Frames that hold no UDP datagram are left out. Datagrams of transport/secure are not decrypted. The protocol is the game's. The errors are
+// ErrCapture and those of the reader and the writer; a file that ends within a frame is no error.
+func Tap(out io.Writer, p *netcode.Protocol, in io.Reader) error {
+	input, text := bufio.NewReader(in), bufio.NewWriter(out)
+	c := capture{protocol: p, flows: map[flow]*replica.Replica{}}
+	if err := c.begin(input); err != nil {
+		return err
+	}
+	var line []byte
+	for head := make([]byte, 16); ; {
+		if _, err := io.ReadFull(input, head); err != nil {
+			return errors.Join(ended(err), text.Flush())
+		}
+		size := c.order.Uint32(head[8:])
+		if size > maxCaptured {
+			return errors.Join(fmt.Errorf("%w: a frame of %d bytes", ErrCapture, size), text.Flush())
+		}
+		frame := make([]byte, size)
+		if _, err := io.ReadFull(input, frame); err != nil {
+			return errors.Join(ended(err), text.Flush())
+		}
+		f, datagram, ok := c.datagram(frame)
+		if !ok {
+			continue
+		}
+		micros := uint64(c.order.Uint32(head[4:])) * 1e6 / uint64(c.second)
+		line = fmt.Appendf(line[:0], "%d.%06d %v > %v: ", c.order.Uint32(head), micros, f.from, f.to)
+		if _, err := text.Write(c.append(line, f, datagram)); err != nil {
+			return err
+		}
+	}
+}
+
+// ended returns nil for the end of a file.
+func ended(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil
+	}
+	return err
+}
+
+// begin reads the header of the file.
+func (c *capture) begin(in io.Reader) error {
+	head := make([]byte, 24)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return fmt.Errorf("%w (%w)", ErrCapture, err)
+	}
+	c.order = binary.LittleEndian
+	if head[0] == 0xA1 {
+		c.order = binary.BigEndian
+	}
+	switch c.order.Uint32(head) {
+	case 0xA1B2C3D4:
+		c.second = 1e6
+	case 0xA1B23C4D:
+		c.second = 1e9
+	default:
+		return ErrCapture
+	}
+	var known bool
+	if c.link, known = linkHeader(c.order.Uint32(head[20:]) & 0xFFFF); !known {
+		return fmt.Errorf("%w: it has frames of link type %d", ErrCapture, c.order.Uint32(head[20:]))
+	}
+	return nil
+}
+
+// datagram finds the UDP datagram in a frame. A fragment is none.
+func (c *capture) datagram(frame []byte) (f flow, datagram []byte, ok bool) {
+	start := c.link
+	for start == 14 && len(frame) >= start+4 && frame[start-2] == 0x81 && frame[start-1] == 0 { // The tag of a virtual LAN.
+		frame = frame[4:]
+	}
+	if len(frame) < start+20 {
+		return f, nil, false
+	}
+	packet := frame[start:]
+	var from, to netip.Addr
+	switch size := int(packet[0]&15) * 4; packet[0] >> 4 {
+	case 4:
+		if packet[9] != 17 || binary.BigEndian.Uint16(packet[6:])&0x3FFF != 0 || size < 20 || len(packet) < size {
+			return f, nil, false
+		}
+		from, to = netip.AddrFrom4([4]byte(packet[12:])), netip.AddrFrom4([4]byte(packet[16:]))
+		packet = packet[size:]
+	case 6:
+		if len(packet) < 40 || packet[6] != 17 {
+			return f, nil, false
+		}
+		from, to = netip.AddrFrom16([16]byte(packet[8:])), netip.AddrFrom16([16]byte(packet[24:]))
+		packet = packet[40:]
+	default:
+		return f, nil, false
+	}
+	if len(packet) < 8 {
+		return f, nil, false
+	}
+	size := int(binary.BigEndian.Uint16(packet[4:]))
+	if size < 8 || size > len(packet) {
+		return f, nil, false
+	}
+	port := func(at int) uint16 { return binary.BigEndian.Uint16(packet[at:]) }
+	return flow{netip.AddrPortFrom(from, port(0)), netip.AddrPortFrom(to, port(2))}, packet[8:size], true
+}
+
+// append appends the text of a datagram, and decodes the state in it.
+func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
+	if peer.KindOf(datagram) != peer.KindPacket {
+		delete(c.flows, f) // A session begins or ends.
+	}
+	return dump(dst, c.protocol, datagram, func(dst, payload []byte) []byte {
+		known := c.flows[f]
+		if known == nil && len(c.flows) < maxFlows {
+			bits := wire.NewBitReader(payload)
+			start := tick.Near(uint16(bits.Read(16)), tick.None+1<<15)
+			known = replica.New(c.protocol.Schema(), snapshot.Config{}, start-1)
+			c.flows[f] = known
+		}
+		if known == nil {
+			return replica.AppendDump(c.protocol.Schema(), dst, payload, tick.None+1<<15, nil)
+		}
+		dst = known.AppendDump(dst, payload)
+		_ = known.Read(payload) // The client asks again for state that it cannot read.
+		return dst
+	})
+}

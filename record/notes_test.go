@@ -1,0 +1,62 @@
+package record
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Notes come back with their tick, and a reader that knows nothing of them reads the rows.
+func TestNotesBelongToATick(t *testing.T) {
+	g := newGame(t, 4, types(touched{})...)
+	for f := range 11 {
+		g.store.Begin(tick.Tick(f + 1))
+		put(g.store, (&cast{}).id(g.store, 0), touched{f%2 == 0})
+		require.Equal(t, f%4 == 0, g.writer.Begins())
+		for n := range f % 3 {
+			g.writer.Note(uint64(100+n), bytes.Repeat([]byte{byte(f)}, f*n))
+		}
+		g.commit(t)
+	}
+	require.NoError(t, g.writer.Close())
+	r, err := NewReader(bytes.NewReader(g.out.Bytes()))
+	require.NoError(t, err)
+	for f := range 11 {
+		_, err := r.Next()
+		require.NoError(t, err)
+		g.check(t, r, f)
+		require.Len(t, r.Notes(), f%3)
+		for n, note := range r.Notes() {
+			require.EqualValues(t, 100+n, note.Kind)
+			require.Equal(t, bytes.Repeat([]byte{byte(f)}, f*n), append([]byte{}, note.Body...))
+		}
+	}
+	_, err = r.Next()
+	require.Equal(t, io.EOF, err)
+}
+
+// Notes that no Start wrote are refused, and take no more memory than those that it could have written.
+func FuzzNotes(f *testing.F) {
+	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 1, 0, 1, 0})
+	f.Add([]byte{2, 9}, []byte{1, 2, 3}, []byte{2, 0})
+	f.Add([]byte{0}, []byte{255, 255}, []byte{1, 1, 1, 0, 1})
+	f.Fuzz(func(t *testing.T, owners, views, view []byte) {
+		r := &Reader{known: []memory{{generation: 1}, {}, {generation: 3}}, whole: true}
+		r.notes = []Note{{noteOwners, owners}, {noteViews, views}, {noteView, view}, {99, view}}
+		var all recorded
+		if !all.read(r) {
+			return
+		}
+		require.LessOrEqual(t, len(all.views), netcode.MaxClients)
+		for client, v := range all.views {
+			require.NotZero(t, client)
+			require.LessOrEqual(t, len(v.visible), 1)
+			require.False(t, v.has(1), "nobody lives there")
+		}
+	})
+}

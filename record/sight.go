@@ -1,0 +1,325 @@
+package record
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Kinds of notes that Start writes.
+const (
+	noteOwners = 1 // All entities that belong to a client.
+	noteView   = 2 // The sight of a client, as what has changed of it.
+	noteViews  = 3 // The clients whose sight is recorded.
+)
+
+// Option is an option of Start.
+type Option func(*recording)
+
+// Views makes a recording have what each client sees, for Player.Follow. Each tick it asks about each entity for each client.
+func Views() Option { return func(r *recording) { r.views = true } }
+
+// sights holds what the present chunk has told about owners and the sights of clients.
+type sights struct {
+	views   bool
+	moved   bool // owners may be others than those told
+	owners  []byte
+	clients []byte
+	told    map[netcode.ClientID]*sight
+	note    []byte
+}
+
+// sight has the entities that a client sees, by index.
+type sight struct {
+	visible []uint64                 // A bit for each index.
+	rows    map[uint32]snapshot.Mask // Of entities of which it sees some components only.
+	told    []byte                   // The rows in the note.
+}
+
+func (v *sight) has(index uint32) bool {
+	return int(index>>6) < len(v.visible) && v.visible[index>>6]>>(index&63)&1 != 0
+}
+
+func (v *sight) toggle(index uint32) {
+	for int(index>>6) >= len(v.visible) {
+		v.visible = append(v.visible, 0)
+	}
+	v.visible[index>>6] ^= 1 << (index & 63)
+}
+
+// ownersMay notes whether owners may have changed. It is called while the store still tells.
+func (v *sights) ownersMay(s *netcode.Server) {
+	store := s.Store()
+	v.moved = v.moved || s.TickDue() && len(store.Handovers())+len(store.Births())+len(store.Deaths()) > 0
+}
+
+// write adds the notes of a tick.
+func (v *sights) write(s *netcode.Server, w *Writer) {
+	begins, store := w.Begins(), s.Store()
+	if begins {
+		v.told, v.owners, v.clients = map[netcode.ClientID]*sight{}, v.owners[:0], v.clients[:0]
+	}
+	if begins || v.moved {
+		v.moved = false
+		v.note = v.note[:0]
+		last := uint32(0)
+		for id := range store.All {
+			if owner := store.Owner(id); owner != 0 {
+				v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
+				v.note = wire.AppendVarint(v.note, uint64(owner))
+				last = id.Index + 1
+			}
+		}
+		v.tell(w, noteOwners, &v.owners)
+	}
+	if !v.views {
+		return
+	}
+	v.note = v.note[:0]
+	for client := range s.Clients {
+		v.note = wire.AppendVarint(v.note, uint64(client))
+	}
+	v.tell(w, noteViews, &v.clients)
+	for client := range s.Clients {
+		v.writeView(w, store, client, s.Session(client).View())
+	}
+}
+
+// tell adds a note unless the chunk has told the same.
+func (v *sights) tell(w *Writer, kind uint64, told *[]byte) {
+	if !bytes.Equal(v.note, *told) {
+		w.Note(kind, v.note)
+		*told = append((*told)[:0], v.note...)
+	}
+}
+
+// writeView adds the note of one client: the entities that came into its sight or left it, and those of which it sees a part.
+func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.ClientID, view *snapshot.View) {
+	old := v.told[client]
+	if old == nil {
+		old = &sight{}
+		v.told[client] = old
+	}
+	v.note = wire.AppendVarint(v.note[:0], uint64(client))
+	last, before := uint32(0), len(v.note)
+	for id := range store.All {
+		if view.Visible(id) != old.has(id.Index) {
+			v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
+			last = id.Index + 1
+			old.toggle(id.Index)
+		}
+	}
+	toggled := len(v.note) > before
+	v.note = append(v.note, 0)
+	last, before = 0, len(v.note)
+	for id := range store.All {
+		if mask, rows := store.Mask(id), view.Rows(id); old.has(id.Index) && !mask.Within(rows) {
+			v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
+			v.note = appendMask(v.note, mask.Intersect(rows))
+			last = id.Index + 1
+		}
+	}
+	if toggled || !bytes.Equal(v.note[before:], old.told) {
+		w.Note(noteView, v.note)
+		old.told = append(old.told[:0], v.note[before:]...)
+	}
+}
+
+// recorded holds the owners and the sights of clients as of a tick of a recording.
+type recorded struct {
+	owners map[uint32]netcode.ClientID
+	views  map[netcode.ClientID]*sight
+}
+
+// read takes in the notes of a tick, and reports whether they are legal.
+func (v *recorded) read(r *Reader) bool {
+	if r.Fresh() || v.views == nil {
+		v.owners, v.views = map[uint32]netcode.ClientID{}, map[netcode.ClientID]*sight{}
+	}
+	for _, n := range r.Notes() {
+		b, ok := noteReader{n.Body, true}, true
+		switch n.Kind {
+		case noteOwners:
+			clear(v.owners)
+			for index := range b.indexes {
+				v.owners[index] = b.client()
+			}
+			ok = len(b.left) == 0
+		case noteViews:
+			var clients []netcode.ClientID
+			for b.ok && len(b.left) > 0 {
+				clients = append(clients, b.client())
+			}
+			for _, client := range clients[:min(len(clients), netcode.MaxClients)] {
+				if v.views[client] == nil {
+					v.views[client] = &sight{}
+				}
+			}
+			maps.DeleteFunc(v.views, func(client netcode.ClientID, _ *sight) bool { return !slices.Contains(clients, client) })
+		case noteView:
+			ok = v.readView(&b, r)
+		}
+		if !ok || !b.ok {
+			return false
+		}
+	}
+	return true
+}
+
+// readView takes in the note of one client, which must be one of noteViews.
+func (v *recorded) readView(b *noteReader, r *Reader) bool {
+	view := v.views[b.client()]
+	if view == nil {
+		return false
+	}
+	for index := range b.indexes {
+		if generation, _ := r.Entity(index); generation == 0 {
+			return false
+		}
+		view.toggle(index)
+	}
+	view.rows = map[uint32]snapshot.Mask{}
+	for index := range b.indexes {
+		mask, ok := readMask(b.varint, len(r.plans))
+		b.ok = b.ok && ok
+		view.rows[index] = mask
+	}
+	return len(b.left) == 0
+}
+
+// noteReader reads the body of a note.
+type noteReader struct {
+	left []byte
+	ok   bool
+}
+
+func (b *noteReader) varint(limit uint64) (uint64, bool) {
+	v, n, err := wire.ReadVarint(b.left)
+	if !b.ok || err != nil || v > limit {
+		b.ok, b.left = false, nil
+		return 0, false
+	}
+	b.left = b.left[n:]
+	return v, true
+}
+
+// client reads the id of a client.
+func (b *noteReader) client() netcode.ClientID {
+	v, _ := b.varint(1<<32 - 1)
+	b.ok = b.ok && v != 0 && uint64(netcode.ClientID(v)) == v
+	return netcode.ClientID(v)
+}
+
+// indexes yields ascending indexes, each told by its distance, until a distance of 0 or the end.
+func (b *noteReader) indexes(yield func(index uint32) bool) {
+	for next := uint64(0); b.ok && len(b.left) > 0; {
+		gap, _ := b.varint(snapshot.MaxEntities)
+		if gap == 0 {
+			return
+		}
+		if next += gap; next > snapshot.MaxEntities {
+			b.ok = false
+			return
+		}
+		if !yield(uint32(next - 1)) {
+			return
+		}
+	}
+}
+
+// Owner returns the client that owned a recorded entity at the tick that is played, 0 for the server.
+func (p *Player) Owner(recorded netcode.NetworkID) netcode.ClientID {
+	if p.ID(recorded).IsZero() {
+		return 0
+	}
+	return p.recorded.owners[recorded.Index]
+}
+
+// Players returns the recorded clients whose sight is known at the tick that is played, ascending: those that were connected, if the recording
+// was begun with Views.
+func (p *Player) Players() []netcode.ClientID { return slices.Sorted(maps.Keys(p.recorded.views)) }
+
+// Follow lets a spectator see what a recorded client saw at the time: its entities with the components that it was shown. 0 ends that. It needs
+// the interest of Player.Interest. In ticks in which the recording does not know the client, the spectator sees as any other.
+func (p *Player) Follow(spectator, player netcode.ClientID) {
+	if player == 0 {
+		delete(p.follows, spectator)
+	} else {
+		p.follows[spectator] = player
+	}
+}
+
+// Interest returns an interest for SetInterest of the server: spectators that follow a recorded client see what that saw, and all others what
+// free says, everything if it is nil.
+func (p *Player) Interest(free netcode.Interest) netcode.Interest {
+	return &following{player: p, free: free, led: map[netcode.ClientID]bool{}}
+}
+
+// following is the interest of a Player.
+type following struct {
+	player *Player
+	free   netcode.Interest
+	store  *snapshot.Store
+	led    map[netcode.ClientID]bool // Spectators whose view is that of a recorded client.
+}
+
+// Prepare implements snapshot.Interest.
+func (f *following) Prepare(s *snapshot.Store) {
+	if f.store = s; f.free != nil {
+		f.free.Prepare(s)
+	}
+}
+
+// Update implements snapshot.Interest.
+func (f *following) Update(client netcode.ClientID, v *snapshot.View) {
+	seen := f.player.recorded.views[f.player.follows[client]]
+	if f.led[client] != (seen != nil) {
+		if f.led[client] = seen != nil; seen == nil {
+			v.ShowAll()
+		} else if f.free != nil {
+			f.free.Leave(client) // It begins anew when the spectator is free again.
+		}
+	}
+	if seen != nil {
+		f.player.lead(v, seen, f.store)
+	} else if f.free != nil {
+		f.free.Update(client, v)
+	}
+}
+
+// lead gives a view the sight of a recorded client. Entities that are none of the recording are visible.
+func (p *Player) lead(v *snapshot.View, seen *sight, store *snapshot.Store) {
+	v.ShowNew(false)
+	for id := range store.All {
+		was := p.Recorded(id)
+		if !was.IsZero() && !seen.has(was.Index) {
+			v.Hide(id)
+			continue
+		}
+		v.Show(id)
+		rows, some := seen.rows[was.Index]
+		if was.IsZero() || !some {
+			v.SetRows(id, snapshot.AllRows())
+			continue
+		}
+		var shown snapshot.Mask
+		for ; !rows.IsZero(); rows = rows.Rest() {
+			if to := p.rows[rows.Lowest()]; to >= 0 {
+				shown = shown.With(to)
+			}
+		}
+		v.SetRows(id, shown)
+	}
+}
+
+// Leave implements snapshot.Interest.
+func (f *following) Leave(client netcode.ClientID) {
+	if delete(f.led, client); f.free != nil {
+		f.free.Leave(client)
+	}
+	delete(f.player.follows, client)
+}
