@@ -3,7 +3,6 @@ package authority
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
@@ -48,6 +47,7 @@ type writers struct {
 	byPlan map[*quantize.Plan]Writer // Looked up only.
 	owner  snapshot.Mask
 	named  snapshot.Mask
+	rows   []int // By bit of right.Rows.
 }
 
 // note takes over the writer of a component that is being registered.
@@ -65,7 +65,7 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 			Name: "authority", State: w, Upstream: true,
 			Freeze: w.freeze,
 			Server: func(s *netcode.Server) netcode.ServerHooks { return newServer(w, s).hooks() },
-			Client: func(c *netcode.Client) netcode.ClientHooks { return newClient(c).hooks() },
+			Client: func(c *netcode.Client) netcode.ClientHooks { return newClient(w, c).hooks() },
 		})
 		addMessages(p)
 	}
@@ -99,26 +99,40 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			w.named = w.named.With(row)
 			f.DescribeComponent(row, "[named]")
 		}
+		if f.Schema.Rows() <= maxWritten || w.owner.Union(w.named).Has(row) {
+			w.rows = append(w.rows, row)
+		}
+	}
+	if len(w.rows) > maxWritten {
+		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", len(w.rows), maxWritten))
 	}
 }
 
+// maxWritten is the number of component types that clients may write in a protocol.
+const maxWritten = 64
+
 // wordOf returns rows as the bits of right.Rows.
-func wordOf(rows snapshot.Mask) (word uint64) {
-	for ; !rows.IsZero(); rows = rows.Rest() {
-		word |= 1 << rows.Lowest()
+func (w *writers) wordOf(rows snapshot.Mask) (word uint64) {
+	for bit, row := range w.rows {
+		if rows.Has(row) {
+			word |= 1 << bit
+		}
 	}
 	return word
 }
 
 // maskOf returns the rows of what wordOf returned.
-func maskOf(word uint64) (rows snapshot.Mask) {
-	for ; word != 0; word &= word - 1 {
-		rows = rows.With(bits.TrailingZeros64(word))
+func (w *writers) maskOf(word uint64) (rows snapshot.Mask) {
+	for bit, row := range w.rows {
+		if word>>bit&1 != 0 {
+			rows = rows.With(row)
+		}
 	}
 	return rows
 }
 
-// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0.
+// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0. Bits of Rows are the rows of the
+// schema. In a protocol with more than 64 they are those rows that clients write, in the schema's order.
 type right struct {
 	Entity wire.NetworkID
 	Rows   uint64

@@ -191,8 +191,8 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from what was told.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	w.tick = appendMask(w.tick, mask)
-	w.tick = appendMask(w.tick, changed)
+	w.tick = appendMask(w.tick, mask, len(w.plans))
+	w.tick = appendMask(w.tick, changed, len(w.plans))
 	m.reshape(w.plans, mask)
 	at := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
@@ -208,8 +208,13 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 	}
 }
 
-// appendMask appends a set of rows.
-func appendMask(b []byte, rows snapshot.Mask) []byte { return wire.AppendVarint(b, rows.Word(0)) }
+// appendMask appends a set of rows of a protocol that has so many: 64 as a number.
+func appendMask(b []byte, mask snapshot.Mask, rows int) []byte {
+	for word := 0; word == 0 || 64*word < rows; word++ {
+		b = wire.AppendVarint(b, mask.Word(word))
+	}
+	return b
+}
 
 // reshape gives the memory another mask; rows that are new have zeros.
 func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {

@@ -251,7 +251,10 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := d.schema.ReadMask(&d.b)
+		mask, ok := d.schema.ReadMask(&d.b)
+		if !ok {
+			return d.illegal("rows")
+		}
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -274,7 +277,10 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = d.schema.ReadMask(&d.b)
+		var ok bool
+		if mask, ok = d.schema.ReadMask(&d.b); !ok {
+			return d.illegal("rows")
+		}
 		if !known {
 			rows = mask
 		}
