@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,10 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -198,6 +201,63 @@ func TestMaxEntitiesAloneBoundsEntities(t *testing.T) {
 func TestOptionsOfMessagesOnAComponent(t *testing.T) {
 	require.Equal(t, "netcode: Replicate[netcode_test.position]: Over is an option of messages, for Handle and Answer: a component is sent as state, without it",
 		panicText(t, func() { netcode.Replicate[position](netcode.NewProtocol(), netcode.Over(netcode.Reliable)) }))
+}
+
+// Bands without an interest.Bands change nothing: the server is told once, when a client sees a component that has some.
+func TestBandsThatNobodyMeasuresAreToldOf(t *testing.T) {
+	type banded struct {
+		X float32 `net:"min=0,max=1000,step=1"`
+	}
+	everything := func(*netcode.Protocol) interest.Policy { return interest.All() }
+	for name, test := range map[string]struct {
+		policy func(p *netcode.Protocol) interest.Policy // nil: none
+		told   int
+	}{
+		"no policy":  {nil, 1},
+		"all":        {everything, 1},
+		"nothing":    {func(*netcode.Protocol) interest.Policy { return interest.NewRooms() }, 0},
+		"with bands": {func(p *netcode.Protocol) interest.Policy { return nearby(p, interest.All()) }, 0},
+		"within both": {func(p *netcode.Protocol) interest.Policy {
+			return interest.Both(nearby(p, interest.All()), interest.All())
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := netcode.NewProtocol()
+			netcode.Replicate[banded](p, netcode.Bands(netcode.Band{Beyond: 10, Scale: 4}))
+			netcode.Replicate[health](p)
+			r := newRig(t, p, netcode.Config{})
+			if test.policy != nil {
+				r.server.SetInterest(interest.New(test.policy(p), interest.Despawn))
+			}
+			row, id, has := p.RowOf(reflect.TypeFor[banded]()), netcode.NetworkID{}, false
+			r.server.game = func(s *snapshot.Store) {
+				if id.IsZero() {
+					id = s.Spawn()
+					s.Set(id, p.RowOf(reflect.TypeFor[health]()), []uint32{1})
+				}
+				if has {
+					s.Set(id, row, []uint32{uint32(s.Tick()) % 100})
+				}
+			}
+			r.joined(p, netcode.Config{})
+			r.joined(p, netcode.Config{})
+			r.run(3 * time.Second)
+			require.Empty(t, r.server.errors, "nothing has bands yet")
+			has = true
+			r.run(9 * time.Second)
+			require.Len(t, r.server.errors, test.told)
+			if test.told > 0 {
+				require.ErrorContains(t, r.server.errors[0], "Give SetInterest an interest.NewBands")
+			}
+		})
+	}
+}
+
+// nearby is a policy with bands, of entities that are nowhere.
+func nearby(p *netcode.Protocol, of interest.Policy) interest.Policy {
+	return interest.NewBands(of, interest.BandsConfig{Schema: p.Schema(), Position: func(*snapshot.Store, netcode.NetworkID) (x, y, z float32, ok bool) {
+		return 0, 0, 0, false
+	}})
 }
 
 // A panic is told with its place, and both ends are told whose function it was.

@@ -23,7 +23,7 @@ type Band struct {
 }
 
 // Bands makes clients get a component in coarser steps, or less often, of entities that are far from their viewpoints. An interest.Bands
-// of the server measures the distances: without one every client gets the component as it is. Each client has exactly the value that the
+// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has exactly the value that the
 // band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity gets its components as they are.
 //
 // A band takes a place among the components of the protocol, and memory of one more component at the server; clients in the same band share its

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
@@ -437,6 +438,15 @@ func TestBandsAreExact(t *testing.T) {
 			for _, c := range g.Clients {
 				g.check(c)
 			}
+			g.AssertConverge()
+			c := g.Clients[1]
+			places := generic.NewMap1[bandPlace](&c.World)
+			for e, id := range netecs.Entities(&c.World) {
+				if g.band(c, id.Index, 0) > 0 {
+					places.Get(e).X += 0.01
+				}
+			}
+			require.ErrorContains(t, g.CheckConverge(), "bandPlace.")
 		})
 	}
 }

@@ -67,7 +67,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend]
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.RowsHere]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
@@ -324,7 +324,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 		c.over(c.link.Reason)
 	}
 	c.drop()
-	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.canon.Hash, c.protocol.canon.Digest)
+	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.known())
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
@@ -371,15 +371,16 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.Clock.Set(welcome.Tick)
 	c.frame.Due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
-	c.replica = replica.New(c.protocol.schema, c.agreed.snapshot(), before)
+	o := c.protocol.olderOf(c.attempt.Protocol().Hash)
+	c.replica = replica.New(c.protocol.schema, o.state(c.agreed.snapshot()), before)
 	out, in := c.attempt.Checksums()
 	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.Server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.Seed)
-	c.link.held, c.sentUpTo = new(held.Queue), tick.None
+	c.link.start(c.attempt.Server, peer.NewConn(o.conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
+	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
-	c.up = newUpstream(c.protocol, c.agreed.snapshot())
+	c.up = newUpstream(c.protocol, o.state(c.agreed.snapshot()))
 	call(c.hooks.opened)
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++

@@ -15,6 +15,7 @@ type connection struct {
 	link.Link
 	near   *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
 	held   *held.Queue   // Messages that wait for their entity; nil for one in this process.
+	older  *older        // The protocol of the session, if it is that of an older build.
 	handed uint64        // Sections that were handed to an end in this process.
 	config *Config
 	stats  *Stats
@@ -27,7 +28,7 @@ func newConnection(frame *tick.Frame, config *Config, out *outbox.Buffer, stats 
 
 // start begins a fresh connection.
 func (l *connection) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
-	l.near, l.held = nil, nil
+	l.near, l.held, l.older = nil, nil, nil
 	l.Start(l.config.link(), address, conn, remote, pool, seed)
 }
 

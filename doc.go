@@ -23,7 +23,7 @@ package netcode
 
 // Files, for those who read the code.
 //
-//   - protocol.go, handle.go: registration of components and messages, the protocol's hash; bands.go: distance bands of components
+//   - protocol.go, handle.go: registration of components and messages, the protocol's hash; bands.go: distance bands of components; schema.go, older.go: the protocol as a text; older builds
 //   - server.go, server_frame.go: the server and its clients; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
 //   - handshake.go, session.go, connection.go: a stranger, one client from acceptance to end; package internal/link is the connection that both ends have, and its close

@@ -26,6 +26,8 @@ var (
 	// ErrDirection says that the message was registered with FromClient or FromServer, and this is the other end. Send and Call wrap it
 	// with the name and the option.
 	ErrDirection = errors.New("netcode: the message does not go in this direction")
+	// ErrLeftOut says that the other end is of an older build (Protocol.Support) that does not have the question.
+	ErrLeftOut = errors.New("netcode: the build of the other end does not have this question")
 	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call asks what is no
 	// question, or names another answer than Answer did. Send and Call wrap it with what is the matter.
 	ErrQuestion = errors.New("netcode: questions and answers travel by Call")

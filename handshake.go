@@ -35,7 +35,7 @@ func (s *Server) receiveHello(from transport.Addr, packet []byte) {
 			s.refuse(from, hello.Nonce, reason)
 			return
 		}
-		s.accept(from, hello.Nonce, s.epochOf(epochs))
+		s.accept(from, hello.Nonce, epochOf(epochs, hello.Protocol))
 	}
 }
 
@@ -61,8 +61,8 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 		s.challenge(from, join.Nonce)
 		return
 	}
-	epoch := s.epochOf(epochs)
-	if fromClient, _ := handshake.Checksums(epoch, s.protocol.canon.Hash); !peer.JoinSealed(packet, fromClient) {
+	epoch, older, sealed := s.sealOf(packet, epochs)
+	if !sealed {
 		s.stats.BadHandshakes++
 		return
 	}
@@ -81,12 +81,28 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 		return
 	}
 	if d, ok := s.approve(from, join); ok {
-		s.seatApproved(from, join.Nonce, epoch, before, d)
+		s.seatApproved(from, join.Nonce, epoch, before, d, older)
 	}
 }
 
+// sealOf returns the epoch and the protocol with which a Join is sealed: the server's own, or that of an older build, which the Hello
+// named.
+func (s *Server) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, o *older, sealed bool) {
+	for i := -1; i < len(s.protocol.older); i++ {
+		if i >= 0 {
+			o = s.protocol.older[i]
+		}
+		hash := s.protocol.hashWith(o)
+		epoch = epochOf(epochs, hash)
+		if fromClient, _ := handshake.Checksums(epoch, hash); peer.JoinSealed(join, fromClient) {
+			return epoch, o, true
+		}
+	}
+	return 0, nil, false
+}
+
 // seatApproved makes the session of a client that may have a place, if there is one.
-func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision) {
+func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision, o *older) {
 	identity := ""
 	if d != nil {
 		s.decisions.Settle(d)
@@ -98,7 +114,7 @@ func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before u
 		}
 	}
 	s.replace(s.byAddress[from])
-	s.open(from, nonce, epoch, before, identity)
+	s.open(from, nonce, epoch, before, identity, o)
 }
 
 // makeRoom ends the session of a player who connects anew. Where it returns a reason to refuse the new one, the old one goes on.
@@ -129,10 +145,10 @@ func cookieEpoch(c *Session, nonce uint64) uint32 {
 
 // epochOf returns the epoch of the session that a cookie opens: the first epoch of the cookie with which no checksum starts
 // from zero.
-func (s *Server) epochOf(epochs peer.Epochs) uint32 {
+func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
-		if in, out := handshake.Checksums(epochs[i], s.protocol.canon.Hash); epochs[i] != 0 && in != 0 && out != 0 {
+		if in, out := handshake.Checksums(epochs[i], protocol); epochs[i] != 0 && in != 0 && out != 0 {
 			epoch = epochs[i]
 		}
 	}
@@ -145,7 +161,7 @@ func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
-	if hello.Protocol != s.protocol.canon.Hash {
+	if hello.Protocol != s.protocol.canon.Hash && s.protocol.olderOf(hello.Protocol) == nil {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.canon.FirstDifference(hello.Digest)}
 	}
@@ -261,7 +277,7 @@ func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
 
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
-	_, check := handshake.Checksums(c.epoch, s.protocol.canon.Hash)
+	_, check := handshake.Checksums(c.epoch, c.Protocol())
 	s.reply(c.link.Address, challengeRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.Clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
 	})

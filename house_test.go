@@ -55,7 +55,7 @@ func houseKept() map[string][]string {
 	return map[string][]string{
 		ruleComment: {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
-			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load",
+			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load", "schema",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
@@ -71,7 +71,7 @@ func houseKept() map[string][]string {
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", houseFormat, "snapshot", "replica", "interest", "collections", "ecs", "systems", "nettest", "record", "authority", "inspect", "input", "interpolate", "rewind", "predict", "consistent", "transfer", "loading", "congestion", "schema"})
 	return map[string][]string{
 		"tick":        {},
 		"congestion":  {},
@@ -107,6 +107,7 @@ func houseArrows() map[string][]string {
 		"nettest/processes": append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
 		"inspect/live":      {houseArche, houseRoot, "inspect", "systems", "tick", "transport", "wire"},
+		"schema":            {houseRoot, "internal/canon"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":          append(all, "inspect/live", "load", "internal"),
 		"bench":             append(all, "internal", "nettest/adversary"),
@@ -335,7 +336,7 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.folder == "load" || f.folder == "schema" || f.folder == "inspect/live" || f.folder == "nettest/soak" || f.folder == "nettest/processes" || f.folder == houseWalk || f.name == "systems/runner.go"
 }
 
 // checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.

@@ -26,7 +26,7 @@ func (s *Server) receiveResume(from transport.Addr, packet []byte) {
 		s.reset(from, &r)
 		return
 	}
-	fromClient, _ := handshake.Checksums(c.epoch, s.protocol.canon.Hash)
+	fromClient, _ := handshake.Checksums(c.epoch, c.Protocol())
 	switch {
 	case c.state != connected || !peer.ResumeSealed(packet, fromClient):
 		s.stats.BadHandshakes++
@@ -79,10 +79,12 @@ func (s *Server) migrate(c *Session, to transport.Addr) {
 	}
 	s.places.Free(from.IP.Addr())
 	s.places.Take(to.IP.Addr())
+	s.lines.leave(c)
 	s.byAddress[to] = c
 	c.link.Address = to
 	c.link.Conn.NewPath()
 	s.stats.Migrated++
+	s.lines.join(c)
 	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)

@@ -50,6 +50,9 @@ type Protocol struct {
 
 	schema *snapshot.Schema
 	canon  canon.Description
+
+	supported [][]string // Descriptions of older builds,
+	older     []*older   // and once frozen their plans.
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
@@ -137,6 +140,7 @@ func (p *Protocol) freeze() {
 			p.canon.Entries[1+row].Text += p.described.components[row]
 		}
 		p.canon = canon.New(p.canon.Entries)
+		p.freezeOlder()
 	})
 }
 

@@ -111,6 +111,9 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
+	if l.older.lacks(p.Type) {
+		return l.leaveOut(p, of.Name)
+	}
 	c.recipients.open(l)
 	if c.client != nil {
 		c.client.awaitAction(to)
@@ -434,6 +437,9 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	}
 	if c.link.near != nil {
 		return c.link.handBytes(0, p, body)
+	}
+	if c.link.older.lacks(p.Type) {
+		return c.link.leaveOut(p, of.Name)
 	}
 	var err error
 	held := s.holdsBack(&c.link, to)

@@ -61,6 +61,7 @@ type Server struct {
 	cookies   *peer.Cookies
 	tokens    *peer.Tokens
 	places    *admission.Places
+	lines     lines
 	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
 	onApprove func(*Approval)   // Nil: all are accepted.
 	prover    transport.Prover  // Nil where the transport proves nothing.
@@ -83,6 +84,7 @@ type Server struct {
 	closing   bool
 	shut      bool          // SetOpen(false).
 	sentUpTo  tick.Tick     // The tick of the newest Send.
+	asksBands bool          // The protocol has bands, and OnError was not told that nobody measures distances.
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
@@ -123,12 +125,14 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		cookies:   peer.NewCookies(secret),
 		tokens:    peer.NewTokens(config.resetKey(secret)),
 		places:    admission.NewPlaces(places, config.admission()),
+		lines:     lines{},
 		past:      peer.NewPastSessions(),
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
 		decisions: admission.NewDecisions(),
 		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
+		asksBands: len(p.schema.Banded()) > 0,
 	}
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
@@ -445,14 +449,15 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 }
 
 // VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
-// the interest hides (interest.NewRows), and none of an entity that it may not see.
+// the interest hides (interest.NewRows), and none of an entity that it may not see. Beside a component with distance bands it has the band that
+// the client gets.
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	c := s.client(client)
 	if c == nil {
 		return snapshot.Mask{}
 	}
 	s.observe(c)
-	return c.view.Rows(entity)
+	return c.view.Rows(entity).Union(c.view.Bands(entity))
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).
@@ -554,6 +559,16 @@ func (s *Server) missViewpoint(c *Session) {
 	default:
 		if c.withoutViewpoint++; c.withoutViewpoint == viewpointTicks {
 			s.Report(&ViewpointError{Client: c.id, Ticks: viewpointTicks})
+		}
+	}
+}
+
+// missBands reports, once, that components have distance bands and that nobody measures the distances.
+func (s *Server) missBands() {
+	for _, c := range s.sessions {
+		if c.state == connected && s.asksBands && c.view.LacksBands() {
+			s.asksBands = false
+			s.Report(fmt.Errorf("netcode: client %d gets components with Bands as they are: no policy measures its distances. Give SetInterest an interest.NewBands", c.id))
 		}
 	}
 }

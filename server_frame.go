@@ -164,6 +164,9 @@ func (s *Server) Send() {
 	if s.interest != nil {
 		s.judgeInterest()
 	}
+	if s.asksBands && s.frame.Due && s.store.Tick()%viewpointTicks == 0 {
+		s.missBands()
+	}
 	call(s.hooks.beforeSend)
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
@@ -461,6 +464,9 @@ func (s *Server) serveAll() {
 	}
 	for _, c := range w.filling {
 		s.reportOversize(c)
+	}
+	if s.frame.Due {
+		s.lines.endTick(s.frame.Now)
 	}
 }
 

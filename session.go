@@ -180,26 +180,28 @@ func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string) {
+func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string, o *older) {
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		s.Report(err)
 		return
 	}
-	in, out := handshake.Checksums(epoch, s.protocol.canon.Hash)
+	in, out := handshake.Checksums(epoch, s.protocol.hashWith(o))
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
+	c.link.start(address, peer.NewConn(o.conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c.link.older = o
 	c.link.held = new(held.Queue)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.places.Take(address.IP.Addr())
+	s.lines.join(c)
 	if s.protocol.upstream {
-		c.upstream = replica.New(s.protocol.schema, s.config.snapshot(), s.Tick())
+		c.upstream = replica.New(s.protocol.schema, o.state(s.config.snapshot()), s.Tick())
 	}
 	s.welcome(c)
 	c.opened = true
@@ -215,7 +217,7 @@ func (s *Server) move(c *Session, to sessionState) {
 
 // connect makes the game know the client of a session.
 func (s *Server) connect(c *Session) {
-	c.view = snapshot.NewView(s.store, s.config.snapshot())
+	c.view = snapshot.NewView(s.store, c.link.older.state(s.config.snapshot()))
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
@@ -252,6 +254,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.places.Free(c.link.Address.IP.Addr())
+	s.lines.leave(c)
 	if c.link.near == nil {
 		s.past.Add(c.nonce, reason, s.frame.Now)
 	}

@@ -77,6 +77,7 @@ type Stats struct {
 	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
 	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
 	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
+	LeftOut           uint64 // Messages that were not sent because the other end's older build lacks their type.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
 	NotAllowed        uint64 // Strikes: packets refused because of writes without authority.

@@ -44,10 +44,10 @@ func WrittenBy(w Writer) netcode.Option {
 
 // writers is the rows of a protocol that clients write.
 type writers struct {
-	byPlan map[*quantize.Plan]Writer // Looked up only.
-	owner  snapshot.Mask
-	named  snapshot.Mask
-	rows   []int // By bit of right.Rows.
+	byPlan   map[*quantize.Plan]Writer // Looked up only.
+	owner    snapshot.Mask
+	named    snapshot.Mask
+	numbered snapshot.Mask // The rows that bits of right.Rows are.
 }
 
 // note takes over the writer of a component that is being registered.
@@ -99,33 +99,34 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			w.named = w.named.With(row)
 			f.DescribeComponent(row, "[named]")
 		}
-		if f.Schema.Rows() <= maxWritten || w.owner.Union(w.named).Has(row) {
-			w.rows = append(w.rows, row)
-		}
 	}
-	if len(w.rows) > maxWritten {
-		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", len(w.rows), maxWritten))
+	w.numbered = snapshot.AllRows()
+	if f.Schema.Rows() > maxWritten {
+		w.numbered = w.owner.Union(w.named)
+	}
+	if n := w.owner.Union(w.named).Count(); n > maxWritten {
+		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", n, maxWritten))
 	}
 }
 
 // maxWritten is the number of component types that clients may write in a protocol.
 const maxWritten = 64
 
-// wordOf returns rows as the bits of right.Rows.
-func (w *writers) wordOf(rows snapshot.Mask) (word uint64) {
-	for bit, row := range w.rows {
-		if rows.Has(row) {
-			word |= 1 << bit
+// wordOf returns rows as a bit for each of numbered.
+func wordOf(rows, numbered snapshot.Mask) (word uint64) {
+	for bit := uint64(1); !numbered.IsZero(); numbered, bit = numbered.Rest(), bit<<1 {
+		if rows.Has(numbered.Lowest()) {
+			word |= bit
 		}
 	}
 	return word
 }
 
 // maskOf returns the rows of what wordOf returned.
-func (w *writers) maskOf(word uint64) (rows snapshot.Mask) {
-	for bit, row := range w.rows {
-		if word>>bit&1 != 0 {
-			rows = rows.With(row)
+func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
+	for ; word != 0 && !numbered.IsZero(); numbered, word = numbered.Rest(), word>>1 {
+		if word&1 != 0 {
+			rows = rows.With(numbered.Lowest())
 		}
 	}
 	return rows

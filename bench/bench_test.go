@@ -140,10 +140,10 @@ func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
 	require.EqualError(t, run([]string{"-c", "many"}, &bytes.Buffer{}), `-c "many": it must be a whole number from 0 to 1024`)
 }
 
-// Every byte of the floor arrives, and nothing is allocated to send it.
+// Every byte of the floor arrives. The few ticks that are always measured fit into the sockets' buffers, however slow the far end is.
 func TestFloorDelivers(t *testing.T) {
 	needProcesses(t)
-	all := results(t, "-run", "floor", "-e", "200", "-c", "3", "-frac", "0.5", "-t", "20ms")
+	all := results(t, "-run", "floor", "-e", "200", "-c", "3", "-frac", "0.5", "-t", "1ns")
 	require.Len(t, all, 1)
 	require.Equal(t, 1.0, all[0].Params["delivered"])
 	require.Equal(t, 100.0*rowBytes+4*packetHeader+3*(packetBytes-packetHeader-rowsPerPacket*rowBytes), all[0].Params["bytes_per_client"])

@@ -105,14 +105,15 @@ func (c *child) answer() ([]string, error) {
 	return fields, nil
 }
 
-// drained settles the far end and returns the bytes its floor sockets have read.
-func (c *child) drained() (total int64, err error) {
-	time.Sleep(100 * time.Millisecond)
-	fields, err := c.ask(commandDrained)
-	if err != nil {
-		return 0, err
+// drained returns the bytes that the far end's floor sockets have read, once that is all that was sent, or the rest was dropped.
+func (c *child) drained(sent int64) (total int64, err error) {
+	for deadline := time.Now().Add(reachLimit); err == nil && total < sent && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		fields, fault := c.ask(commandDrained)
+		if fault != nil {
+			return 0, fault
+		}
+		_, err = fmt.Sscan(strings.Join(fields, " "), &total)
 	}
-	_, err = fmt.Sscan(strings.Join(fields, " "), &total)
 	return total, err
 }
 

@@ -19,9 +19,9 @@ import (
 const (
 	tickHz = 60
 	// reachLimit is the longest wait of the clients for datagrams, in wall time. A missing one was dropped by a socket.
-	reachLimit = 3 * time.Second
+	reachLimit = 10 * time.Second
 	// joinLimit is the time in which they must get the world for the first time.
-	joinLimit = 30 * time.Second
+	joinLimit = time.Minute
 )
 
 // tickConfig is the same for both ends of the tick scenario: no budget, and patience, because the virtual clock moves as

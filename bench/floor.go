@@ -53,7 +53,7 @@ func runFloor(o options) error {
 		sent += n
 	}
 	runtime.ReadMemStats(&after)
-	got, err := far.drained()
+	got, err := far.drained(int64(sent) * int64(clients))
 	if err != nil {
 		return err
 	}

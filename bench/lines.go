@@ -101,7 +101,7 @@ func newLinesRun(c linesCase) (*linesRun, error) {
 	protocol := bodyProtocol(false)
 	var address transport.Addr
 	for i := range 1 + c.clients {
-		end, err := network.Listen(transport.Addr{})
+		end, err := network.Listen(transport.MustParseAddr([...]string{"192.0.2.1:0", "198.51.100.1:0"}[min(i, 1)])) // the clients are in one home
 		if err != nil {
 			return nil, err
 		}

@@ -209,3 +209,21 @@ func TestAgeOfABody(t *testing.T) {
 	}
 	require.Equal(t, []int{1, 1, 9}, []int{h.quantile(0.5), h.quantile(0.75), h.quantile(0.99)})
 }
+
+// A server's four clients in one home share its line: they use it, its queue stays short, and each gets about a quarter.
+func TestClientsInOneHomeShareTheirLine(t *testing.T) {
+	const kib, seconds = 32, 20
+	r, err := newLinesRun(linesCase{rates: []int{kib}, clients: 4})
+	require.NoError(t, err)
+	for range seconds * linesHz {
+		r.stepLines()
+	}
+	require.NoError(t, r.fault)
+	require.Greater(t, float64(r.bytes), linesGoodput*(kib<<10)*seconds)
+	require.Less(t, float64(r.lost), linesOverflow*float64(r.kept+r.lost))
+	require.LessOrEqual(t, float64(r.waits.quantile(0.95)), linesWait)
+	for _, c := range r.clients {
+		stats, _ := r.server.ClientStats(c.ID())
+		require.InDelta(t, r.bytes/4, float64(stats.Packets.BytesSent), 0.1*float64(r.bytes))
+	}
+}

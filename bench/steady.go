@@ -126,7 +126,6 @@ func (r *steadyRun) listen(seed uint64) (*headerSocket, transport.Addr, error) {
 		return nil, transport.Addr{}, err
 	}
 	link := transport.Condition(end, transport.Link{Delay: steadyRoundTrip / 2, Loss: steadyLoss}, seed, r.now)
-	end.Reserve(steadyFlight)
 	link.Reserve(steadyFlight)
 	r.links = append(r.links, link)
 	return &headerSocket{socket: link}, end.LocalAddr(), nil

@@ -46,6 +46,9 @@ const (
 	checkEvery = 6 * time.Second
 	// relapse is the time after competing mode in which an estimate of the line may be that of a share.
 	relapse = 4 * time.Second
+
+	// nearer is the part of their difference by which the rates of a Group come nearer in a drain: a quarter.
+	nearer = 4
 )
 
 // Reason tells why the rate is as it is.
@@ -133,6 +136,7 @@ type Controller struct {
 	left     time.Duration // Time at which competing mode ended.
 	heard    time.Duration // Time of the last acknowledgement, or halving without one.
 	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
+	answered bool          // There was an acknowledgement since the last Tick.
 	stalled  bool          // Acknowledgements are missing.
 	held     int64         // Rate before they were.
 }
@@ -220,7 +224,7 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	if !c.on {
 		return
 	}
-	c.heard = now
+	c.heard, c.answered = now, true
 	c.path.arrived(now, position, size, eliciting)
 }
 
@@ -276,7 +280,8 @@ func (c *Controller) filter() int {
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
 func (c *Controller) stall(now time.Duration) {
-	if c.pending == c.path.newest || c.heard == now {
+	if c.answered || c.pending == c.path.newest {
+		c.answered = false
 		if c.stalled {
 			c.stalled = false
 			c.resume(now)
@@ -362,6 +367,11 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.begin(now, draining)
 	c.path.peak, c.from = c.path.queue(), c.path.position
 	c.setDrainRate()
+}
+
+// drainsSince reports whether a drain began at a time.
+func (c *Controller) drainsSince(now time.Duration) bool {
+	return c.phase == draining && c.since == now
 }
 
 // estimate returns what the line takes, from what it took while there was a queue: the newest times, and longer ones where it

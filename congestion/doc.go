@@ -1,6 +1,6 @@
 // Package congestion finds the rate of one direction of a connection: how many bytes a second its line takes without a long
 // queue. It knows nothing of packets' contents: a [Controller] is told what was sent, what arrived and when a tick ended, and has
-// a [State] with the rate, its [Reason] and the estimates. It does no I/O and reads no clock.
+// a [State] with the rate, its [Reason] and the estimates; a [Group] joins those of one address. It does no I/O and reads no clock.
 //
 // The delay rules, the rate is bounded only where a queue stands. The parts are published ones:
 //
@@ -13,10 +13,12 @@
 //     the line and falls at losses (TCP mode of Copa, RFC 5681), until a check empties the queue
 //   - loss without a queue: lowers the rate once. If it stays, it is learned and no congestion
 //   - silence: halves the rate (RFC 8085, section 3.1.1)
+//   - several clients of one address: empty a queue that all see together, and come to equal rates (Congestion Manager, RFC 3124)
 //   - less to send than the rate allows: what is delivered says nothing about the line (RFC 7661)
 //
 // # Files
 //
 //   - controller.go: the phases and the rate
 //   - path.go: measures delay, delivery and loss
+//   - group.go: the clients of one address
 package congestion

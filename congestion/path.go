@@ -10,7 +10,7 @@ const (
 	samples = 64  // likewise
 	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
 	enough = 2048
-	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise bounds it.
+	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise, or a tick if that is more, bounds it.
 	noiseAge  = 512
 	mostNoise = 20 * time.Millisecond
 )
@@ -59,6 +59,7 @@ type path struct {
 	jitter    time.Duration // smoothed difference of successive ages
 	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
 	peak      time.Duration // of the queue in this drain
+	slack     time.Duration // by which the delay may grow beyond the threshold: see Group
 	spacing   time.Duration // smoothed time between two samples
 	base      windowed
 	floor     windowed
@@ -168,7 +169,7 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 
 // passed notes that a growth of the delay was no queue of this sender.
 func (p *path) passed() {
-	p.noise = max(p.noise, min(p.peak, mostNoise))
+	p.noise = max(p.noise, min(p.peak, max(mostNoise, p.interval)))
 	p.peak = 0
 }
 
@@ -200,8 +201,11 @@ func (p *path) threshold() time.Duration {
 
 // full reports whether there is a queue.
 func (p *path) full() bool {
-	return p.queued > p.threshold()
+	return p.queued > p.threshold()+p.slack
 }
+
+// rises reports whether there may be a queue: it is not empty.
+func (p *path) rises() bool { return p.taken == 0 || !p.empty() }
 
 // late reports whether the newest packet that arrived waited in a queue.
 func (p *path) late(rate int64) bool {

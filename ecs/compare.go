@@ -47,7 +47,7 @@ func (d Difference) String() string {
 // Visible is the part of a store that a client is shown.
 type Visible struct {
 	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
-	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity; nil means all
+	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity, and their distance bands; nil means all, without bands
 	// Kept reports the entities out of sight that the client still has, as they were when it was sent them last; nil means none.
 	// Their rows are not compared.
 	Kept func(wire.NetworkID) bool
@@ -61,7 +61,7 @@ func (s *Visible) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(
 type VisibleFor interface {
 	// Visible reports whether a client may see an entity.
 	Visible(wire.ClientID, wire.NetworkID) bool
-	// VisibleRows returns the components that a client may see of an entity that it sees.
+	// VisibleRows returns the components that a client may see of an entity that it sees, and the distance bands that it gets them in.
 	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
 	// Keeps reports whether a client keeps an entity that it may not see any more.
 	Keeps(wire.ClientID, wire.NetworkID) bool
@@ -131,16 +131,17 @@ type comparison struct {
 // entity compares the components of one entity.
 func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
 	mask := c.client.Mask(e)
-	want, have := c.store.Mask(id), c.rows(&mask)
+	want, have, bands := c.store.Mask(id), c.rows(&mask), snapshot.Mask{}
 	if c.sees.Rows != nil {
-		want = want.Intersect(c.sees.Rows(id))
+		rows := c.sees.Rows(id)
+		want, bands = want.Intersect(rows), rows.Intersect(c.schema.Coarse)
 	}
 	for rows := want.Union(have); !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
 		var server, client component
 		if want.Has(row) {
-			server = c.sight.of(id, row)
+			server = c.sight.of(id, row, c.schema.Band(bands, row))
 			d.Server = text(server.value, "")
 		}
 		if have.Has(row) {
@@ -288,7 +289,7 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 		rows := store.Mask(id)
 		buf = appendHead(buf[:0], id, rows)
 		for ; !rows.IsZero(); rows = rows.Rest() {
-			buf = sight.of(id, rows.Lowest()).append(buf)
+			buf = sight.of(id, rows.Lowest(), -1).append(buf)
 		}
 		h = hash(h, buf)
 	}
@@ -334,10 +335,14 @@ func newVisibleSource(store *snapshot.Store, schema *snapshot.Schema, visible fu
 	return visibleSource{store: store, schema: schema, visible: visible, held: held(schema)}
 }
 
-// of returns a component, valid until the next call for the same row.
-func (s *visibleSource) of(id wire.NetworkID, row int) component {
+// of returns a component as a distance band gives it, or as it is for band -1, valid until the next call for the same row.
+func (s *visibleSource) of(id wire.NetworkID, row, band int) component {
 	c := component{plan: s.schema.Plan(row), value: s.held[row]}
 	s.lanes = append(s.lanes[:0], s.store.Row(id, row)...)
+	if band >= 0 {
+		fine := quantize.NewConversion(s.schema.Plan(band), c.plan)
+		fine.Row(s.store.Row(id, band), s.lanes)
+	}
 	for _, lane := range c.plan.Refs() {
 		named := wire.NetworkID{Index: s.lanes[lane], Generation: s.lanes[lane+1]}
 		if !s.store.Alive(named) || s.visible != nil && !s.visible(named) {

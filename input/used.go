@@ -51,15 +51,15 @@ func TellUsed(p *netcode.Protocol) {
 
 // usedInputs is the inputs of the last ticks that were not as the client set them.
 type usedInputs struct {
-	in    *types
-	ticks [reach]tick.Tick // By tick modulo reach; None: there is nothing to tell.
-	types [reach]uint8
-	rows  []uint32 // By tick modulo reach, then of all types.
-	news  uint64   // Bit n: the client is not known to have the row at n.
-	sent  [usedSent]sentUsed
-
+	in     *types
+	news   uint64    // Bit n: the client is not known to have the row at n.
 	opened tick.Tick // The first tick that was simulated in the session.
 	told   bool      // A packet of this network tick has the section.
+
+	ticks [reach]tick.Tick // By tick modulo reach, where there is something to tell. At a server it is good where news has the bit.
+	types [reach]uint8
+	rows  []uint32 // By tick modulo reach, then of all types.
+	sent  [usedSent]sentUsed
 }
 
 // sentUsed is the content of a packet.
@@ -135,7 +135,6 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 		u.news &^= 1 << n
 		silent := q.newest == tick.None && at-u.opened >= reach // Its player does nothing.
 		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
-			u.ticks[n] = tick.None
 			continue
 		}
 		u.ticks[n], u.types[n], u.news = at, 0, u.news|1<<n

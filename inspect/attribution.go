@@ -62,10 +62,11 @@ func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 }
 
 // AddSent adds a datagram to a client to the account, where it is sent: the server knows what its records are coded against, until it
-// receives something. Call it in the frame that the datagram was built in. A nil session is one that is over: its state is Unknown.
+// receives something. Call it in the frame that the datagram was built in. The state of a client of an older build is Unknown, and so is that of
+// one whose session is over, nil.
 func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
 	a.add(datagram, func(payload []byte) bool {
-		if c == nil || c.View() == nil {
+		if c == nil || c.View() == nil || c.Protocol() != c.Server().Protocol().Hash() {
 			a.State.Unknown += 8 * uint64(len(payload))
 			return true
 		}

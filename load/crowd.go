@@ -117,6 +117,9 @@ func (c *crowd) conduct(ctx context.Context) error {
 				full = at
 			}
 		}
+		if c.made == c.o.Bots {
+			at = min(at, full+c.o.For) // A second after the end is none of the run, however late it is noticed.
+		}
 		if at >= time.Duration(second)*time.Second {
 			if second++; c.sample(at) {
 				return nil

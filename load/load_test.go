@@ -186,27 +186,26 @@ func TestTheFirstFailureEndsTheSearch(t *testing.T) {
 	require.LessOrEqual(t, report.Holds, 5)
 }
 
-// A bad link is there in both directions: the client measures its round trip, and both lose packets.
+// A bad link is there in both directions, for every other bot: the client measures its round trip, and both lose packets.
 func TestABadLinkIsThereInBothDirections(t *testing.T) {
 	t.Parallel()
 	address, _ := serve(t, 16)
 	game := bots()
-	var lossy [4]atomic.Bool
+	var lost [4]atomic.Int64 // Of those that were not late alone.
 	game.Join = func(b *load.Bot) {
 		b.Loop.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) {
-			if p := b.Client.Stats().Packets; p.Lost > p.LateAcks+3 {
-				lossy[b.Number].Store(true)
-			}
+			p := b.Client.Stats().Packets
+			lost[b.Number].Store(int64(p.Lost) - int64(p.LateAcks))
 		}))
 	}
 	link := transport.Link{Delay: 60 * time.Millisecond, Loss: 0.3}
 	report := playUntil(t, game, load.Options{Servers: []netcode.Addr{address}, Bots: 4, Ramp: 100, Link: link, Bad: 0.5, Seed: 3}, func(s *load.Sample) bool {
-		return lossy[1].Load() && lossy[3].Load() && s.RTT.N == 4
+		const many = 20
+		return lost[1].Load() > many && lost[3].Load() > many && lost[0].Load() <= 3 && lost[2].Load() <= 3 && s.RTT.N == 4
 	})
 	last := report.Samples[len(report.Samples)-1]
 	require.GreaterOrEqual(t, last.RTT.At(1), 120*time.Millisecond)
 	require.GreaterOrEqual(t, last.State.At(1), 120*time.Millisecond)
-	require.False(t, lossy[0].Load() && lossy[2].Load() && last.RTT.At(.5) > 120*time.Millisecond, "every other bot has a good link")
 }
 
 // Seconds above the bound end a run when there are three in a row, without those of which nothing is known; the answer is the most bots in a
@@ -303,8 +302,8 @@ func TestThePlotIsXML(t *testing.T) {
 // The samples of several processes add up. A run that is over before its first sample says so.
 func TestSeveralProcesses(t *testing.T) {
 	address, _ := serve(t, 8)
-	for span, want := range map[string]string{"100ms": "give -for 1s or more", "1100ms": "of 4 bots connected, over "} {
-		flags := fmt.Sprintf("-addr %v -n 4 -processes 2 -for %s", address, span)
+	for span, want := range map[string]string{"1ns": "give -for 1s or more", "1100ms": "of 2 bots connected, over "} {
+		flags := fmt.Sprintf("-addr %v -n 2 -processes 2 -for %s", address, span)
 		t.Setenv(partVariable, flags)
 		var out bytes.Buffer
 		_ = load.Main(context.Background(), strings.Fields(flags), &out, &out, bots())

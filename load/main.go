@@ -186,7 +186,9 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 		child.Stderr, child.WaitDelay = complaints, 5*time.Second
 		running.Go(func() {
 			defer close(parts[i])
-			faults[i] = follow(child, parts[i])
+			if err := follow(child, parts[i]); ctx.Err() == nil {
+				faults[i] = err // Else it ended because it was told to.
+			}
 		})
 	}
 	for {

@@ -272,7 +272,7 @@ func TestCase59RaceSoak(t *testing.T) {
 		return false
 	})
 	require.Greater(t, len(died), 20)
-	for i := 0; i < 1000 && runtime.NumGoroutine() > before; i++ { // The last ones are about to end.
+	for i := 0; i < 60_000 && runtime.NumGoroutine() > before; i++ { // The last ones are about to end.
 		time.Sleep(time.Millisecond)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before, "goroutines")

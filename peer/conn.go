@@ -53,6 +53,8 @@ type ConnConfig struct {
 	// FirstSequence is the number of the first packet in both directions.
 	// Default 1. Both ends must have the same; other values are for tests.
 	FirstSequence uint64
+	// Types renumbers the types of messages for an other end with another protocol. Nil: they are the same at both.
+	Types *Types
 }
 
 func (c ConnConfig) withDefaults() ConnConfig {
@@ -116,6 +118,7 @@ type Conn struct {
 	controlled uint64
 	path       path
 	stats      Stats
+	renumbered []byte // the batches of the packet that came last, with this end's types, where these are others
 }
 
 // NewConn returns the packet layer of a new connection.
@@ -314,6 +317,11 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 	}
 	c.stats.Received++
 	c.stats.BytesReceived += uint64(len(packet))
+	if of := c.config.Types; of != nil {
+		c.renumbered = append(c.renumbered[:0], batches...)
+		batches = c.renumbered
+		renumber(batches, &of.In)
+	}
 	return Incoming{
 		Sequence: sequence, Batches: batches, Eliciting: len(batches) > wire.BatchHeaderSize, Arrived: now,
 		delayed: header.HasDelay, ack: header.Ack, delay: header.Delay,

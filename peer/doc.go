@@ -17,7 +17,7 @@
 // # Packets
 //
 // [Conn] numbers and acknowledges, with a [ConnConfig] and [Stats]. [Builder] builds a packet, [Incoming] is one that was
-// read, and [Reader] iterates over its messages. [State], [Role] and [Verdict] say which messages are allowed when. [Budget]
+// read, and [Reader] iterates over its messages. [Types] are those of an end with another protocol. [State], [Role] and [Verdict] say which messages are allowed when. [Budget]
 // limits the bytes to one peer. Conn does no I/O and reads no clock: now is an argument everywhere, a duration since an
 // arbitrary origin that never goes back. A Conn belongs to one goroutine.
 //
@@ -44,6 +44,7 @@
 //   - past_sessions.go: remembers sessions that are over
 //   - conn.go: one connection: reads a packet, takes in its acks, detects lost ones
 //   - packet.go, reader.go: builds a packet; iterates over the messages of one
+//   - types.go: message types that the other end numbers in its own way
 //   - received_packets.go: which sequences arrived, and the acks that are sent
 //   - path.go: how large packets may be, by probes
 //   - sent_packets.go: which sequences are on their way; loss, round trip, timeout

@@ -235,6 +235,9 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 		return nil
 	}
 	b.closeBatch()
+	if of := c.config.Types; of != nil {
+		renumber(b.buf[b.first:], &of.Out)
+	}
 	state := sentPending
 	if b.Empty() {
 		state = sentSilent

@@ -34,11 +34,13 @@ var errRest = errors.New("resting entities that are not legal")
 
 // resting lists the entities that a server tells one client of.
 type resting struct {
-	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
-	tick netcode.Tick        // The tick that was told last.
-	due  netcode.Tick        // The tick for which a packet was asked for last.
-	also []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
-	next uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
+	client netcode.ClientID
+	listed netcode.Tick        // The tick that ids is of.
+	ids    []netcode.NetworkID // Of the entities that it predicts and that may rest, in ascending order of their indexes.
+	tick   netcode.Tick        // The tick that was told last.
+	due    netcode.Tick        // The tick for which a packet was asked for last.
+	also   []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
+	next   uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
 }
 
 // alsoAtMost bounds the entities that a client chooses to predict, beside those of Owner and Predicted. The server forgets the
@@ -61,6 +63,9 @@ func handleChosen(p *netcode.Protocol) {
 		if r, ok := netcode.ExtensionOf[*resting](server.Session(ctx.Sender)); ok {
 			r.choose(m.Entity, m.On)
 		}
+		if at, ok := netcode.ExtensionOf[*simulated](server); ok {
+			at.chose = true
+		}
 	}, netcode.Named("netcode.predict.chosen"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient(), netcode.AtStage(netcode.StageInitialization))
 }
 
@@ -77,25 +82,31 @@ func (r *resting) choose(id netcode.NetworkID, on bool) {
 
 // restAtServer returns the hooks of a server.
 func restAtServer(s *netcode.Server) netcode.ServerHooks {
-	of := func(c *netcode.Session) *resting {
-		r, _ := netcode.ExtensionOf[*resting](c)
-		return r
+	sim := &simulated{}
+	told := func(c *netcode.Session) *resting { // Nil: there is nothing to tell.
+		if sim.telling>>(c.ID()%64)&1 == 0 {
+			return nil
+		}
+		if r, ok := netcode.ExtensionOf[*resting](c); ok && r.listed == s.Tick() {
+			return r
+		}
+		return nil
 	}
 	return netcode.ServerHooks{
-		State:  &simulated{},
+		State:  sim,
 		Opened: func(*netcode.Session) any { return &resting{} },
 		Section: &netcode.ServerSection{
 			Check: func(*netcode.Session, []byte) error { return errRest },
 			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(c *netcode.Session, busy bool) bool { return of(c).mustTell(s.Store().Tick(), busy) },
-			Write: func(c *netcode.Session, room []byte, _ uint64) int { return of(c).write(c, s.Store().Tick(), room) },
+			Due:   func(c *netcode.Session, busy bool) bool { return told(c).mustTell(s.Store().Tick(), busy) },
+			Write: func(c *netcode.Session, room []byte, _ uint64) int { return told(c).write(c, s.Store().Tick(), room) },
 		},
 	}
 }
 
 // mustTell tells if a packet is to be sent for the section: there was none for some ticks.
 func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
-	if busy || len(r.ids) == 0 || now < max(r.tick, r.due)+restQuiet {
+	if busy || r == nil || now < max(r.tick, r.due)+restQuiet {
 		return false
 	}
 	r.due = now
@@ -104,7 +115,7 @@ func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 
 // write writes the section of the first packet of a tick.
 func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
-	if r.tick == now || len(r.ids) == 0 || len(room) < restHead || c.Local() {
+	if r == nil || r.tick == now || len(room) < restHead || c.Local() {
 		return 0
 	}
 	w := restWriter{room: room, size: restHead}
@@ -149,20 +160,9 @@ func (w *restWriter) finish(now netcode.Tick) int {
 	return w.size
 }
 
-// begin lists the entities that the client chose and is shown, and forgets those that are gone. A choice changes what all clients are
-// sent of an entity (server.promptRows), so one of a hidden entity counts for nothing.
-func (r *resting) begin(store *snapshot.Store, c *netcode.Session) {
+// forget forgets the entities that the client chose and that are gone.
+func (r *resting) forget(store *snapshot.Store) {
 	r.also = slices.DeleteFunc(r.also, func(id netcode.NetworkID) bool { return !store.Alive(id) })
-	r.ids = r.ids[:0]
-	if len(r.also) == 0 {
-		return
-	}
-	view := c.View()
-	for _, id := range r.also {
-		if view != nil && view.Visible(id) {
-			r.ids = append(r.ids, id)
-		}
-	}
 }
 
 // order puts the entities in order, each once. All of them live: no two have the same index.
@@ -171,15 +171,19 @@ func (r *resting) order() {
 	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })
 }
 
-// simulated is state of an end: its simulation, nil without one.
-type simulated struct{ simulation *Simulation }
+// simulated is state of an end.
+type simulated struct {
+	simulation *Simulation // Nil without one.
+	chose      bool        // At a server: a client chose an entity.
+	telling    uint64      // At a server: a bit for each client, by its id modulo 64, to whom there may be something to tell.
+}
 
 // rested is a client's state: the ticks in which entities rested, by network index.
 type rested struct {
 	simulated
 	ticks []netcode.Tick
 	news  []uint32       // Indexes that were told since the last comparison.
-	read  []netcode.Tick // Ticks of which records were read since.
+	read  []netcode.Tick // Ticks whose records were read since.
 }
 
 // newsAtMost bounds the resting entities of one comparison: the server tells of the others again.

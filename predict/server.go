@@ -1,8 +1,6 @@
 package predict
 
 import (
-	"bytes"
-	"math/bits"
 	"reflect"
 	"slices"
 
@@ -19,16 +17,17 @@ import (
 type server struct {
 	*Simulation
 	end    *netcode.Server
+	state  *simulated
 	find   func(netcode.NetworkID) (ecs.Entity, bool)
 	rows   []serverRow
 	locals []ecs.ID
 
 	predicted ecs.ID
-	simulated tables  // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
-	prompt    bits64  // By network index: a client predicts the entity.
-	moved     bits64  // By network index: the last step changed a component that is rounded.
-	differing []int32 // Scratch: rows of a table.
-	bad       []int32 // Scratch: places in differing.
+	simulated tables     // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
+	prompt    bits64     // By network index: a client predicts the entity.
+	changed   bits64     // By network index: the last tick changed something, so that the entity hardly rests. Its view is not asked.
+	told      []*resting // To whom there may be something to tell.
+	lanes     []uint32   // Scratch.
 }
 
 // Columns of server.simulated.
@@ -41,13 +40,8 @@ const (
 
 // serverRow is one predicted component.
 type serverRow struct {
-	id      ecs.ID
-	size    int
 	plan    *quantize.Plan
-	lanes   []uint32      // Scratch.
-	compare quantize.Rows // Rows of its size.
 	rounds  bool
-	rounded [][]byte       // By table: values that were rounded last.
 	untaken ecs.MaskFilter // Entities that are to be simulated and have it.
 }
 
@@ -69,10 +63,10 @@ func (s *server) learn(w *ecs.World) {
 	s.simulated.column(s.owner, int(reflect.TypeFor[components.Owner]().Size()))
 	s.simulated.column(s.predicted, int(reflect.TypeFor[components.Predicted]().Size()))
 	for _, r := range s.all.rows {
-		id, size := ecs.TypeID(w, r.of), int(r.of.Size())
-		s.simulated.column(id, size)
+		id := ecs.TypeID(w, r.of)
+		s.simulated.column(id, int(r.of.Size()))
 		s.rows = append(s.rows, serverRow{
-			id: id, size: size, plan: r.plan, compare: quantize.NewRows(size),
+			plan:    r.plan,
 			rounds:  !r.unrounded && !r.plan.Plain() && r.plan.Lanes() > 0,
 			untaken: ecs.All(s.replicated, id).Without(s.tagged),
 		})
@@ -90,7 +84,6 @@ func (s *server) update() {
 			s.take(w, &s.rows[i])
 		}
 		s.simulated.look(w)
-		clear(s.moved)
 		for i := range s.rows {
 			if s.rows[i].rounds {
 				s.round(i)
@@ -103,24 +96,60 @@ func (s *server) update() {
 	}
 }
 
-// listPredicted lists for each client the entities that it predicts.
+// listPredicted lists for each client the entities that it predicts, and that may rest. It looks at no session without one: their state is
+// in no near cache.
 func (s *server) listPredicted() {
 	clear(s.prompt)
-	for client := range s.end.Clients {
-		session := s.end.Session(client)
-		if r, ok := netcode.ExtensionOf[*resting](session); ok {
-			r.begin(s.end.Store(), session)
-			for _, id := range r.ids {
-				s.prompt.set(id.Index)
-			}
+	clear(s.changed)
+	if store := s.end.Store(); store.Tick()%restQuiet != 0 { // An entity may rest though components change that are not predicted.
+		for id := range store.Changes {
+			s.changed.set(id.Index)
+		}
+	}
+	s.told = s.told[:0]
+	if s.state.chose {
+		for client := range s.end.Clients {
+			s.listChosen(client)
 		}
 	}
 	for i := range s.simulated.list {
 		s.listTable(&s.simulated.list[i])
 	}
-	for client := range s.end.Clients {
-		if r, ok := netcode.ExtensionOf[*resting](s.end.Session(client)); ok {
-			r.order()
+	s.state.telling = 0
+	for _, r := range s.told {
+		r.order()
+		s.state.telling |= 1 << (r.client % 64)
+	}
+}
+
+// listChosen lists the entities that a client chose and is shown. A choice changes what all clients are sent of an entity (promptRows), so one of a
+// hidden entity counts for nothing.
+func (s *server) listChosen(client netcode.ClientID) {
+	session := s.end.Session(client)
+	if r, ok := netcode.ExtensionOf[*resting](session); ok && len(r.also) > 0 {
+		r.forget(s.end.Store())
+		view := session.View()
+		for _, id := range r.also {
+			if view != nil && view.Visible(id) {
+				s.tell(client, id, true)
+			}
+		}
+	}
+}
+
+// tell notes an entity that a client predicts, for what it is told.
+func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool) {
+	s.prompt.set(id.Index)
+	if !rests {
+		return
+	}
+	if c := s.end.Session(client); c != nil {
+		if r, ok := netcode.ExtensionOf[*resting](c); ok {
+			if r.listed != s.end.Tick() {
+				r.client, r.listed, r.ids = client, s.end.Tick(), r.ids[:0]
+				s.told = append(s.told, r)
+			}
+			r.ids = append(r.ids, id)
 		}
 	}
 }
@@ -137,13 +166,14 @@ func (s *server) listTable(t *table) {
 		predicted = predictedRows(t.columns[predictedColumn], t.rows)
 	}
 	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
-		owner := netcode.ClientID(0)
-		if ids[row].ID.IsZero() {
+		id, owner := ids[row].ID, netcode.ClientID(0)
+		if id.IsZero() {
 			continue // It came in this frame, and no capture has seen it.
 		}
+		rests := !s.changed.has(id.Index)
 		if owners != nil {
 			if owner = owners[row].Client; owner != 0 {
-				s.tellRest(owner, ids[row].ID)
+				s.tell(owner, id, rests)
 			}
 		}
 		if predicted == nil {
@@ -151,21 +181,8 @@ func (s *server) listTable(t *table) {
 		}
 		for client := range s.end.Clients {
 			if client != owner && predicted[row].By(client) {
-				s.tellRest(client, ids[row].ID)
+				s.tell(client, id, rests)
 			}
-		}
-	}
-}
-
-// tellRest adds an entity to those that a client predicts, unless it moves: it does not rest.
-func (s *server) tellRest(client netcode.ClientID, id netcode.NetworkID) {
-	s.prompt.set(id.Index)
-	if s.moved.has(id.Index) {
-		return
-	}
-	if c := s.end.Session(client); c != nil {
-		if r, ok := netcode.ExtensionOf[*resting](c); ok {
-			r.ids = append(r.ids, id)
 		}
 	}
 }
@@ -203,68 +220,14 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 	}
 }
 
-// round makes the values of a component those that travel: what clients have, and continue from, is what is there. Most values
-// are as they were after the last call, and round already.
+// round makes the values of a component those that travel: what clients have, and continue from, is what is there. One that cannot travel
+// stays as it is.
 func (s *server) round(i int) {
-	r := &s.rows[i]
-	for len(r.rounded) < len(s.simulated.list) {
-		r.rounded = append(r.rounded, nil)
-	}
 	for n := range s.simulated.list {
-		t := &s.simulated.list[n]
-		if t.has>>(firstRow+i)&1 == 0 {
-			continue
-		}
-		now, before := s.simulated.bytes(t, firstRow+i, 0, t.rows), r.rounded[n]
-		known := min(len(before), len(now)) / r.size
-		if len(before) < len(now) {
-			before = append(before, now[len(before):]...)
-			r.rounded[n] = before
-		}
-		s.differing = r.differ(now, before, known, s.differing[:0])
-		for row := known; row < t.rows; row++ {
-			s.differing = append(s.differing, int32(row))
-		}
-		s.roundRows(r, replicatedRows(t.columns[replicatedColumn], t.rows), now, before)
-	}
-}
-
-// differ appends the rows, of so many, that are not as they were.
-func (r *serverRow) differ(now, before []byte, rows int, list []int32) []int32 {
-	for from := 0; from < rows; from += 64 {
-		count := min(64, rows-from)
-		set := r.compare.Differing(now[from*r.size:(from+count)*r.size], before[from*r.size:(from+count)*r.size], count)
-		for ; set != 0; set &= set - 1 {
-			list = append(list, int32(from+bits.TrailingZeros64(set)))
-		}
-	}
-	return list
-}
-
-// roundRows rounds the rows of a column that differ, and notes their values. One that cannot travel stays as it is, and is looked at again.
-// An entity whose rounded value is as before has not moved, though its systems tried.
-func (s *server) roundRows(r *serverRow, ids []components.Replicated, now, before []byte) {
-	if len(s.differing) == 0 {
-		return
-	}
-	width := r.plan.Lanes()
-	r.lanes = append(r.lanes[:0], make([]uint32, len(s.differing)*width)...)
-	s.bad = r.plan.QuantiseRows(&now[0], r.size, s.differing, r.lanes, s.bad[:0])
-	slices.Sort(s.bad)
-	bad := s.bad
-	for k, row := range s.differing {
-		if len(bad) > 0 && int(bad[0]) == k {
-			for len(bad) > 0 && int(bad[0]) == k {
-				bad = bad[1:]
-			}
-			before[int(row)*r.size] = ^now[int(row)*r.size]
-			continue
-		}
-		value := now[int(row)*r.size:][:r.size]
-		r.plan.Dequantise(r.lanes[k*width:][:width], pointerTo(value))
-		if rounded := before[int(row)*r.size:][:r.size]; !bytes.Equal(rounded, value) {
-			s.moved.set(ids[row].ID.Index)
-			copy(rounded, value)
+		if t := &s.simulated.list[n]; t.has>>(firstRow+i)&1 != 0 {
+			plan := s.rows[i].plan
+			s.lanes = slices.Grow(s.lanes[:0], t.rows*plan.Lanes())[:t.rows*plan.Lanes()]
+			plan.SnapRows(s.simulated.bytes(t, firstRow+i, 0, t.rows), s.lanes, t.rows)
 		}
 	}
 }

@@ -174,11 +174,10 @@ func (s *Simulation) mustBeOnly() {
 	var at *simulated
 	if s.server != nil {
 		at, _ = netcode.ExtensionOf[*simulated](s.server.end)
-	} else if r, ok := netcode.ExtensionOf[*rested](s.client.end); ok {
+		s.server.state = at
+	} else {
+		r, _ := netcode.ExtensionOf[*rested](s.client.end)
 		at = &r.simulated
-	}
-	if at == nil {
-		return
 	}
 	if at.simulation != nil {
 		panic("netcode: predict.Simulate: this end has a simulation: give all systems to one call")

@@ -161,6 +161,23 @@ func (p *Plan) runOf(i int) (n int) {
 	return min(n, 4)
 }
 
+// newBlock is nil for a plan whose rows SnapBlocks is not for.
+func (p *Plan) newBlock() *kernel.FixedBlock {
+	n := len(p.ops)
+	if !p.wide || n == 0 || kernel.BlockFloats%n != 0 || p.typ == nil || p.Size() != 4*uintptr(n) {
+		return nil
+	}
+	b := &kernel.FixedBlock{Half: 0.5}
+	for i := range b.Least {
+		o := &p.ops[i%n]
+		if o.kind != opFixed32 || o.offset != 4*uintptr(i%n) || o.count >= 1<<31-1 {
+			return nil
+		}
+		b.Least[i], b.Most[i], b.Scale[i], b.Step[i] = o.min, o.max, o.scale, o.step
+	}
+	return b
+}
+
 func newFixedRun(ops []op) kernel.FixedRun {
 	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
 	for i := range ops {
@@ -249,6 +266,48 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 		}
 	}
 	return true
+}
+
+// SnapRows makes n components, one behind the other in column, those that travel: it quantises each and writes the row back. Their rows are then in lanes, one behind
+// the other. A component with a fault stays as it is, with the row that Quantise gives it.
+func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
+	if n == 0 || len(p.lanes) == 0 {
+		return
+	}
+	size, width := int(p.Size()), len(p.lanes)
+	_, _ = column[n*size-1], lanes[n*width-1]
+	if p.block == nil {
+		p.snapRows(column, lanes, n)
+		return
+	}
+	for each := kernel.BlockFloats / width; n > 0; {
+		done := each * kernel.SnapBlocks(p.block, &column[0], &lanes[0], n/each)
+		odd := min(each, n-done) // a block with a fault, or the rows behind the last block
+		p.snapRows(column[done*size:], lanes[done*width:], odd)
+		n, column, lanes = n-done-odd, column[(done+odd)*size:], lanes[(done+odd)*width:]
+	}
+}
+
+// snapRows is SnapRows, some rows at a time.
+func (p *Plan) snapRows(column []byte, lanes []uint32, n int) {
+	var rows [64]int32
+	var faults [4 * len(rows)]int32 // each field of a row may have one
+	for k := range rows[:min(n, len(rows))] {
+		rows[k] = int32(k)
+	}
+	size, width := int(p.Size()), len(p.lanes)
+	for count := 0; n > 0; n, column, lanes = n-count, column[count*size:], lanes[count*width:] {
+		count = min(n, len(rows), max(1, len(faults)/len(p.ops)))
+		bad := p.QuantiseRows(&column[0], size, rows[:count], lanes, faults[:0])
+		if len(bad) == 0 && p.DequantiseRows(column, lanes, width, count) {
+			continue
+		}
+		for k := range count {
+			if !slices.Contains(bad, int32(k)) {
+				p.Dequantise(lanes[k*width:], fieldAt(&column[k*size], 0))
+			}
+		}
+	}
 }
 
 // onlyFloatRows reports whether DequantiseRows writes the plan's rows.

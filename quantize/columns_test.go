@@ -23,7 +23,7 @@ import (
 // withoutWide is a plan as it is where the processor is not wide.
 func withoutWide(p *Plan) *Plan {
 	plain := *p
-	plain.wide, plain.runs, plain.ops = false, nil, slices.Clone(p.ops)
+	plain.wide, plain.runs, plain.block, plain.ops = false, nil, nil, slices.Clone(p.ops)
 	for i := range plain.ops {
 		plain.ops[i].run, plain.ops[i].quat = 0, nil
 	}

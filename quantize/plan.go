@@ -35,6 +35,7 @@ type Plan struct {
 	debug     bool // packing is off
 	wide      bool // the processor is
 	runs      []kernel.FixedRun
+	block     *kernel.FixedBlock // of a plan of fixed floats alone, see SnapRows
 
 	extrapolator string // name of extrapolate
 	extrapolate  Extrapolation
@@ -81,6 +82,10 @@ func (p *Plan) Plain() bool {
 	}
 	return len(p.ops) > 0 && p.Size() == 4*uintptr(len(p.ops))
 }
+
+// Dense reports whether a component is floats and rotations that are sent and nothing else: its memory is what DequantiseRows makes of its lanes, and as
+// large.
+func (p *Plan) Dense() bool { return p.floatRows && p.Size() == 4*uintptr(len(p.lanes)) }
 
 // Fields returns the fields that are sent, in order, by their paths within the component, such as "Vel.X".
 func (p *Plan) Fields() []string {

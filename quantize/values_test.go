@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // floats has runs of two to four fields and rotations, with other things between and behind them.
@@ -103,6 +104,63 @@ func TestRoundingTwiceIsRoundingOnce(t *testing.T) {
 	require.True(t, p.DequantiseRows(memory, lanes, 4, len(rows)))
 	require.Empty(t, p.QuantiseRows(&memory[0], 16, rows, again, nil))
 	require.True(t, slices.Equal(lanes, again))
+}
+
+type (
+	pair struct {
+		A, B float32 `net:"min=-8,max=8,step=0.001"`
+	}
+	six struct {
+		F [6]float32 `net:"min=0.3,max=70.7,step=0.07"`
+	}
+	mixed struct {
+		A     float32 `net:"min=-1,max=1,step=0.01"`
+		Local uint32  `net:"-"`
+		B     uint8
+		Q     [4]float32 `net:"quat,bits=9"`
+	}
+)
+
+// SnapRows makes of each component what Quantise and Dequantise make of it, and one that has a fault stays: for columns of floats alone, which a loop in assembly is
+// for, and for others, of any number of rows and with any value in any place.
+func TestSnapRowsIsRowByRow(t *testing.T) {
+	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[pair](t, "Pair"), mustCompile[six](t, "Six"), mustCompile[turned](t, "Turned"), mustCompile[mixed](t, "Mixed")} {
+		size, width := int(p.Size()), p.Lanes()
+		rapid.Check(t, func(t *rapid.T) {
+			n, oddity := rapid.IntRange(0, 140).Draw(t, "rows"), rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
+			column, lanes := make([]byte, (n+2)*size), make([]uint32, (n+2)*width)
+			for i := range column {
+				column[i] = byte(i * 7)
+			}
+			for k := range n {
+				for i := range p.ops {
+					o := &p.ops[i]
+					switch at := fieldAt(&column[(1+k)*size], o.offset); o.kind {
+					case opFixed32:
+						*(*float32)(at) = drawFixed(t, o, oddity)
+					case opQuat:
+						*(*[4]float32)(at) = drawTurn(t, o, oddity)
+					}
+				}
+			}
+			want, rows := slices.Clone(column), slices.Clone(lanes)
+			for k := 1; k <= n; k++ {
+				if at := fieldAt(&want[k*size], 0); p.Quantise(at, rows[k*width:]).Reason == wire.NoFault {
+					p.Dequantise(rows[k*width:], at)
+				}
+			}
+			for _, p := range []*Plan{p, withoutWide(p)} {
+				got, its := slices.Clone(column), slices.Clone(lanes)
+				p.SnapRows(got[size:], its[width:], n)
+				require.Equal(t, want, got)
+				require.Equal(t, rows, its)
+			}
+		})
+		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size-1, 24*size), make([]uint32, 24*width), 24) })
+		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), make([]uint32, 24*width-1, 24*width), 24) })
+		column, lanes := make([]byte, 100*size), make([]uint32, 100*width)
+		alloctest.Zero(t, 10, func() { p.SnapRows(column, lanes, 100) })
+	}
 }
 
 // Rows are compared with lanes that lie apart as one by one.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -13,7 +14,7 @@ import (
 
 // A recording is a header and chunks; docs/recording.md describes every byte. All fixed numbers are little-endian.
 const (
-	magic       = "netcode recording 1\r\n\x00" // the line end shows what copied it as text
+	magic       = "netcode recording 2\r\n\x00" // the line end shows what copied it as text
 	headerFixed = len(magic) + 8                // + u32 length of the text, u32 CRC
 	chunkFixed  = 32
 	chunkMagic  = "CHNK"
@@ -58,6 +59,14 @@ func (h *Header) appendText(dst []byte) []byte {
 	return dst
 }
 
+// appendTo appends the header as it begins a file.
+func (h *Header) appendTo(dst []byte) []byte {
+	text := h.appendText(nil)
+	dst = binary.LittleEndian.AppendUint32(append(dst, magic...), uint32(len(text)))
+	dst = binary.LittleEndian.AppendUint32(dst, checksum(text))
+	return append(dst, text...)
+}
+
 // check tells what is wrong with a header.
 func (h *Header) check() error {
 	if h.TickRate < 1 || h.TickRate > 1000 {
@@ -93,12 +102,11 @@ func parseHeader(text string) (*Header, error) {
 func (h *Header) Plans() ([]*quantize.Plan, error) {
 	var plans []*quantize.Plan
 	for _, e := range h.Entries {
-		text, ok := strings.CutPrefix(e, componentOf)
+		text, _, ok := cutComponent(e)
 		if !ok {
 			continue
 		}
-		// Behind the fields stands who writes the component, that client-side prediction has it, and of which one it is a band: nothing to its rows.
-		p, err := quantize.ParsePlan(text[:strings.LastIndexByte(text, '}')+1])
+		p, err := quantize.ParsePlan(strings.TrimPrefix(text, componentOf))
 		if err != nil {
 			return nil, err
 		}
@@ -108,6 +116,38 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 		plans = append(plans, p)
 	}
 	return plans, nil
+}
+
+// cutComponent returns a component's entry without what stands behind its fields, which is nothing to its rows: who writes it, and that
+// client-side prediction has it. band tells that it is a distance band of another one.
+func cutComponent(entry string) (text string, band, ok bool) {
+	end := strings.LastIndexByte(entry, '}') + 1
+	return entry[:end], strings.Contains(entry[end:], " of "), strings.HasPrefix(entry, componentOf)
+}
+
+// rowsIn returns the row of a schema for each recorded row, -1 for a distance band: those follow from their components. The error wraps
+// ErrProtocol and names a component that the schema lacks.
+func (h *Header) rowsIn(schema *snapshot.Schema) ([]int, error) {
+	var lines []string
+	var rows []int
+	for _, e := range h.Entries {
+		switch text, band, ok := cutComponent(e); {
+		case ok && band:
+			rows = append(rows, -1)
+		case ok:
+			rows, lines = append(rows, len(lines)), append(lines, text)
+		}
+	}
+	found, err := matchRows(lines, schema)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range rows {
+		if at >= 0 {
+			rows[i] = found[at]
+		}
+	}
+	return rows, nil
 }
 
 // checksum is CRC-32C.

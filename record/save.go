@@ -172,18 +172,22 @@ func ReadSaved(in io.Reader, schema *snapshot.Schema) (*Saved, error) {
 
 // savedRows finds the rows of a schema that a saved game's components are.
 func savedRows(text string, schema *snapshot.Schema) (rows []int, err error) {
-	here := map[string]int{}
-	for row := range schema.Rows() {
-		if schema.Coarse.Has(row) {
-			continue
-		}
-		here[componentOf+string(schema.Plan(row).Describe(nil))] = row
-	}
 	lines := strings.Split(text, "\n")
 	if lines[len(lines)-1] != "" {
 		return nil, faulty(ErrDamaged, "its components end in %.60q", lines[len(lines)-1])
 	}
-	for _, line := range lines[:len(lines)-1] {
+	return matchRows(lines[:len(lines)-1], schema)
+}
+
+// matchRows finds the row of a schema that has each of these components as it was. Distance bands are none.
+func matchRows(lines []string, schema *snapshot.Schema) (rows []int, err error) {
+	here := map[string]int{}
+	for row := range schema.Rows() {
+		if !schema.Coarse.Has(row) {
+			here[componentOf+string(schema.Plan(row).Describe(nil))] = row
+		}
+	}
+	for _, line := range lines {
 		row, ok := here[line]
 		if !ok {
 			return nil, fmt.Errorf("%w: this protocol has no %.200s", ErrProtocol, line)

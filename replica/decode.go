@@ -149,7 +149,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask, ok := r.schema.ReadMask(b)
+	mask, ok := r.schema.ReadMask(b, r.unknown)
 	if !ok {
 		return 0, r.malformed()
 	}
@@ -216,7 +216,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		mask = baseMask
 	default:
 		var ok bool
-		if mask, ok = r.schema.ReadMask(b); !ok {
+		if mask, ok = r.schema.ReadMask(b, r.unknown); !ok {
 			return r.malformed()
 		}
 		baseMask = mask // without a version of T the rows are the same: the server knows

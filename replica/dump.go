@@ -251,7 +251,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask, ok := d.schema.ReadMask(&d.b)
+		mask, ok := d.schema.ReadMask(&d.b, format.Mask{})
 		if !ok {
 			return d.illegal("rows")
 		}
@@ -278,13 +278,11 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	mask := rows
 	if odd && !d.b.Bool() {
 		var ok bool
-		if mask, ok = d.schema.ReadMask(&d.b); !ok {
+		if mask, ok = d.schema.ReadMask(&d.b, format.Mask{}); !ok {
 			return d.illegal("rows")
 		}
-		if !known {
-			rows = mask
-		}
-	} else if !known {
+	}
+	if !known { // which of them are coded against that tick depends on its rows
 		d.printf("    rows as at tick %d, which is not known here\n", base)
 		return false
 	}

@@ -43,9 +43,10 @@ type tombstone struct {
 // Replica is the client's side of a [View]. It decodes snapshots, stores the versions that later ones are coded against, and has the
 // newest row of every entity for the bridge to apply. It belongs to one goroutine.
 type Replica struct {
-	schema *format.Schema
-	window tick.Tick
-	most   uint32 // Config.MaxEntities
+	schema  *format.Schema
+	window  tick.Tick
+	most    uint32      // Config.MaxEntities
+	unknown format.Mask // Config.Unknown
 
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
@@ -99,6 +100,7 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 		left:    newRowPages(schema, sinceWords),
 		kept:    newRowPages(schema, 0),
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
+		unknown: cfg.Unknown,
 	}
 	r.complete = make([]tick.Tick, len(r.history.blocks))
 	if !schema.Coarse.IsZero() {

@@ -133,7 +133,7 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		w.Write(raw, bits)
 		w.Bool(false)
 		w.Var(1)
-		schema.WriteMask(&w, format.Bit(2))
+		schema.WriteMask(&w, format.Bit(2), format.Mask{})
 		w.Write(1, 32)
 		w.Bool(true)
 		w.Write(c.pad, uint(-w.Bits()&7))

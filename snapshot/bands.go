@@ -91,6 +91,7 @@ func (s *Store) deriveBand(b *bandRow) {
 // begin of a lifetime these are the components themselves. A component that the client may not see stays hidden. The call does
 // nothing for an entity that is not visible.
 func (v *View) SetBands(id wire.NetworkID, rows Mask) {
+	v.overrides.banded = true
 	if v.deferCall(deferredCall{what: orderBands, id: id, rows: rows}) {
 		return
 	}
@@ -100,11 +101,26 @@ func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	now := v.rowsOf(id.Index)
 	next := now
 	for _, b := range v.store.schema.Banded() {
-		if rows := rows.Intersect(b.Family); now.Overlaps(b.Family) && !rows.IsZero() {
+		if rows := rows.Intersect(b.Family).Minus(v.unknown); now.Overlaps(b.Family) && !rows.IsZero() {
 			next = next.Minus(b.Family).Union(format.Bit(rows.Lowest()))
 		}
 	}
 	v.changeRows(id.Index, now, next)
+}
+
+// LacksBands reports whether the client sees an entity with bands, and SetBands was never called.
+func (v *View) LacksBands() bool {
+	if v.overrides.banded {
+		return false
+	}
+	for w, word := range v.visible {
+		for ; word != 0; word &= word - 1 {
+			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Bands returns the rows that the client gets of the components of an entity that have bands.

@@ -14,7 +14,7 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 		return
 	}
 	was := v.rowsOf(id.Index)
-	if rows = v.unfold(id.Index, rows); !was.Within(rows) {
+	if rows = v.unfold(id.Index, rows).Minus(v.unknown); !was.Within(rows) {
 		v.noteHidden(id.Index, false)
 	}
 	v.changeRows(id.Index, was, rows)
@@ -67,6 +67,19 @@ func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 		return
 	}
 	o.masked.set(index)
+}
+
+// alike reports whether each of some entities of a word has the rows hidden that all have at first.
+func (o *clientOverrides) alike(w uint32, of uint64) bool {
+	if o.usual.IsZero() {
+		return int(w) >= len(o.masked) || o.masked[w]&of == 0
+	}
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); int(index) >= len(o.rows) || o.rows[index] != o.usual {
+			return false
+		}
+	}
+	return true
 }
 
 // reshape notes which entities with hidden components got or lost a component that the client may see.

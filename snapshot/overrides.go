@@ -8,7 +8,8 @@ import (
 
 // clientOverrides is the state that differs from client to client beside visibility. Its slices are allocated at first use.
 type clientOverrides struct {
-	usual   Mask        // rows that no client sees at first: the bands of the schema
+	usual   Mask        // rows that the client does not see at first: bands, and those that it does not have
+	banded  bool        // SetBands was called
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
 	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them

@@ -21,6 +21,7 @@ type pageKey struct {
 	near     tick.Tick // N, tick.None where no record is coded against it
 	list, of uint64    // entities with a record of R; those of them that are written
 	nearOf   uint64    // those of them that have a record of N
+	hidden   Mask      // rows that none of these records has
 }
 
 // cachedPage is the bits of a page: its code, the symbols and the records.
@@ -135,7 +136,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	switch {
 	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
-	case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:
+	case !v.overrides.alike(w, wait):
 		return 0, false
 	}
 	near := p.nearOf(g)
@@ -160,7 +161,7 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
-	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
+	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of, hidden: p.v.overrides.usual}
 	switch near := p.nearOf(g); {
 	case near == tick.None:
 		if p.v.store.own(g.base, g.lean) != tick.None {
@@ -267,7 +268,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
-		mask, before := s.rows.masks[first], own
+		mask, before := s.rows.masks[first].Minus(t.hidden), own
 		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
@@ -277,7 +278,7 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 		} else {
 			of &^= t.nearOf
 		}
-		done := d.encodeSome(t.page, of, mask, t.ref, before, known)
+		done := d.encodeSome(t, of, mask, before, known)
 		if done == 0 {
 			return false
 		}
@@ -287,15 +288,15 @@ func (p *packetWriter) encode(t *cachedPage) bool {
 	return true
 }
 
-// encodeSome makes the bodies of those of some entities of a page that have such rows, and returns which these are; 0 where
+// encodeSome makes the bodies of those of some entities of a text that have such rows, and returns which these are; 0 where
 // a baseline is not held any more.
-func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
-	s, b, c := d.store, &d.batch, &d.pages
+func (d *EncodeCache) encodeSome(t *cachedPage, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
+	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
 	together := together(s.schema, mask.Minus(s.schema.Tags))
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
-		if s.rows.masks[index] != mask {
+		if s.rows.masks[index].Minus(t.hidden) != mask {
 			continue
 		}
 		done |= of & -of
@@ -481,7 +482,7 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from)}
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}

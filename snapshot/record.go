@@ -231,7 +231,7 @@ func (p *packetWriter) writeRecord(r *record) {
 	case r.base == tick.None:
 		p.w.Bool(false)
 		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
-		schema.WriteMask(&p.w, r.mask)
+		schema.WriteMask(&p.w, r.mask, p.v.unknown)
 	case r.explicit:
 		p.w.Bool(true)
 		p.w.Bool(r.known)
@@ -240,7 +240,7 @@ func (p *packetWriter) writeRecord(r *record) {
 		}
 		p.w.Bool(r.same)
 		if !r.same {
-			schema.WriteMask(&p.w, r.mask)
+			schema.WriteMask(&p.w, r.mask, p.v.unknown)
 		}
 	}
 	if d := &r.delta; d.bits <= 64 {

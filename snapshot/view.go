@@ -27,6 +27,7 @@ type View struct {
 	store     *Store
 	acks      []ackRecord   // by index; of a member of its page only the rows count
 	lifetimes []ackLifetime // by index
+	unknown   Mask          // Config.Unknown
 	recent    sentPages
 	pages     []ackPage // by index / 64
 
@@ -112,7 +113,8 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
-	v.overrides.usual = store.schema.Coarse
+	v.unknown = cfg.Unknown
+	v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1

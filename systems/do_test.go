@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,10 @@ import (
 // Other goroutines reach the loop's world by Do: each function runs in the loop, between frames, in the order of its
 // goroutine, and none is lost or waits for ever when the loop ends. The program has no world of its own.
 func TestDo(t *testing.T) {
+	synctest.Test(t, callTheLoop) // On virtual time: closing has five seconds.
+}
+
+func callTheLoop(t *testing.T) {
 	socket, err := memory.NewNetwork().Listen(transport.Addr{})
 	require.NoError(t, err)
 	server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})

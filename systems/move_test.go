@@ -98,13 +98,14 @@ func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 		return conn
 	}
 	knocked := int32(0)
-	end, err := secure.Listen(listen(), secure.Config{Key: key, Admit: secure.Open()})
+	end, err := secure.Listen(listen(), secure.Config{Key: key, Admit: secure.Open(), Timeout: time.Minute})
 	require.NoError(t, err)
-	server, err := netcode.NewServer(protocol(func(n int32) { knocked = n }), netcode.Config{})
+	patient := netcode.Config{HandshakeTimeout: time.Minute, SilenceTimeout: time.Minute} // On a busy machine too.
+	server, err := netcode.NewServer(protocol(func(n int32) { knocked = n }), patient)
 	require.NoError(t, err)
-	far, err := secure.Dial(listen(), secure.ClientConfig{ServerKey: key.Public()})
+	far, err := secure.Dial(listen(), secure.ClientConfig{ServerKey: key.Public(), Timeout: time.Minute, Silence: time.Minute})
 	require.NoError(t, err)
-	client, err := netcode.NewClient(protocol(func(int32) {}), netcode.Config{})
+	client, err := netcode.NewClient(protocol(func(int32) {}), patient)
 	require.NoError(t, err)
 
 	left := false

@@ -17,7 +17,7 @@ const (
 	// frameCatchUp limits the frames that the loop makes up for after a stall.
 	frameCatchUp = 4
 	// flushTime limits the time that Run waits for the other ends to be told.
-	flushTime = time.Second
+	flushTime = 5 * time.Second
 	// callsPerFrame limits the functions of Do that a frame begins with.
 	callsPerFrame = 256
 )
@@ -89,7 +89,7 @@ func (r *Runner) Step() {
 }
 
 // Run runs frames until ctx is done, then closes: the other ends are told and the systems finalised. It returns nil
-// unless they could not be told within a second. With Interrupt as its context, Ctrl-C is a clean end.
+// unless they could not be told within five seconds. With Interrupt as its context, Ctrl-C is a clean end.
 func (r *Runner) Run(ctx context.Context) error {
 	r.loop(ctx, func() bool { return false })
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -229,6 +230,10 @@ func TestProblemsOfTheWorldReachOnError(t *testing.T) {
 }
 
 func TestRunnerClosesWhenItsContextIsDone(t *testing.T) {
+	synctest.Test(t, closeWhenTheContextIsDone) // On virtual time: closing has five seconds.
+}
+
+func closeWhenTheContextIsDone(t *testing.T) {
 	network := memory.NewNetwork()
 	address := transport.MustParseAddr("127.0.0.1:1")
 	p := netcode.NewProtocol()

@@ -92,9 +92,14 @@ func (c *Conditioner) Stats() LinkStats { return c.stats }
 // InFlight returns how many datagrams are on their way.
 func (c *Conditioner) InFlight() int { return len(c.flight.heap) }
 
-// Reserve makes memory for so many datagrams on their way at once, at most MaxInFlight: with it, a test that counts what a
-// game allocates does not count what a busier moment of the network does.
-func (c *Conditioner) Reserve(datagrams int) { c.flight.reserve(min(datagrams, MaxInFlight)) }
+// Reserve makes memory for so many datagrams on their way at once, at most MaxInFlight, and in the connection inside if that has a Reserve:
+// with it, a test that counts what a game allocates does not count what a busier moment of the network does.
+func (c *Conditioner) Reserve(datagrams int) {
+	c.flight.reserve(min(datagrams, MaxInFlight))
+	if inner, ok := c.inner.(interface{ Reserve(datagrams int) }); ok {
+		inner.Reserve(datagrams)
+	}
+}
 
 // Send sends through the connection inside, unchanged.
 func (c *Conditioner) Send(to Addr, datagram []byte) error {

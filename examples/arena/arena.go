@@ -20,8 +20,8 @@ const (
 	reportEvery   = 100 * time.Millisecond // between two messages about a world's hash, where server and clients are apart
 	farewell      = time.Second            // for the last packets of the connections
 	// handshake is the longest time that connecting may take. At 40 % loss each way an answer comes to one Hello in three, two are
-	// needed, and a client says four a second.
-	handshake = 10 * time.Second
+	// needed, and a client says four a second on a machine that is not busy.
+	handshake = 30 * time.Second
 )
 
 // arena is one run: the server's half, the clients' half, or both in one process and one goroutine.

@@ -150,8 +150,8 @@ func interruptible(t *testing.T) {
 func testKilledClient(t *testing.T, binary string) {
 	interruptible(t)
 	// The silence is what the test waits for, and what a busy machine must not keep a living process from speaking for.
-	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 100 -silence 3s")
-	connect := "-clients 1 -silence 30s -connect " + server.wait(t, `listening on (\S+)`)[1]
+	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 100 -silence 15s")
+	connect := "-clients 1 -silence 60s -connect " + server.wait(t, `listening on (\S+)`)[1]
 
 	stays, dies := start(t, "stays", binary, connect), start(t, "dies", binary, connect)
 	for _, p := range []*process{stays, dies} {

@@ -264,7 +264,9 @@ func (s *arenaServer) begin() {
 }
 
 // measured tells if the steady part has enough ticks to say something about them: a tenth of a second of them.
-func (s *arenaServer) measured() bool { return s.steady && s.ticks.Len() >= max(1, s.o.hz/10) }
+func (s *arenaServer) measured() bool {
+	return s.steady && s.ticks.Len() >= max(1, int(min(s.o.seconds/4, 1)*float64(s.o.hz)))
+}
 
 // stop ends motion and with it the steady part, and tells what was measured in it.
 func (s *arenaServer) stop(r *Result) {

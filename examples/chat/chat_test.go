@@ -4,18 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -33,34 +38,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// end is one running chat, server or client, in a process of its own.
+// end is one running chat, server or client.
 type end struct {
 	t     *testing.T
 	name  string
-	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
 	seen  []string
+	kill  func()       // It says no goodbye.
+	wait  func() error // Until it has ended.
 }
 
-func start(t *testing.T, name string, args ...string) *end {
-	t.Helper()
-	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
-		t.Skip("no processes and no sockets here")
-	}
-	e := &end{t: t, name: name, cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 1024)}
-	e.cmd.Env = append(os.Environ(), asChat+"=1")
-	var err error
-	e.in, err = e.cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := e.cmd.StdoutPipe()
-	require.NoError(t, err)
-	e.cmd.Stderr = e.cmd.Stdout
-	require.NoError(t, e.cmd.Start())
-	t.Cleanup(func() {
-		_ = e.cmd.Process.Kill()
-		if t.Failed() {
-			t.Logf("--- %s\n%s", e.name, strings.Join(e.seen, "\n"))
+// read takes in what an end prints.
+func (e *end) read(out io.Reader) {
+	e.t.Cleanup(func() {
+		if e.t.Failed() {
+			e.t.Logf("--- %s\n%s", e.name, strings.Join(e.seen, "\n"))
 		}
 	})
 	go func() {
@@ -69,6 +62,87 @@ func start(t *testing.T, name string, args ...string) *end {
 			e.lines <- scan.Text()
 		}
 	}()
+}
+
+// startProcess starts a chat in a process of its own.
+func startProcess(t *testing.T, name string, args ...string) *end {
+	t.Helper()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no processes and no sockets here")
+	}
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asChat+"=1")
+	e := &end{t: t, name: name, lines: make(chan string, 1024), kill: func() { _ = cmd.Process.Kill() }, wait: cmd.Wait}
+	var err error
+	e.in, err = cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	require.NoError(t, cmd.Start())
+	t.Cleanup(e.kill)
+	e.read(out)
+	return e
+}
+
+// cable is an end of a network in memory that goroutines share, and that may be cut.
+type cable struct {
+	*memory.Conn
+	mu  *sync.Mutex // Of the network.
+	cut bool
+}
+
+func (c *cable) Send(to transport.Addr, datagram []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return nil
+	}
+	return c.Conn.Send(to, datagram)
+}
+
+func (c *cable) Receive(buf []byte) (int, transport.Addr, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return 0, transport.Addr{}, nil
+	}
+	return c.Conn.Receive(buf)
+}
+
+// hotel is where chats run in goroutines, on virtual time.
+type hotel struct {
+	t       *testing.T
+	network *memory.Network
+	mu      sync.Mutex
+}
+
+// start runs a chat.
+func (h *hotel) start(name, address string, run func(ctx context.Context, socket transport.Conn, in io.Reader, out io.Writer) error) *end {
+	ctx, stop := context.WithCancel(h.t.Context())
+	h.mu.Lock()
+	conn, err := h.network.Listen(transport.MustParseAddr(address))
+	h.mu.Unlock()
+	require.NoError(h.t, err)
+	socket := &cable{Conn: conn, mu: &h.mu}
+	in, typed := io.Pipe()
+	printed, out := io.Pipe()
+	ended := make(chan error, 1)
+	e := &end{t: h.t, name: name, in: typed, lines: make(chan string, 1024), wait: func() error { return <-ended }}
+	e.kill = func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		socket.cut = true
+		stop()
+	}
+	e.read(printed)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		ended <- run(ctx, socket, in, out)
+		_, _ = in.Close(), out.Close()
+	}()
+	h.t.Cleanup(func() { e.kill(); <-over })
 	return e
 }
 
@@ -101,7 +175,7 @@ func (e *end) ends() error {
 	for line := range e.lines {
 		e.seen = append(e.seen, line)
 	}
-	return e.cmd.Wait()
+	return e.wait()
 }
 
 func (e *end) never(what string) {
@@ -111,14 +185,23 @@ func (e *end) never(what string) {
 	}
 }
 
-// Several people talk through real sockets: rooms keep to themselves, names stay unique, one is killed and missed, one comes
-// late, and one says goodbye.
-func TestPeopleTalk(t *testing.T) {
-	server := start(t, "server", "-listen", "127.0.0.1:0", "-silence", "2s")
-	server.sees("listening on ")
-	address := strings.TrimPrefix(server.seen[0], "listening on ")
+// Several people talk: rooms keep to themselves, names stay unique, one is killed and missed, one comes late, and one says goodbye.
+func TestPeopleTalk(t *testing.T) { synctest.Test(t, peopleTalk) }
+
+func peopleTalk(t *testing.T) {
+	h, config, port := &hotel{t: t, network: memory.NewNetwork()}, netcode.Config{TickRate: framesPerSecond, SilenceTimeout: 10 * time.Second}, 9000
+	server := h.start("server", "127.0.0.1:9000", func(ctx context.Context, socket transport.Conn, _ io.Reader, out io.Writer) error {
+		return serve(ctx, socket, config, out)
+	})
+	server.sees("listening on 127.0.0.1:9000")
+	enter := func(name, room string) *end {
+		port++
+		return h.start(name, fmt.Sprint("127.0.0.1:", port), func(ctx context.Context, socket transport.Conn, in io.Reader, out io.Writer) error {
+			return talk(ctx, socket, "127.0.0.1:9000", config, &Line{Name: name, Room: room}, in, out)
+		})
+	}
 	join := func(name, room string) *end {
-		e := start(t, name, "-connect", address, "-name", name, "-room", room, "-silence", "2s")
+		e := enter(name, room)
 		e.sees("* " + name)
 		return e
 	}
@@ -126,7 +209,7 @@ func TestPeopleTalk(t *testing.T) {
 	bo := join("bo", "lobby")
 	ana.sees("* bo joined lobby")
 	cy := join("cy", "attic")
-	again := start(t, "ana again", "-connect", address, "-name", "ana", "-silence", "2s")
+	again := enter("ana", "")
 	again.sees("* ana2 joined lobby")
 
 	ana.types("hello, “all” \x1b[2J")
@@ -149,7 +232,7 @@ func TestPeopleTalk(t *testing.T) {
 	cy.types("/dance")
 	cy.sees("! there are /join ROOM")
 
-	require.NoError(t, bo.cmd.Process.Kill()) // no goodbye: silence alone tells
+	bo.kill() // no goodbye: silence alone tells
 	cy.sees("* bo left (")
 	late := join("dora", "attic")
 	cy.sees("* dora joined attic")
@@ -165,8 +248,26 @@ func TestPeopleTalk(t *testing.T) {
 	ana.sees("* in lobby: ana, ana2")
 	ana.never("psst")
 
-	require.NoError(t, server.cmd.Process.Kill())
+	server.kill()
 	require.Error(t, ana.ends(), "a server that is gone is no good end")
+}
+
+// The program talks through real sockets.
+func TestProcessesTalk(t *testing.T) {
+	server := startProcess(t, "server", "-listen", "127.0.0.1:0", "-silence", "1h")
+	server.sees("listening on ")
+	join := func(name string) *end {
+		return startProcess(t, name, "-connect", strings.TrimPrefix(server.seen[0], "listening on "), "-name", name, "-silence", "1h")
+	}
+	ana := join("ana")
+	ana.sees("* ana joined lobby")
+	bo := join("bo")
+	ana.sees("* bo joined lobby")
+	bo.types("hello")
+	ana.sees("[lobby] bo: hello")
+	require.NoError(t, bo.in.Close())
+	ana.sees("* bo left (")
+	require.NoError(t, bo.ends())
 }
 
 func TestOneEndOrTheOther(t *testing.T) {

@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	defer socket.Close()
-	config := netcode.Config{TickRate: framesPerSecond, SilenceTimeout: *silence, KeepAlive: *silence / 4}
+	config := netcode.Config{TickRate: framesPerSecond, HandshakeTimeout: *silence, SilenceTimeout: *silence, KeepAlive: *silence / 4}
 	if *listen != "" {
 		return serve(ctx, socket, config, out)
 	}

@@ -49,7 +49,8 @@ func (i *Inspector) AllowOthers() { i.public = true }
 //	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name
 //
 // Unless AllowOthers was called, requests must name this machine in Host: no page of another site can read the inspector by a name of
-// its own.
+// its own. All but the page itself is refused to a page of another site, also where that cannot read the answer: it would take the places of
+// /events.
 func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -57,6 +58,9 @@ func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case !i.public && !isLocal(r.Host):
 		http.Error(w, "the inspector answers to 127.0.0.1, ::1 and localhost only: see live.Inspector.AllowOthers", http.StatusForbidden)
+		return
+	case r.URL.Path != "/" && i.fromElsewhere(r):
+		http.Error(w, "the inspector answers to its own page, and to programs: open its page", http.StatusForbidden)
 		return
 	}
 	h := w.Header()
@@ -92,6 +96,19 @@ func isLocal(host string) bool {
 	}
 	at, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && at.Unmap().IsLoopback()
+}
+
+// fromElsewhere tells whether a browser asks for a page of another site. Browsers that do not say by Sec-Fetch-Site name the site of
+// an EventSource in Origin; a proxy may have changed Host, so that this is compared without AllowOthers only.
+func (i *Inspector) fromElsewhere(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "":
+		origin := r.Header.Get("Origin")
+		return !i.public && origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host
+	case "same-origin", "none":
+		return false
+	}
+	return true
 }
 
 // answer writes JSON.

@@ -359,6 +359,54 @@ func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
 	require.NoError(t, stop())
 }
 
+// A page of another site takes no place and gets no answer, whatever it asks for, but may link to the page.
+func TestAnotherSiteIsRefused(t *testing.T) {
+	r := newRig(t, 0)
+	for _, c := range []struct {
+		host, site, origin string
+		public, refused    bool
+	}{
+		{host: "localhost:6060"}, // a program, or an old browser
+		{host: "localhost:6060", site: "same-origin"},
+		{host: "127.0.0.1:6060", site: "none"},
+		{host: "127.0.0.1:6060", origin: "http://127.0.0.1:6060"},
+		{host: "localhost:6060", site: "cross-site", refused: true},
+		{host: "localhost:6060", site: "cross-site", origin: "https://evil.example", refused: true},
+		{host: "localhost:6060", site: "same-site", refused: true}, // another server of this machine
+		{host: "localhost:6060", origin: "https://evil.example", refused: true},
+		{host: "localhost:6060", origin: "null", refused: true},
+		{host: "localhost:6060", origin: "http://localhost:3000", refused: true},
+		{host: "inspector.example", site: "cross-site", public: true, refused: true},
+		{host: "10.0.0.7:6060", origin: "https://inspector.example", public: true}, // behind a proxy
+	} {
+		if c.public {
+			r.inspector.AllowOthers()
+		}
+		ask := func(path string) int {
+			gone, leave := context.WithCancel(t.Context())
+			leave() // nobody waits for an answer
+			request := httptest.NewRequest(http.MethodGet, path, nil).WithContext(gone)
+			request.Host = c.host
+			for name, value := range map[string]string{"Sec-Fetch-Site": c.site, "Origin": c.origin} {
+				if value != "" {
+					request.Header.Set(name, value)
+				}
+			}
+			answer := httptest.NewRecorder()
+			r.inspector.ServeHTTP(answer, request)
+			return answer.Code
+		}
+		want := http.StatusOK
+		if c.refused {
+			want = http.StatusForbidden
+		}
+		require.Equal(t, http.StatusOK, ask("/"), "%+v", c)
+		for _, path := range []string{"/events", "/events?client=1", "/snapshot", "/ticks", "/entities?find=1"} {
+			require.Equal(t, want, ask(path), "%s %+v", path, c)
+		}
+	}
+}
+
 // While nobody looks, a loop with an inspector allocates nothing.
 func TestNobodyLooks(t *testing.T) {
 	r := newRig(t, 1)

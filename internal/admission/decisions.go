@@ -91,13 +91,13 @@ func (d *Decisions) Wait(one *Decision, until time.Duration) {
 // Crowded reports whether too many decisions wait about clients of an address or of its network: as many as may have places.
 func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
 	ip := from.IP.Addr()
-	if isExempt(ip) {
+	if IsExempt(ip) {
 		return false
 	}
 	address, network := 0, 0
 	for _, one := range d.waiting {
 		other := one.Address.IP.Addr()
-		if isExempt(other) {
+		if IsExempt(other) {
 			continue
 		}
 		if peer.AddressPrefix(other) == peer.AddressPrefix(ip) {

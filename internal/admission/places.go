@@ -36,20 +36,20 @@ func NewPlaces(secret [16]byte, limits Limits) *Places {
 	return &Places{limits: limits, limiter: peer.NewLimiter(secret), taken: map[netip.Prefix]int{}}
 }
 
-// isExempt reports whether an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
-func isExempt(ip netip.Addr) bool { return !ip.IsValid() || ip.Unmap().IsLoopback() }
+// IsExempt reports whether an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+func IsExempt(ip netip.Addr) bool { return !ip.IsValid() || ip.Unmap().IsLoopback() }
 
 // isLocalNetwork reports whether an address is exempt from the limits of networks: a LAN is one network.
 func isLocalNetwork(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	return isExempt(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	return IsExempt(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
 
 // Work takes a piece of handshake work out of the budgets of an address and its network. It returns the one that is used up.
 func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
 	address, network := p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork
 	switch {
-	case isExempt(ip):
+	case IsExempt(ip):
 	case address > 0 && !p.limiter.Take(peer.AddressPrefix(ip), work, address, now):
 		return Address
 	case network > 0 && !isLocalNetwork(ip) && !p.limiter.Take(peer.NetworkPrefix(ip), work, network, now):
@@ -60,7 +60,7 @@ func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
 
 // Crowded returns the limit that an address has reached; None if it may take another place.
 func (p *Places) Crowded(ip netip.Addr) Scope {
-	if isExempt(ip) {
+	if IsExempt(ip) {
 		return None
 	}
 	return p.limits.reached(ip, p.taken[peer.AddressPrefix(ip)], p.taken[peer.NetworkPrefix(ip)])
@@ -84,7 +84,7 @@ func (p *Places) Take(ip netip.Addr) { p.add(ip, +1) }
 func (p *Places) Free(ip netip.Addr) { p.add(ip, -1) }
 
 func (p *Places) add(ip netip.Addr, by int) {
-	if isExempt(ip) {
+	if IsExempt(ip) {
 		return
 	}
 	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {

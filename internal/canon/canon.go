@@ -102,7 +102,7 @@ func (d *Description) Explain(detail string) string {
 	if place < len(d.Entries) {
 		ours = d.Entries[place]
 	}
-	kind, name := splitEntry(theirs)
+	kind, name := NameOf(theirs)
 	switch {
 	case theirs == "" && ours.Text == "":
 		return "the protocols differ beyond what a handshake can tell"
@@ -116,11 +116,18 @@ func (d *Description) Explain(detail string) string {
 	return fmt.Sprintf("%s %q differs: %s", kind, name, firstField(theirs, ours.Text))
 }
 
-// splitEntry takes kind and name from the front of an entry's text. A wire name has no brace, so the first one opens the fields.
-func splitEntry(text string) (kind, name string) {
+// NameOf takes kind and name from the front of an entry's text. A wire name has no brace, so the first one opens the fields.
+func NameOf(text string) (kind, name string) {
 	kind, rest, _ := strings.Cut(text, " ")
 	name, _, _ = strings.Cut(rest, "{")
 	return kind, name
+}
+
+// ID returns a number of an entry that stays while its kind and wire name do: FNV-1a 32 of both.
+func ID(kind, name string) uint32 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(kind + " " + name))
+	return sum.Sum32()
 }
 
 // sortsBefore reports whether an entry of that kind and name stands before ours in the canonical order.
@@ -143,7 +150,7 @@ func (d *Description) kinds() (kinds []string) {
 
 // firstField names the first field in which two descriptions of one type differ.
 func firstField(theirs, ours string) string {
-	server, client := fieldsOf(theirs), fieldsOf(ours)
+	server, client := Fields(theirs), Fields(ours)
 	for i := range max(len(server), len(client)) {
 		switch {
 		case i >= len(server):
@@ -158,26 +165,39 @@ func firstField(theirs, ours string) string {
 			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
 		}
 	}
-	if server, client := behindFields(theirs), behindFields(ours); server != client {
+	if server, client := Behind(theirs), Behind(ours); server != client {
 		return fmt.Sprintf("the server has it %s, the client %s", inWords(server), inWords(client))
 	}
 	return "the server's description was cut off"
 }
 
-// fieldsOf splits "Name{A:f32;B:f32}[both ways;Unreliable 0]" into its fields.
-func fieldsOf(text string) []string {
+// Fields splits "component Name{A:f32;B:f32}[owner]" into its fields. Braces within a field belong to it.
+func Fields(text string) (fields []string) {
 	_, list, _ := strings.Cut(text, "{")
 	if end := strings.LastIndexByte(list, '}'); end >= 0 {
 		list = list[:end]
 	}
+	depth, from := 0, 0
+	for i := range len(list) {
+		switch list[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ';':
+			if depth == 0 {
+				fields, from = append(fields, list[from:i]), i+1
+			}
+		}
+	}
 	if list == "" {
 		return nil
 	}
-	return strings.Split(list, ";")
+	return append(fields, list[from:])
 }
 
-// behindFields returns the text behind the fields: how a message is sent.
-func behindFields(text string) string {
+// Behind returns the text behind the fields: how a message is sent.
+func Behind(text string) string {
 	return text[strings.LastIndexByte(text, '}')+1:]
 }
 

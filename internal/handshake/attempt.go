@@ -25,8 +25,8 @@ type Attempt struct {
 	Nonce   uint64         // Names the attempt.
 	Seed    peer.SkipSeed  // Of the connection.
 	Payload []byte         // Of the Join.
-	Hash    uint64         // Of the protocol,
-	Digest  peer.Digest    // and of its entries.
+	speaks  []Protocol     // That are left to try, the present one first.
+	refuse  peer.Refuse    // Of the first of them, which the player is told.
 	Rejoins bool           // The session was reset and the client is to connect again (Config.Rejoin).
 
 	cookie  peer.Cookie
@@ -42,10 +42,20 @@ type Attempt struct {
 	joins    bool // A Join was sent, the first at joinedAt.
 }
 
-// New returns an attempt whose time runs from the next frame on.
-func New(server transport.Addr, nonce uint64, seed peer.SkipSeed, payload []byte, hash uint64, digest peer.Digest) Attempt {
-	return Attempt{Server: server, Nonce: nonce, Seed: seed, Payload: payload, Hash: hash, Digest: digest, waits: true}
+// Protocol describes a protocol in a Hello.
+type Protocol struct {
+	Hash   uint64      // Of the whole,
+	Digest peer.Digest // and of its entries.
 }
+
+// New returns an attempt whose time runs from the next frame on. The server is offered the protocols one after the other, until it
+// speaks one.
+func New(server transport.Addr, nonce uint64, seed peer.SkipSeed, payload []byte, speaks []Protocol) Attempt {
+	return Attempt{Server: server, Nonce: nonce, Seed: seed, Payload: payload, speaks: speaks, waits: true}
+}
+
+// Protocol returns the one that is offered, and after an Accept the one of the session.
+func (a *Attempt) Protocol() Protocol { return a.speaks[0] }
 
 // Begin notes the time of the first frame of an attempt, or the rest of a frame in which one began.
 func (a *Attempt) Begin(now time.Duration) {
@@ -67,7 +77,7 @@ func (a *Attempt) Due(now time.Duration) bool { return now >= a.sayAt }
 func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind peer.Kind) {
 	if !a.accepted {
 		a.sayAt = now + HelloEvery
-		return peer.AppendHello(b, peer.Hello{Version: peer.Version, Nonce: a.Nonce, Protocol: a.Hash, Cookie: a.cookie, Digest: a.Digest}), peer.KindHello
+		return peer.AppendHello(b, peer.Hello{Version: peer.Version, Nonce: a.Nonce, Protocol: a.speaks[0].Hash, Cookie: a.cookie, Digest: a.speaks[0].Digest}), peer.KindHello
 	}
 	a.sayAt = now + JoinEvery
 	if !a.joins {
@@ -85,7 +95,7 @@ func (a *Attempt) JoinedAt() time.Duration { return a.joinedAt }
 
 // Checksums returns the start values of the checksums of the session, see the function Checksums.
 func (a *Attempt) Checksums() (fromClient, fromServer wire.Checksum) {
-	return Checksums(a.accept.Epoch, a.Hash)
+	return Checksums(a.accept.Epoch, a.speaks[0].Hash)
 }
 
 // Checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
@@ -150,7 +160,7 @@ func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer 
 		if err != nil || refuse.Nonce != a.Nonce {
 			return Answer{}
 		}
-		return a.refused(refuse)
+		return a.refused(refuse, now)
 	case peer.KindWelcome:
 		if !a.joins {
 			return Answer{}
@@ -173,13 +183,22 @@ func outOfRange(err error, ours bool) Answer {
 	return Answer{Effect: Malformed, Err: err}
 }
 
-// refused takes a refusal. Two of them pass: this end tries on until its time is over.
-func (a *Attempt) refused(refuse peer.Refuse) Answer {
-	switch refuse.Reason {
-	case peer.ReasonBusy:
+// refused takes a refusal. Some of them pass: this end tries on until its time is over. A server that does not speak the protocol is
+// offered the next one, under a nonce of its own: a refusal that comes twice does not refuse that too.
+func (a *Attempt) refused(refuse peer.Refuse, now time.Duration) Answer {
+	switch {
+	case refuse.Reason == peer.ReasonBusy:
 		a.busy = true
-	case peer.ReasonPending:
+	case refuse.Reason == peer.ReasonPending:
 		a.pending = true
+	case refuse.Reason == peer.ReasonWrongProtocol && len(a.speaks) > 1:
+		if a.refuse.Reason == peer.ReasonNone {
+			a.refuse = refuse
+		}
+		a.speaks, a.Nonce, a.cookie = a.speaks[1:], a.Nonce+1, peer.Cookie{}
+		a.accepted, a.joins, a.sayAt = false, false, now
+	case refuse.Reason == peer.ReasonWrongProtocol && a.refuse.Reason != peer.ReasonNone:
+		return Answer{Effect: Refused, Refuse: a.refuse}
 	default:
 		return Answer{Effect: Refused, Refuse: refuse}
 	}

@@ -31,8 +31,16 @@ var (
 	}
 )
 
+// speaks returns so many protocols: the first has the hash of the tests.
+func speaks(n uint64) (all []Protocol) {
+	for i := range n {
+		all = append(all, Protocol{Hash: hash + i, Digest: peer.NewDigest([]uint32{1 + uint32(i)})})
+	}
+	return all
+}
+
 func newAttempt() *Attempt {
-	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, []byte("ticket"), hash, peer.NewDigest([]uint32{1}))
+	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, []byte("ticket"), speaks(1))
 	a.Begin(time.Second)
 	return &a
 }
@@ -134,11 +142,55 @@ func TestANewCookieStartsAgain(t *testing.T) {
 }
 
 func TestTheTimeOfAnAttemptRunsInFrames(t *testing.T) {
-	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, hash, peer.Digest{})
+	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(1))
 	a.Begin(time.Hour)
 	require.False(t, a.Over(time.Hour+4*time.Second, 5*time.Second))
 	a.Begin(2 * time.Hour)
 	require.True(t, a.Over(time.Hour+5*time.Second, 5*time.Second), "only the first frame counts")
 	a.Shift(3 * time.Second)
 	require.False(t, a.Over(time.Hour+5*time.Second, 5*time.Second))
+}
+
+// A server of an older build refuses the client's own protocol. The client offers the older ones that it speaks, each under another nonce,
+// and tells the first refusal if there is none that the server speaks.
+func TestAnAttemptOffersOlderProtocols(t *testing.T) {
+	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(3))
+	a.Begin(time.Second)
+	refuse := func(of uint64, detail string) []byte {
+		return peer.AppendRefuse(nil, peer.Refuse{Nonce: of, Reason: peer.ReasonWrongProtocol, Detail: detail})
+	}
+	for i := range uint64(3) {
+		packet, kind := a.Append(nil, time.Second)
+		require.Equal(t, peer.KindHello, kind)
+		hello, err := peer.ParseHello(packet)
+		require.NoError(t, err)
+		require.Equal(t, hash+i, hello.Protocol)
+		require.Equal(t, nonce+i, hello.Nonce)
+		require.EqualValues(t, 1+i, hello.Digest.At(0))
+		require.True(t, hello.Cookie.IsZero(), "a cookie is bound to its nonce")
+		require.Equal(t, Challenged, take(&a, peer.AppendChallenge(nil, peer.Challenge{Nonce: nonce + i, Cookie: peer.Cookie{1}}), time.Second).Effect)
+		answer := take(&a, refuse(nonce+i, "refusal "+string('0'+rune(i))), time.Second)
+		if i == 2 {
+			require.Equal(t, Refused, answer.Effect)
+			require.Equal(t, "refusal 0", answer.Refuse.Detail, "of the client's own protocol")
+			break
+		}
+		require.Equal(t, Noted, answer.Effect)
+		require.True(t, a.Due(time.Second), "it asks at once")
+		require.Equal(t, Foreign, take(&a, refuse(nonce+i, "again"), time.Second).Effect, "a refusal that comes twice counts once")
+	}
+}
+
+// The session has the checksum of the protocol that the server speaks.
+func TestASessionHasTheProtocolThatWasAccepted(t *testing.T) {
+	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(2))
+	a.Begin(time.Second)
+	take(&a, peer.AppendRefuse(nil, peer.Refuse{Nonce: nonce, Reason: peer.ReasonWrongProtocol}), time.Second)
+	take(&a, peer.AppendChallenge(nil, peer.Challenge{Nonce: nonce + 1, Cookie: peer.Cookie{1}}), time.Second)
+	take(&a, peer.AppendAccept(nil, peer.Accept{Nonce: nonce + 1, Epoch: 7, Rate: 30, Window: 64, PacketSize: 1200}), time.Second)
+	packet, kind := a.Append(nil, time.Second)
+	require.Equal(t, peer.KindJoin, kind)
+	fromClient, _ := Checksums(7, hash+1)
+	require.True(t, peer.JoinSealed(packet, fromClient))
+	require.EqualValues(t, hash+1, a.Protocol().Hash)
 }

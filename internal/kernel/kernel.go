@@ -82,6 +82,17 @@ type FixedRun struct {
 	Fields      uint64     // how many there are
 }
 
+// BlockFloats is the number of floats of a FixedBlock: rows of one to four fields, and of six, fill it.
+const BlockFloats = 12
+
+// FixedBlock is float32 fields with bounds that lie one behind the other, row behind row, with nothing between them.
+type FixedBlock struct {
+	Least, Most [BlockFloats]float64 // the bounds
+	Scale       [BlockFloats]float64 // steps to a unit
+	Step        [BlockFloats]float64 // units to a step
+	Half        float64              // 1/2, added before numbers are rounded down
+}
+
 // QuatNumbers are the numbers that rotations are quantised by, and back, each as often as a register has room for it.
 type QuatNumbers struct {
 	One         [4]float64 // 1

@@ -47,6 +47,12 @@ func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes 
 //go:noescape
 func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n int)
 
+// SnapBlocks quantises the first of n blocks of floats, as long as all of a block are within their bounds, and writes them back as their lanes tell. It returns
+// how many.
+//
+//go:noescape
+func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
+
 // QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, as long as all numbers of the four are an int32, and returns how
 // many.
 //

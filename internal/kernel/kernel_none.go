@@ -30,6 +30,9 @@ func QuatRows(*QuatNumbers, *byte, int, *int32, int, *uint32, int) int { return 
 // FixedValues panics: see Wide.
 func FixedValues(*FixedRun, *byte, int, *uint32, int, int) { panic(noKernel) }
 
+// SnapBlocks does nothing: plain code continues where it stopped.
+func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
+
 // QuatValues does nothing: plain code continues where it stopped.
 func QuatValues(*QuatNumbers, *byte, int, *uint32, int, int) int { return 0 }
 

@@ -5,6 +5,8 @@ func looking() []mutation {
 	return []mutation{
 		change("inspector", "a page of another site reads it", "TestTheHandlerIsReadOnlyAndLocal",
 			"inspect/live/handler.go", "case !i.public && !isLocal(r.Host):", "case false:"),
+		change("inspector", "a page of another site takes its places", "TestAnotherSiteIsRefused",
+			"inspect/live/handler.go", "case r.URL.Path != \"/\" && i.fromElsewhere(r):", "case false:"),
 		change("inspector", "it listens for others", "TestTheHandlerIsReadOnlyAndLocal",
 			"inspect/live/handler.go", "|| !i.public && !at.Addr().Unmap().IsLoopback()", "|| !at.IsValid()"),
 		change("inspector", "any method is answered", "TestTheHandlerIsReadOnlyAndLocal",
@@ -15,6 +17,8 @@ func looking() []mutation {
 			"inspect/live/tap.go", "t.account.AddSent(i.server.Session(id), datagram)", "_ = id"),
 		change("inspector", "R of a page is not known at the server", "TestTheServersAccountIsTheClients",
 			"snapshot/baselines.go", "case t == g.ref && g.refOf&bit != 0, t == g.near && g.nearOf&bit != 0:", "case t < 0 && g.refOf&bit != 0:").inFolder("inspect"),
+		change("inspector", "a record against an unknown tick is read on", "TestBitsOfARecordAgainstAnUnknownTickAreUnknown",
+			"replica/dump.go", "if !known { //", "if !known {\n\t\trows = mask\n\t}\n\tif !known && !odd { //").inFolder("snapshot"),
 		change("load", "the bound of ticks ends nothing", "TestTheBoundOfTheTicks",
 			"load/report.go", "case s.Ticks.P99 > r.Bound:", "case false:"),
 		change("load", "what a bot sends crosses no link", "TestABadLinkIsThereInBothDirections",

@@ -42,7 +42,7 @@ func pages() []mutation {
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
 			"snapshot/ack_pages.go", "shape = v.overrides.shape[index] //", "_ = v.overrides.shape[index] //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
-			"snapshot/page_cache.go", "case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:", "case false:"),
+			"snapshot/page_cache.go", "case !v.overrides.alike(w, wait):", "case false:"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
 			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
 

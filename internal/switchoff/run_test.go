@@ -19,7 +19,7 @@ import (
 const (
 	// patience is the time that a test may run before it counts as one that does not end: the named ones take milliseconds, or a
 	// few seconds where they play random games. All the named tests of a package are run in one go once, too.
-	patience = 2 * time.Minute
+	patience = 5 * time.Minute
 	// buildPatience comes on top, for the go command itself.
 	buildPatience = 5 * time.Minute
 )

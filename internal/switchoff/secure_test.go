@@ -50,6 +50,7 @@ func secures() []mutation {
 		change("secure", "a late datagram asks its address", "TestARecordingDoesNotMoveASessionBack", "transport/secure/server.go", "if c.in.window.next > newest {", "if newest+1 > 0 {"),
 		change("secure", "a short datagram is asked", "TestAShortDatagramAsksNobody", path0, "size < pathSize ||", ""),
 		change("secure", "addresses are asked without a pause", moves, path0, "|| c.path.asked != 0 && now-c.path.asked < pathAgain", ""),
+		change("secure", "each question makes a client's path new", "TestCopiesFromElsewhereMakeAPathNewRarely", path0, "c.config.Now() < c.mayMove", "false"),
 		change("secure", "a move gets round the limit of a host", "TestAMoveCountsForItsHost", path0, "return before == after || !s.hostIsFull(to)", "return true || before == after"),
 		change("secure", "two sessions have one name", "TestNamesStayApart", path0, "if s.byName[name] != nil {", "if false {"),
 		change("secure", "a reset needs no token", resets, path0, "subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 0", "subtle.ConstantTimeCompare(packet[5:], c.reset[:]) == 2"),

@@ -5,7 +5,19 @@ func soaks() []mutation {
 	missed := func(invariant, off, file, old, with string) mutation {
 		return testedIn("nettest/soak", change("soak", invariant+", "+off, "TestInvariantsHoldForAPhase", file, old, with))
 	}
+	also := func(m mutation, file, old, with string) mutation {
+		m.edits = append(m.edits, edit{file, old, with})
+		return m
+	}
 	return []mutation{
+		also(missed("I1", "nothing is sent again",
+			"snapshot/acked.go", "v.wait(index)\n\t\t\t\tv.stats.Resent++", "v.stats.Resent++"),
+			"snapshot/view.go", "if v.ack(index).went < before {", "if false {"),
+		missed("I6", "silence is no reason",
+			"server_frame.go", "s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)", "s.end(c, &peer.Error{}, closeTold)"),
+		also(missed("I8", "a Join proves no address",
+			"handshake.go", "peer.JoinSealed(join, fromClient) {", "true || peer.JoinSealed(join, fromClient) {"),
+			"handshake.go", "if !proved {\n\t\ts.challenge(from, join.Nonce)", "if false && !proved {\n\t\ts.challenge(from, join.Nonce)"),
 		missed("I2", "an entity that went stays in the client's world",
 			"ecs/apply_entities.go", "\t\t\ta.tracker.world.RemoveEntity(e)\n", ""),
 		missed("I10", "everybody may write everything",

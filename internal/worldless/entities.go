@@ -32,7 +32,8 @@ type commandKind uint8
 
 const (
 	commandSpawn commandKind = iota
-	commandPut
+	commandPut               // Published at the component's rate.
+	commandSet               // Published now.
 	commandRemove
 	commandDespawn
 	commandControl
@@ -73,13 +74,13 @@ func (e *Entities) Despawn(id wire.NetworkID) bool {
 	return true
 }
 
-// Put gives an entity a component with these lanes, which are copied.
-func (e *Entities) Put(id wire.NetworkID, row int, lanes []uint32) {
-	e.commands = append(e.commands, command{kind: commandPut, row: row, id: id, from: len(e.lanes)})
+// Set gives an entity a component with these lanes, which are copied, whatever its rate.
+func (e *Entities) Set(id wire.NetworkID, row int, lanes []uint32) {
+	e.commands = append(e.commands, command{kind: commandSet, row: row, id: id, from: len(e.lanes)})
 	e.lanes = append(e.lanes, lanes...)
 }
 
-// PutBy is Put with lanes that a function writes, from zero. Where it reports a fault nothing is stored.
+// PutBy gives an entity a component with lanes that a function writes, from zero. Where it reports a fault nothing is stored.
 func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write func(lanes []uint32) quantize.Fault) quantize.Fault {
 	from := len(e.lanes)
 	for range lanes {
@@ -116,6 +117,9 @@ func (e *Entities) Publish() {
 			e.store.Adopt(c.id)
 		case commandPut:
 			e.putNow(c.id, c.row, e.lanes[c.from:c.from+schema.Plan(c.row).Lanes()])
+		case commandSet:
+			e.pace.drop(c.id, c.row)
+			e.store.Set(c.id, c.row, e.lanes[c.from:c.from+schema.Plan(c.row).Lanes()])
 		case commandRemove:
 			e.pace.drop(c.id, c.row)
 			e.store.Remove(c.id, c.row)

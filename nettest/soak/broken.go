@@ -10,14 +10,14 @@ import (
 
 // The flag -break makes one invariant fail, so that it is seen that the run notices. I4, I7 and I9 break the game: the bounds of what waits
 // for a client, a handler that panics, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break
-// does. internal/switchoff switches defences of I2, I3, I5, I9 and I10 off in the source, and one phase of this run must fail.
+// does. internal/switchoff switches defences of I1, I2, I3, I5, I6, I8, I9 and I10 off in the source, and one phase of this run must fail.
 
 // breaksAt is the tick in which a fault of -break happens that happens once.
 const breaksAt = 200
 
 // server returns the configuration of the server.
 func (o *options) server() netcode.Config {
-	c := netcode.Config{Clients: 256, SentPackets: 256, Keep: 5 * time.Second}
+	c := netcode.Config{Clients: 256, SentPackets: 256, Keep: 5 * time.Second, SilenceTimeout: o.phase.silence, KeepAlive: min(time.Second, o.phase.silence/4)}
 	if o.breaks == "I4" {
 		c.ReliableBytes, c.ReliableStall, c.SilenceTimeout = 1<<28, 1<<40, 1<<40
 	}

@@ -21,15 +21,20 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transfer"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// A run is phases of so many ticks: faults until rest, then the network heals and the world rests, and the worlds are compared at the end.
-// The rest is as long as the server waits for those that were killed, 10 s, and 3 s more.
-const (
-	phaseTicks = 2000
-	restFrom   = 1600
-	compareAt  = 1990
-)
+// phase is the course of a run, again and again: faults until rest, then the network heals and the world rests, and the worlds are compared
+// at the end. The rest is as long as the server waits for those that were killed, silence, and 3 s more.
+type phase struct {
+	ticks, rest, compare int
+	silence              time.Duration
+}
+
+func longPhase() phase { return phase{2000, 1600, 1990, 10 * time.Second} }
+
+// shortPhase is for fuzzing.
+func shortPhase() phase { return phase{260, 100, 255, 2 * time.Second} }
 
 // soak is one run.
 type soak struct {
@@ -100,6 +105,7 @@ func newSoak(o options) *soak {
 		Protocol: s.protocol, Seed: o.Seed, Rate: ticksASecond, Link: s.link, Setup: s.setUp, SetupClient: s.setUpClient,
 		Server: o.server(), Client: netcode.Config{SentPackets: 256}, Payload: func(int) []byte { return []byte(s.name) },
 	})
+	s.net.Server.Systems.Receive.Socket.(interface{ Reserve(int) }).Reserve(memory.QueueSize)
 	s.newHost()
 	for range o.Clients {
 		s.join(0)
@@ -303,7 +309,7 @@ func run(o options) (r result) {
 			r.Failure = s.h.what
 			break
 		}
-		if (s.tick+1)%max(o.Ticks/10, 1) == 0 {
+		if o.measures && (s.tick+1)%max(o.Ticks/10, 1) == 0 {
 			s.measure(&r)
 		}
 	}

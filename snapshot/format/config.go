@@ -20,6 +20,9 @@ type Config struct {
 	// that there is room for. If it is too small for W ticks, the oldest are forgotten and records against them are sent whole. Memory
 	// is never given back. Entities that come later add their 8.6 bytes beyond the bound. At least 64 KB are taken. Zero means 128 MiB.
 	HistoryBytes int
+	// Unknown are the rows that the other end does not have. A View writes none of them, and rows are told and read as the other
+	// end numbers them: by their place among those that it has.
+	Unknown Mask
 }
 
 const (

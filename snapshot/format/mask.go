@@ -27,6 +27,34 @@ func (m Mask) With(row int) Mask { return m.Union(Bit(row)) }
 // Without returns m with row absent.
 func (m Mask) Without(row int) Mask { return m.Minus(Bit(row)) }
 
+// Squeeze numbers the rows of m by their place among all rows but those of unknown, of which m has none.
+func (m Mask) Squeeze(unknown Mask) (squeezed Mask) {
+	if unknown.IsZero() {
+		return m
+	}
+	for ; !m.IsZero(); m = m.Rest() {
+		row := m.Lowest()
+		squeezed = squeezed.With(row - unknown.Below(row).Count())
+	}
+	return squeezed
+}
+
+// Spread is the inverse of Squeeze.
+func (m Mask) Spread(unknown Mask) (spread Mask) {
+	if unknown.IsZero() {
+		return m
+	}
+	for row, place := -1, -1; !m.IsZero(); m = m.Rest() {
+		for place < m.Lowest() {
+			if row++; !unknown.Has(row) {
+				place++
+			}
+		}
+		spread = spread.With(row)
+	}
+	return spread
+}
+
 // Overlaps reports whether some row is in both.
 func (m Mask) Overlaps(n Mask) bool { return !m.Intersect(n).IsZero() }
 

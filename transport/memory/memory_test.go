@@ -161,7 +161,7 @@ func TestReserve(t *testing.T) {
 	b, err := n.Listen(transport.Addr{})
 	require.NoError(t, err)
 	require.NoError(t, a.Send(b.LocalAddr(), []byte{7}))
-	b.Reserve(100)
+	transport.Condition(b, transport.Link{}, 1, nil).Reserve(100) // and in b
 	buf := make([]byte, 8)
 	alloctest.Zero(t, 10, func() {
 		for range 99 {

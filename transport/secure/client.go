@@ -77,6 +77,7 @@ type Client struct {
 	text    [pathText]byte // Of a Path.
 	asks    [pathText]byte // Of the newest question of the server.
 	moved   bool           // It was a new one, which Moved has not told.
+	mayMove time.Duration  // Moved tells nothing before.
 	out     []byte
 }
 

@@ -24,6 +24,8 @@ const (
 	pathAgain = 100 * time.Millisecond
 	// pathSilence is the time without a datagram in either direction after which a client shows its address, which may be a new one.
 	pathSilence = 250 * time.Millisecond
+	// moveAgain is the time from one move that a client tells of to the next: copies of its datagrams from elsewhere make the server ask there.
+	moveAgain = 5 * time.Second
 	// madeName marks the key of a name that is not its client's address, as that one is taken.
 	madeName = 1 << 63
 )
@@ -169,10 +171,13 @@ func (c *Client) noteMove() {
 	}
 }
 
-// Moved implements transport.Mover: the server sees this end at another address.
+// Moved implements transport.Mover: the server sees this end at another address. It is told each 5 s at most.
 func (c *Client) Moved() (m transport.Move, ok bool) {
-	ok, c.moved = c.moved, false
-	return transport.Move{Peer: c.peer, From: c.peer, To: c.peer}, ok
+	if !c.moved || c.config.Now() < c.mayMove {
+		return m, false
+	}
+	c.moved, c.mayMove = false, c.config.Now()+moveAgain
+	return transport.Move{Peer: c.peer, From: c.peer, To: c.peer}, true
 }
 
 // sealPath sends a Path.

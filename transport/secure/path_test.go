@@ -467,6 +467,7 @@ func TestAMoveIsToldOnce(t *testing.T) {
 	require.False(t, ok)
 
 	// The client's answer is lost: the server asks once more, with the same text.
+	r.now += moveAgain
 	n.rebind("198.51.100.7:2002")
 	for _, want := range []bool{true, false} {
 		r.now += time.Second
@@ -491,6 +492,44 @@ func TestAMoveIsToldOnce(t *testing.T) {
 	must(r.drain(r.server))
 	require.Zero(t, r.server.Stats().Sessions)
 	require.Empty(t, r.server.moved)
+}
+
+// Copies of a client's datagrams from elsewhere make the server ask there, and an attacker on the path sends the client the questions: the client
+// takes its path for a new one each 5 s at most. A move that comes earlier is told then.
+func TestCopiesFromElsewhereMakeAPathNewRarely(t *testing.T) {
+	r, n, c := behindNAT(t, home, nil)
+	name, told := transport.MustParseAddr(home), 0
+	var newest []byte
+	n.tap = func(b []byte) { newest = append(newest[:0], b...) }
+	elsewhere := []*memory.Conn{must(r.network.Listen(transport.MustParseAddr(street))), must(r.network.Listen(transport.MustParseAddr("198.51.100.7:2001")))}
+	for i := range 100 {
+		r.now += pathAgain
+		n.stop = true
+		require.NoError(t, c.Send(r.at, []byte("from the client")))
+		n.stop = false
+		at := elsewhere[i%2]
+		require.NoError(t, at.Send(r.at, newest)) // before the client's own
+		must(r.drain(r.server))
+		for _, question := range must(r.drain(at)) {
+			require.NoError(t, r.server.inner.Send(name, []byte(question.text)))
+		}
+		must(r.drain(c))
+		if _, ok := c.Moved(); ok {
+			told++
+		}
+	}
+	require.GreaterOrEqual(t, c.Stats().Paths, uint64(90), "questions")
+	require.Equal(t, 2, told, "in 10 s")
+	require.Zero(t, r.server.Stats().Moved)
+
+	r.now += pathAgain
+	n.rebind("198.51.100.7:2002")
+	r.say(c, name)
+	r.say(c, name)
+	require.EqualValues(t, 1, r.server.Stats().Moved)
+	r.now += moveAgain
+	_, ok := c.Moved()
+	require.True(t, ok)
 }
 
 // Following a client costs no memory.

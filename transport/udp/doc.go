@@ -2,4 +2,8 @@
 //
 // On Unix a datagram for which the kernel has no room is dropped and counted. Elsewhere the standard library sends, which
 // may wait a moment in that case; the browser has no UDP, there the package only compiles.
+//
+// On Linux several datagrams go to the kernel in one write (GSO) and come in one read (GRO). Six of 1200 bytes to each of 16
+// sockets of one machine take 0.33 of the time of single calls with GSO, and 0.17 with both; GRO alone gains 2 to 4 %
+// (go test ./transport/udp -run xxx -bench Runs). ECN is not read: no gain was measured, since no line here marks packets.
 package udp

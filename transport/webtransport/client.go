@@ -21,7 +21,12 @@ type Conn struct {
 // Dial connects to a server by a URL like "https://game.example:443/netcode". ctx is for connecting alone. tls may be nil: then the
 // server's certificate must be one of a known authority. Pin trusts one certificate. Connect the client to Server.
 func Dial(ctx context.Context, url string, tls *tls.Config, config queued.Config) (*Conn, error) {
-	_, accepted, err := (&webtransport.Transport{TLSClientConfig: tls}).Dial(ctx, url, nil)
+	return dialOver(ctx, &webtransport.Transport{TLSClientConfig: tls}, url, config)
+}
+
+// dialOver is Dial over a transport that may have a socket of its own.
+func dialOver(ctx context.Context, over *webtransport.Transport, url string, config queued.Config) (*Conn, error) {
+	_, accepted, err := over.Dial(ctx, url, nil)
 	if err != nil {
 		return nil, fmt.Errorf("webtransport: %w", err)
 	}

@@ -47,7 +47,7 @@ type Config struct {
 type Server struct {
 	*queued.Conn
 	config  Config
-	socket  *net.UDPConn
+	socket  net.PacketConn
 	quic    *quic.Transport
 	wt      *webtransport.Server
 	open    atomic.Int64 // QUIC connections.
@@ -60,12 +60,6 @@ func (s *Server) Secure() bool { return true }
 
 // Listen binds a UDP socket to an address like ":443" and accepts sessions.
 func Listen(addr string, config Config) (*Server, error) {
-	if config.Path == "" {
-		config.Path = "/netcode"
-	}
-	if config.Connections <= 0 {
-		config.Connections = defaultConnections
-	}
 	if config.TLS == nil {
 		return nil, fmt.Errorf("webtransport: Listen(%s): Config.TLS is needed, with a certificate", addr)
 	}
@@ -76,6 +70,17 @@ func Listen(addr string, config Config) (*Server, error) {
 	socket, err := net.ListenUDP("udp", at)
 	if err != nil {
 		return nil, fmt.Errorf("webtransport: %w", err)
+	}
+	return serve(socket, config)
+}
+
+// serve accepts sessions on a socket, which it owns and whose addresses are *net.UDPAddr.
+func serve(socket net.PacketConn, config Config) (*Server, error) {
+	if config.Path == "" {
+		config.Path = "/netcode"
+	}
+	if config.Connections <= 0 {
+		config.Connections = defaultConnections
 	}
 	local := transport.AddrOf(socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	s := &Server{Conn: queued.New(local, config.Config), config: config, socket: socket}

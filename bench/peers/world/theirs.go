@@ -118,7 +118,7 @@ func (t *theirs) tick() error {
 
 // join waits until all clients are necs's peers, and none of a run before.
 func (t *theirs) join(clients int) error {
-	for range 1000 {
+	for range 6000 {
 		if len(router.Peers()) == clients {
 			return nil
 		}

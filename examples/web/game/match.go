@@ -4,6 +4,7 @@ import (
 	"context"
 	"log"
 	"math/rand/v2"
+	"time"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
@@ -36,9 +37,14 @@ type Match struct {
 	watched []State // By tick, modulo its length; empty: Watch was not called.
 }
 
+// config is that of both ends: a page that nobody looks at may stand still for seconds.
+func config() netcode.Config {
+	return netcode.Config{HandshakeTimeout: 30 * time.Second, SilenceTimeout: 30 * time.Second}
+}
+
 // NewMatch makes a server on a socket.
 func NewMatch(socket systems.Socket) (*Match, error) {
-	server, err := netcode.NewServer(NewProtocol(), netcode.Config{})
+	server, err := netcode.NewServer(NewProtocol(), config())
 	if err != nil {
 		return nil, err
 	}

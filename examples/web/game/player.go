@@ -68,7 +68,7 @@ type Player struct {
 
 // NewPlayer makes a client on a socket, and begins to connect.
 func NewPlayer(socket Socket) (*Player, error) {
-	client, err := netcode.NewClient(NewProtocol(), netcode.Config{})
+	client, err := netcode.NewClient(NewProtocol(), config())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,24 @@
+package switchoff
+
+// replays switches off what the playback of recordings has to do.
+func replays() []mutation {
+	const seeks = "TestSeeksGiveTheStateOfTheTick"
+	play := func(off, test, old, new string) mutation {
+		return change("replay", off, test, "record/player.go", old, new)
+	}
+	return []mutation{
+		play("a seek does not go back", seeks, "chunk != p.chunk || p.at < r.now {", "chunk != p.chunk {"),
+		play("names are those of the recording", seeks, "lanes = p.named(lanes, p.rows[row])", "_ = lanes"),
+		play("components that went stay", seeks, "for gone := e.mask.Minus(mask); !gone.IsZero();", "for gone := e.mask.Minus(mask); false;"),
+		play("an entity keeps its life over those of the recording", seeks, "if generation == e.generation {", "if e.generation != 0 && generation != 0 {"),
+		testedIn("record", change("replay", "recorded values wait for the rate of their component", seeks, "internal/worldless/entities.go", "\t\t\te.store.Set(c.id", "\t\t\te.putNow(c.id")),
+		play("a server without room has a part of the world", "TestASeekWithoutRoomTakesTwoTicks", "if p.whole = true; !p.crowded {", "if !p.crowded {"),
+		play("the recording goes on while it is paused", "TestPlaybackGoesAtItsSpeed", "if !p.paused && p.chunk >= 0 {", "if p.chunk >= 0 {"),
+		play("parts of ticks are lost", "TestPlaybackGoesAtItsSpeed", "p.part/ticksUnit), p.Last()), p.part%ticksUnit", "p.part/ticksUnit), p.Last()), 0"),
+		change("replay", "rows that rested are extrapolated", "TestRecordingsPlayBackEveryTick", "record/reader.go", "	r.number++\n", "	r.number += 1 - r.number\n"),
+		change("replay", "all that moves takes its whole way", "TestRecordingsAreAboutAsLargeAsAStream", "record/writer.go", "moving = m.moving.Intersect(changed)", "moving = snapshot.Mask{}"),
+		change("replay", "a killcam ends a second early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "\t\tr.writer.flush()\n", ""),
+		change("replay", "a memory forgets too early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "kept[0].last+m.ticks <= last", "kept[0].last < last"),
+		change("replay", "damage in a part is copied", "TestCutLeavesOutDamage", "record/cut.go", "case errors.Is(err, ErrDamaged):\n\t\t\tcontinue", "case errors.Is(err, ErrDamaged):\n\t\t\treturn first, last, nil"),
+	}
+}

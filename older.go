@@ -1,0 +1,206 @@
+package netcode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// mostOlder is the most protocols that Support takes: a Join is tried with the checksum of each.
+const mostOlder = 8
+
+// older is the protocol of an older build with which the ends of this one play. Both ends of such a session speak it: the newer end leaves
+// out what it lacks. It is made once, when the protocol freezes. A nil older is a session between equal builds.
+type older struct {
+	canon   canon.Description
+	unknown snapshot.Mask // Rows that it lacks.
+	types   peer.Types
+	nobody  wire.MessageType // No type of it. Messages that it lacks have this number there.
+}
+
+// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
+// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components and messages that
+// this one has beside those of the older build are left out. The older build needs to know nothing of it.
+//
+// All that the older build has must be here as it was there, but for messages, which may be gone. The first NewServer or NewClient panics,
+// naming the entry, where that is not so. Support panics on a frozen protocol, and on more than 8 builds. A description that is the
+// protocol's own changes nothing.
+func (p *Protocol) Support(description []string) {
+	if p.frozen {
+		panic("netcode: Support: the protocol is frozen: name the older builds before the first NewServer or NewClient")
+	}
+	if len(p.supported) == mostOlder {
+		panic(fmt.Sprintf("netcode: Support: at most %d older builds are supported: leave out the oldest", mostOlder))
+	}
+	p.supported = append(p.supported, description)
+}
+
+// freezeOlder compares the protocols of older builds with this one.
+func (p *Protocol) freezeOlder() {
+	for _, description := range p.supported {
+		o := p.compareOlder(description)
+		if o.canon.Hash != p.canon.Hash && p.olderOf(o.canon.Hash) == nil {
+			p.older = append(p.older, o)
+		}
+	}
+}
+
+// compareOlder makes the plan for one older build.
+func (p *Protocol) compareOlder(description []string) *older {
+	o := &older{}
+	here, theirs := map[string]string{}, map[string]bool{}
+	for _, e := range p.canon.Entries {
+		here[kindAndName(e.Text)] = e.Text
+	}
+	var messages []string
+	writes := false
+	for _, text := range description {
+		kind, name := canon.NameOf(text)
+		o.canon.Entries = append(o.canon.Entries, canon.Entry{Kind: kind, Name: name, Text: text})
+		of, have := here[kindAndName(text)]
+		theirs[kindAndName(text)] = true
+		switch {
+		case have && of != text:
+			panic(fmt.Sprintf("netcode: Support: %s %s differs from that of the older build: there it is %s, here %s: leave it as it was and add another type beside it, or do not support that build", kind, name, text, of))
+		case !have && kind != kindMessage:
+			panic(fmt.Sprintf("netcode: Support: %s %s of the older build is not here: keep it registered, or do not support that build", kind, name))
+		case kind == kindMessage:
+			messages = append(messages, name)
+		case kind == kindComponent:
+			writes = writes || strings.HasPrefix(canon.Behind(text), "[")
+		}
+	}
+	o.canon = canon.New(o.canon.Entries)
+	for _, e := range p.canon.Entries {
+		switch {
+		case theirs[kindAndName(e.Text)]:
+		case e.Kind != kindComponent && e.Kind != kindMessage:
+			panic(fmt.Sprintf("netcode: Support: the older build does not have %s: only components and messages can be left out", kindAndName(e.Text)))
+		case e.Kind == kindComponent:
+			o.unknown = o.unknown.With(rowOf(p.schema, e.Name))
+		}
+	}
+	if p.upstream && !writes {
+		panic("netcode: Support: clients of the older build write no component: only components and messages can be left out")
+	}
+	o.number(p, messages)
+	return o
+}
+
+// kindAndName returns the begin of an entry, which names it.
+func kindAndName(text string) string {
+	name, _, _ := strings.Cut(text, "{")
+	return name
+}
+
+// rowOf returns the row of a component.
+func rowOf(s *snapshot.Schema, name string) (row int) {
+	for s.Plan(row).Name() != name {
+		row++
+	}
+	return row
+}
+
+// number numbers message types for the older build, which has those of the names, in their order.
+func (o *older) number(p *Protocol, names []string) {
+	ours := p.messages.Types()
+	if most := max(len(ours), len(names)); wire.FirstUserMessage+wire.MessageType(most) > wire.MaxMessageType {
+		panic(fmt.Sprintf("netcode: Support: with %d message types no number is left for those that one end lacks", most))
+	}
+	unknown := wire.FirstUserMessage + wire.MessageType(len(ours))
+	o.nobody = wire.FirstUserMessage + wire.MessageType(len(names))
+	for i := range o.types.In {
+		o.types.In[i], o.types.Out[i] = unknown, o.nobody
+	}
+	last := len(o.types.In) - 1 // No message has this number, so it stays malformed.
+	o.types.In[last], o.types.Out[last] = wire.MessageType(last), wire.MessageType(last)
+	for n, name := range names {
+		for _, t := range ours {
+			if there := wire.FirstUserMessage + wire.MessageType(n); t.Name == name {
+				o.types.In[there], o.types.Out[t.ID()] = t.ID(), there
+			}
+		}
+	}
+}
+
+// olderOf returns the plan for an older build whose protocol has this hash, nil if it is none.
+func (p *Protocol) olderOf(hash uint64) *older {
+	for _, o := range p.older {
+		if o.canon.Hash == hash {
+			return o
+		}
+	}
+	return nil
+}
+
+// hashWith returns the hash of the protocol that a session speaks.
+func (p *Protocol) hashWith(o *older) uint64 {
+	if o == nil {
+		return p.canon.Hash
+	}
+	return o.canon.Hash
+}
+
+// known lists what a client says in its Hellos, one after the other: its own protocol, and those of older builds.
+func (p *Protocol) known() []handshake.Protocol {
+	all := []handshake.Protocol{{Hash: p.canon.Hash, Digest: p.canon.Digest}}
+	for _, o := range p.older {
+		all = append(all, handshake.Protocol{Hash: o.canon.Hash, Digest: o.canon.Digest})
+	}
+	return all
+}
+
+// lacks reports whether the other end lacks a message type of this end.
+func (o *older) lacks(t wire.MessageType) bool {
+	return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
+}
+
+// state is a configuration of state for the session.
+func (o *older) state(c snapshot.Config) snapshot.Config {
+	if o != nil {
+		c.Unknown = o.unknown
+	}
+	return c
+}
+
+// conn is a configuration of packets for the session.
+func (o *older) conn(c peer.ConnConfig) peer.ConnConfig {
+	if o != nil {
+		c.Types = &o.types
+	}
+	return c
+}
+
+// leaveOut drops a message that the other end lacks. The asker of a question is told.
+func (l *connection) leaveOut(p *peer.Post, name string) error {
+	l.stats.LeftOut++
+	if p.Flags&wire.FlagCall != 0 {
+		return fmt.Errorf("%w: %s", ErrLeftOut, name)
+	}
+	return nil
+}
+
+// Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
+func (c *Session) Protocol() uint64 { return c.server.protocol.hashWith(c.link.older) }
+
+// RowsThere numbers rows as the client does, which may be of an older build, for extensions that send such numbers. Rows that the
+// client lacks are left out.
+func (c *Session) RowsThere(rows snapshot.Mask) snapshot.Mask {
+	if o := c.link.older; o != nil {
+		return rows.Minus(o.unknown).Squeeze(o.unknown)
+	}
+	return rows
+}
+
+// RowsHere is the inverse of Session.RowsThere: it numbers rows that the server named, whose build may be older.
+func (c *Client) RowsHere(rows snapshot.Mask) snapshot.Mask {
+	if o := c.link.older; o != nil {
+		return rows.Spread(o.unknown)
+	}
+	return rows
+}

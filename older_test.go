@@ -1,0 +1,256 @@
+package netcode_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+type (
+	aegis  struct{ Left uint8 }        // Its row is before all others.
+	cargo  struct{ Bytes [2000]uint8 } // It travels in pieces.
+	alarm  struct{ Level uint8 }       // Its type is before all others.
+	asking struct{ A uint8 }           // A question of the newer build,
+	told   struct{ A uint8 }           // and its answer.
+	seat   struct{ Number uint8 }      // Written by clients.
+	farm   struct{ X, Y float32 }      // Another component.
+	lever  struct {
+		Up bool `net:"event"`
+	} // An input.
+)
+
+// meeting is the builds of a test, and what their handlers got.
+type meeting struct {
+	chats, alarms, bulks []uint32
+}
+
+// first registers what players have.
+func (m *meeting) first() *netcode.Protocol {
+	p := protocol()
+	netcode.Handle(p, func(_ *netcode.Context, c *chat) { m.chats = append(m.chats, c.Number) }, netcode.Over(netcode.ReliableOrdered))
+	netcode.Handle(p, func(_ *netcode.Context, b *cargo) { m.bulks = append(m.bulks, uint32(b.Bytes[1999])) }, netcode.Over(netcode.Reliable))
+	return p
+}
+
+// second registers the build after it, which has more.
+func (m *meeting) second() *netcode.Protocol {
+	p := m.first()
+	netcode.Replicate[aegis](p)
+	netcode.Handle(p, func(_ *netcode.Context, a *alarm) { m.alarms = append(m.alarms, uint32(a.Level)) }, netcode.Over(netcode.ReliableOrdered))
+	netcode.Answer(p, func(_ *netcode.Context, q *asking, r *told) error { r.A = q.A; return nil })
+	return p
+}
+
+// supporting registers the second build, which supports the first.
+func (m *meeting) supporting() *netcode.Protocol {
+	p := m.second()
+	p.Support((&meeting{}).first().Description())
+	return p
+}
+
+func TestBuildsMeet(t *testing.T) {
+	for name, newerServer := range map[string]bool{"newer server": true, "newer client": false} {
+		t.Run(name, func(t *testing.T) {
+			at, of := &meeting{}, &meeting{}
+			there, here := at.supporting(), of.first()
+			if !newerServer {
+				there, here = at.first(), of.supporting()
+			}
+			r := newRig(t, there, netcode.Config{})
+			c := r.joined(here, netcode.Config{})
+			older := (&meeting{}).first()
+			require.Equal(t, older.Hash(), r.server.Session(1).Protocol())
+
+			// State, whose rows have other numbers at the two ends.
+			var id wire.NetworkID
+			rows := there.Schema()
+			r.change(func(store *snapshot.Store) {
+				id = store.Spawn()
+				for row := range rows.Rows() {
+					lanes := make([]uint32, rows.Plan(row).Lanes())
+					lanes[0] = 7
+					store.Set(id, row, lanes)
+				}
+			})
+			r.run(200 * time.Millisecond)
+			for row := range here.Schema().Rows() {
+				want := []uint32(nil)
+				if here.Schema().Plan(row).Name() != "aegis" {
+					want = make([]uint32, here.Schema().Plan(row).Lanes())
+					want[0] = 7
+				}
+				require.Equal(t, want, c.Replica().Row(id.Index, row), here.Schema().Plan(row).Name())
+			}
+
+			// Messages, whole and in pieces, to one and to all. Those that the older build lacks are left out.
+			send := func(end netcode.Endpoint, to netcode.Recipient, newer bool) {
+				require.NoError(t, netcode.Send(end, to, &chat{1}))
+				if newer {
+					require.NoError(t, netcode.Send(end, to, &alarm{9}))
+					require.NoError(t, netcode.Send(end, to, &alarm{8}, netcode.Via(netcode.Unreliable)))
+				}
+				large := &cargo{}
+				large.Bytes[1999] = 5
+				require.NoError(t, netcode.Send(end, to, large))
+				require.NoError(t, netcode.Send(end, to, &chat{2}))
+			}
+			send(r.server, netcode.ToAll(), newerServer)
+			send(r.server, netcode.To(1), newerServer)
+			send(c, netcode.ToServer(), !newerServer)
+			r.run(time.Second)
+			require.Equal(t, []uint32{1, 2, 1, 2}, of.chats)
+			require.Equal(t, []uint32{1, 2}, at.chats)
+			require.Equal(t, []uint32{5, 5}, of.bulks)
+			require.Equal(t, []uint32{5}, at.bulks)
+			newer := netcode.Endpoint(c)
+			stats := c.Stats()
+			if newerServer {
+				newer, stats = r.server, r.server.Stats()
+			}
+			require.Positive(t, stats.LeftOut)
+			err := netcode.Call(context.Background(), newer, map[bool]netcode.ClientID{true: 1, false: 0}[newerServer], &asking{1}, func(*told, error) { t.Error("it was called") })
+			require.ErrorIs(t, err, netcode.ErrLeftOut)
+			require.ErrorContains(t, err, "asking")
+			require.Zero(t, r.server.Stats().UnknownTypes+c.Stats().UnknownTypes+r.server.Stats().Malformed+c.Stats().Malformed)
+
+			// The session moves with its client.
+			r.rebind(c, transport.MustParseAddr("203.0.113.77:5"))
+			r.run(2 * time.Second)
+			require.NoError(t, netcode.Send(r.server, netcode.ToAll(), &chat{3}))
+			r.run(time.Second)
+			require.Equal(t, []uint32{1, 2, 1, 2, 3}, of.chats)
+			require.Len(t, r.server.log, 1)
+		})
+	}
+}
+
+// A client that played with an older server plays with one of its own build afterwards, and leaves nothing out.
+func TestAnOlderSessionLeavesNothingBehind(t *testing.T) {
+	m := &meeting{}
+	p := m.supporting()
+	r := newRig(t, (&meeting{}).first(), netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	at := &meeting{}
+	r.restart(at.supporting(), netcode.Config{Random: random(9)})
+	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
+	r.until(func() bool { return c.State() == netcode.Connected && r.server.Session(1) != nil })
+	require.Equal(t, p.Hash(), r.server.Session(1).Protocol())
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{4}))
+	r.run(time.Second)
+	require.Equal(t, []uint32{4}, at.alarms)
+}
+
+// Equal builds send the same bytes whether they support others or not.
+func TestSupportCostsEqualBuildsNothing(t *testing.T) {
+	var traces [2][]byte
+	for i, support := range []bool{false, true} {
+		m := &meeting{}
+		build := m.second
+		if support {
+			build = m.supporting
+		}
+		r := newRig(t, build(), netcode.Config{})
+		r.tamper = func(_, _ transport.Addr, packet []byte) []byte {
+			traces[i] = fmt.Appendf(traces[i], "%x\n", packet)
+			return packet
+		}
+		c := r.joined(build(), netcode.Config{})
+		var id wire.NetworkID
+		r.change(func(store *snapshot.Store) { id = store.Spawn() })
+		for n := range uint32(20) {
+			r.change(func(store *snapshot.Store) { store.Set(id, 2, []uint32{n, n}) }) // position
+			require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{uint8(n)}))
+			require.NoError(t, netcode.Send(r.server, netcode.ToAll(), &chat{n}))
+			r.run(50 * time.Millisecond)
+		}
+		require.Len(t, m.alarms, 20, "the newer types travel")
+	}
+	require.Greater(t, bytes.Count(traces[0], []byte("\n")), 60)
+	require.Equal(t, traces[0], traces[1])
+}
+
+// A server that does not speak any protocol of a client refuses it by name, as ever: the difference is that to the client's own build.
+func TestNoCommonBuildIsRefusedByName(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[farm](p)
+	r := newRig(t, p, netcode.Config{})
+	c := r.join((&meeting{}).supporting(), netcode.Config{})
+	r.until(func() bool { return c.Err() != nil })
+	require.ErrorIs(t, c.Err(), peer.ReasonWrongProtocol)
+	require.Contains(t, c.Err().Error(), `the server does not have component "aegis"`)
+	require.EqualValues(t, 2, c.Stats().RefusedProtocol, "its own, and that of the older build")
+	require.Empty(t, r.server.log)
+}
+
+// A Hello that names an older build leaves nothing at the server, nothing is sent that is longer than it, and a Join that is sealed for
+// none of the builds makes no session.
+func TestOlderBuildsProveThemselvesToo(t *testing.T) {
+	r := newRig(t, (&meeting{}).supporting(), netcode.Config{})
+	joins := 0
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		require.LessOrEqual(t, len(packet), peer.HelloSize)
+		if from != r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindJoin && joins < 3 {
+			joins++
+			packet = bytes.Clone(packet)
+			packet[len(packet)-1] ^= 1
+		}
+		return packet
+	}
+	c := r.join((&meeting{}).first(), netcode.Config{})
+	r.until(func() bool { return joins == 3 })
+	r.serverFrame()
+	require.Empty(t, r.server.log)
+	require.EqualValues(t, 3, r.server.Stats().BadHandshakes)
+	r.until(func() bool { return c.State() == netcode.Connected })
+}
+
+func TestSupportNamesWhatIsNotAdditive(t *testing.T) {
+	first := func(more func(p *netcode.Protocol)) []string {
+		p := (&meeting{}).first()
+		more(p)
+		return p.Description()
+	}
+	for name, c := range map[string]struct {
+		older []string
+		newer func(p *netcode.Protocol)
+		want  string
+	}{
+		"a component less":   {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(*netcode.Protocol) {}, "component farm of the older build is not here: keep it registered"},
+		"another component":  {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(p *netcode.Protocol) { netcode.Replicate[seat](p, netcode.Named("farm")) }, "component farm differs from that of the older build: there it is component farm{X:f32;Y:f32}, here component farm{Number:u8}"},
+		"another message":    {first(func(p *netcode.Protocol) { netcode.Handle[alarm](p, nil) }), func(p *netcode.Protocol) { netcode.Handle[alarm](p, nil, netcode.FromClient()) }, "message alarm differs"},
+		"an input more":      {first(func(*netcode.Protocol) {}), func(p *netcode.Protocol) { input.Register[lever](p) }, "the older build does not have input lever"},
+		"an input less":      {first(func(p *netcode.Protocol) { input.Register[lever](p) }), func(*netcode.Protocol) {}, "input lever of the older build is not here"},
+		"no packing":         {first((*netcode.Protocol).Debug), func(*netcode.Protocol) {}, "limits netcode differs"},
+		"clients that write": {first(func(*netcode.Protocol) {}), func(p *netcode.Protocol) { netcode.Replicate[seat](p, authority.WrittenBy(authority.OwnerWrites)) }, "clients of the older build write no component"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := (&meeting{}).first()
+			c.newer(p)
+			p.Support(c.older)
+			defer func() { require.Contains(t, fmt.Sprint(recover()), c.want) }()
+			p.Hash()
+		})
+	}
+	p := (&meeting{}).first()
+	for range 8 {
+		p.Support(firstDescription())
+	}
+	require.PanicsWithValue(t, "netcode: Support: at most 8 older builds are supported: leave out the oldest", func() { p.Support(nil) })
+	require.Equal(t, (&meeting{}).first().Hash(), p.Hash(), "its own description changes nothing")
+	require.Panics(t, func() { p.Support(nil) }, "it is frozen")
+}
+
+// firstDescription is that of the first build.
+func firstDescription() []string { return (&meeting{}).first().Description() }

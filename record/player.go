@@ -1,0 +1,319 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Speeds of a Player.
+const (
+	MinSpeed = 0.1
+	MaxSpeed = 16
+
+	ticksUnit = 1 << 16 // parts of a tick in Player.step and Player.part
+)
+
+// Errors of playing.
+var (
+	// ErrSpeed means that a speed is not from MinSpeed to MaxSpeed.
+	ErrSpeed = fmt.Errorf("record: a speed is from %g to %d", MinSpeed, MaxSpeed)
+	// ErrNothingRecorded means that a recording has no whole chunk, or none where it was asked for one.
+	ErrNothingRecorded = errors.New("record: no tick that can be read")
+)
+
+// Player plays a recording: the entities of a server are those of the recording as of a tick, which goes on with the server's network ticks.
+// Spectators are ordinary clients of this server, with its interest, its rates and its late join. A Player belongs to the server's goroutine.
+type Player struct {
+	server *netcode.Server
+	file   io.ReadSeeker
+	reader *Reader
+	index  []chunkPlace
+	rows   []int // by recorded row: that of the server; -1 for a distance band
+	naming snapshot.Mask
+
+	chunk  int // of the index: the one that the reader is in; -1 for none
+	at     tick.Tick
+	part   int64 // of the next tick, in ticksUnit
+	step   int64 // of a network tick at the speed, in ticksUnit
+	paused bool
+	failed bool // the file cannot be read any more
+
+	played  []played // by recorded index
+	touched []uint32
+	whole   bool // all entities may have changed
+	crowded bool // some found no room; told once
+	was     map[netcode.NetworkID]netcode.NetworkID
+	lanes   []uint32
+}
+
+// chunkPlace is an entry of the index: the ticks of a chunk, and its place in the file.
+type chunkPlace struct {
+	first, last tick.Tick
+	offset      int64
+}
+
+// played is the entity that plays a recorded one.
+type played struct {
+	generation uint32 // of the recorded one; 0: none
+	mask       snapshot.Mask
+	id         netcode.NetworkID
+}
+
+// Play makes a server play a recording from its first tick on, at the recorded speed. Its protocol must have each recorded component as it was;
+// it may have others. The server's own entities stay. Each network tick of the server takes up to MaxSpeed recorded ones from the file, and
+// a seek a chunk, which is a second. Damage in the file is passed over and told to OnError.
+//
+// Owners of entities are nobody: a spectator owns nothing and writes nothing. The errors are ErrNothingRecorded, ErrProtocol, and those of NewReader and of the file.
+func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r, err := NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &Player{server: s, file: file, reader: r, chunk: -1, was: map[netcode.NetworkID]netcode.NetworkID{}}
+	schema := s.Protocol().Schema()
+	if p.rows, err = r.header.rowsIn(schema); err != nil {
+		return nil, err
+	}
+	for row, to := range p.rows {
+		if to >= 0 && len(schema.Plan(to).Refs()) > 0 {
+			p.naming = p.naming.With(row)
+		}
+	}
+	if p.index, err = r.places(s.Report); err != nil {
+		return nil, err
+	}
+	if len(p.index) == 0 {
+		return nil, ErrNothingRecorded
+	}
+	p.at = p.First()
+	_ = p.SetSpeed(1)
+	s.Extend(netcode.ServerHooks{State: p, BeginFrame: p.frame})
+	return p, nil
+}
+
+// places steps over all chunks and returns where they are. It tells of damage.
+func (r *Reader) places(tell func(error)) (index []chunkPlace, err error) {
+	for {
+		h, _, err := r.chunk()
+		switch {
+		case errors.Is(err, ErrDamaged):
+			tell(err)
+		case err == io.EOF || errors.Is(err, ErrCut):
+			return index, nil
+		case err != nil:
+			return nil, err
+		default:
+			index = append(index, chunkPlace{h.first, h.last, r.in.offset})
+			r.pass(&h)
+		}
+	}
+}
+
+// enter makes the reader go on with the chunk at a place of the file.
+func (r *Reader) enter(file io.ReadSeeker, at chunkPlace) error {
+	if _, err := file.Seek(at.offset, io.SeekStart); err != nil {
+		return err
+	}
+	r.in = input{in: file, offset: at.offset}
+	r.end, r.left, r.fresh = at.first-1, 0, false
+	return nil
+}
+
+// coming returns the next tick of the present chunk, tick.None at its end.
+func (r *Reader) coming() tick.Tick {
+	if r.left == 0 {
+		return tick.None
+	}
+	if r.fresh {
+		return r.now
+	}
+	step, _, err := wire.ReadVarint(r.raw)
+	if err != nil {
+		return r.now + 1 // Next tells what is wrong.
+	}
+	return r.now + tick.Tick(step)
+}
+
+// Header returns what the recording says of itself.
+func (p *Player) Header() *Header { return p.reader.header }
+
+// First returns the first tick of the recording.
+func (p *Player) First() tick.Tick { return p.index[0].first }
+
+// Last returns the last tick of the recording.
+func (p *Player) Last() tick.Tick { return p.index[len(p.index)-1].last }
+
+// Tick returns the recorded tick that is played. Where the recording has a gap, the state is that of the newest tick before.
+func (p *Player) Tick() tick.Tick { return p.at }
+
+// Pause stops the recording at its tick, or lets it go on.
+func (p *Player) Pause(pause bool) { p.paused = pause }
+
+// Paused reports whether Pause has stopped the recording.
+func (p *Player) Paused() bool { return p.paused }
+
+// Ended reports whether the last tick is played. The world stays so until Seek.
+func (p *Player) Ended() bool { return p.at == p.Last() }
+
+// SetSpeed sets how many recorded seconds are played in a second: MinSpeed to MaxSpeed, else the error is ErrSpeed. 1 at first.
+func (p *Player) SetSpeed(times float64) error {
+	if !(times >= MinSpeed && times <= MaxSpeed) {
+		return ErrSpeed
+	}
+	p.step = int64(math.Round(times * ticksUnit * float64(p.reader.header.TickRate) / float64(p.server.TickRate())))
+	return nil
+}
+
+// Seek goes to a tick, forward or backward, from the next network tick of the server on; beyond an end, to that end. Pausing stays as it is.
+// Entities that live at both ticks stay the same to clients.
+func (p *Player) Seek(t tick.Tick) { p.at, p.part = min(max(t, p.First()), p.Last()), 0 }
+
+// ID returns the entity of the server that plays a recorded one, the zero id if none does at this tick.
+func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID {
+	if int64(recorded.Index) >= int64(len(p.played)) || recorded.Generation == 0 || p.played[recorded.Index].generation != recorded.Generation {
+		return netcode.NetworkID{}
+	}
+	return p.played[recorded.Index].id
+}
+
+// Recorded returns the recorded entity that an entity of the server plays, the zero id if it plays none.
+func (p *Player) Recorded(id netcode.NetworkID) netcode.NetworkID { return p.was[id] }
+
+// frame brings the server's entities to the tick that is due, before the capture.
+func (p *Player) frame() {
+	if !p.server.TickDue() || p.failed {
+		return
+	}
+	if !p.paused && p.chunk >= 0 {
+		p.part += p.step * int64(p.server.Steps())
+		p.at, p.part = min(p.at+tick.Tick(p.part/ticksUnit), p.Last()), p.part%ticksUnit
+	}
+	for {
+		err := p.read()
+		if err == nil {
+			p.apply()
+			return
+		}
+		p.server.Report(fmt.Errorf("netcode: playing tick %d: %w", p.at, err))
+		if p.failed = !errors.Is(err, ErrDamaged) || len(p.index) == 1; p.failed {
+			return
+		}
+		p.index = append(p.index[:p.chunk], p.index[p.chunk+1:]...) // Its sum is right, and no Writer wrote it.
+		p.chunk = -1
+		p.Seek(p.at)
+	}
+}
+
+// read brings the reader to the newest tick not after the one that is played.
+func (p *Player) read() error {
+	chunk := max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > p.at })-1, 0)
+	if r := p.reader; chunk != p.chunk || p.at < r.now {
+		p.chunk, p.whole = chunk, true
+		if err := r.enter(p.file, p.index[chunk]); err != nil {
+			return err
+		}
+		if _, err := r.Next(); err != nil {
+			return err
+		}
+	}
+	for {
+		if next := p.reader.coming(); next == tick.None || next > p.at {
+			return nil
+		}
+		if _, err := p.reader.Next(); err != nil {
+			return err
+		}
+		p.touched = append(append(p.touched, p.reader.ended...), p.reader.recent...)
+	}
+}
+
+// apply brings the server's entities to the state of the reader. All lives come before all rows, which name them.
+func (p *Player) apply() {
+	if p.whole {
+		p.touched = p.touched[:0]
+		for index := range max(len(p.reader.known), len(p.played)) {
+			p.touched = append(p.touched, uint32(index))
+		}
+	}
+	p.whole = false
+	for _, index := range p.touched {
+		p.live(index)
+	}
+	for _, index := range p.touched {
+		p.put(index)
+	}
+	p.touched = p.touched[:0]
+}
+
+// live gives a recorded entity an entity of the server, or takes it away.
+func (p *Player) live(index uint32) {
+	for int(index) >= len(p.played) {
+		p.played = append(p.played, played{})
+	}
+	e := &p.played[index]
+	generation, _ := p.reader.Entity(index)
+	if generation == e.generation {
+		return
+	}
+	if e.generation != 0 {
+		p.server.Despawn(e.id)
+		delete(p.was, e.id)
+		*e = played{}
+	}
+	if generation == 0 {
+		return
+	}
+	id := p.server.Spawn()
+	if id.IsZero() {
+		if p.whole = true; !p.crowded { // There is more room in the next tick, if others have ended in this one.
+			p.crowded = true
+			p.server.Report(fmt.Errorf("netcode: playing tick %d: no room for an entity: a seek needs Config.MaxEntities for both ticks", p.at))
+		}
+		return
+	}
+	*e = played{generation: generation, id: id}
+	p.was[id] = netcode.NetworkID{Index: index, Generation: generation}
+}
+
+// put gives an entity its components as the reader has them, and takes away those that it lacks.
+func (p *Player) put(index uint32) {
+	e := &p.played[index]
+	if e.generation == 0 {
+		return
+	}
+	_, mask := p.reader.Entity(index)
+	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
+		p.server.PutRow(e.id, p.rows[gone.Lowest()], nil)
+	}
+	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
+		lanes := p.reader.Row(index, row)
+		if p.naming.Has(row) {
+			lanes = p.named(lanes, p.rows[row])
+		}
+		p.server.PutRow(e.id, p.rows[row], lanes)
+	}
+	e.mask = mask
+}
+
+// named returns the lanes of a row with the entities of the server in the place of the recorded ones that it names. It is valid until the next
+// call.
+func (p *Player) named(lanes []uint32, row int) []uint32 {
+	p.lanes = append(p.lanes[:0], lanes...)
+	for _, at := range p.server.Protocol().Schema().Plan(row).Refs() {
+		id := p.ID(netcode.NetworkID{Index: p.lanes[at], Generation: p.lanes[at+1]})
+		p.lanes[at], p.lanes[at+1] = id.Index, id.Generation
+	}
+	return p.lanes
+}

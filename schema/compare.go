@@ -1,0 +1,152 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Change is one difference of two locks.
+type Change struct {
+	Entry  string // "component Position"
+	What   string // "the field X was f32 and is f32half"
+	Breaks string // whom it breaks, empty for nobody
+	WayOut string // what else to do, where it breaks somebody
+}
+
+// String returns the change as a line for people.
+func (c Change) String() string {
+	if c.Breaks == "" {
+		return fmt.Sprintf("compatible  %s: %s", c.Entry, c.What)
+	}
+	return fmt.Sprintf("BREAKS      %s: %s\n            breaks: %s\n            way out: %s", c.Entry, c.What, c.Breaks, c.WayOut)
+}
+
+// bothRefused names those whom a change of the protocol hash breaks.
+const bothRefused = "a client of one build is refused by a server of the other, whichever is older"
+
+// Ways out.
+const (
+	together = "release server and clients together"
+	support  = "give the lock file of the older build to schema.Support in the newer one, or " + together
+)
+
+// Compare lists the changes from one lock to another, in the order of the old one. Without changes the list is nil. Builds
+// play together if no change breaks somebody. If one of the two supports the other, which its freezing has checked, none does.
+func Compare(before, after *Lock) (changes []Change) {
+	renamed := map[*Entry]bool{}
+	for i := range before.Entries {
+		e := &before.Entries[i]
+		now := after.find(e.Kind, e.Name)
+		if now != nil {
+			changes = append(changes, compareEntry(e, now)...)
+			continue
+		}
+		c := Change{Entry: e.String(), What: "it is gone", Breaks: bothRefused, WayOut: "keep it registered until no player has the old build, or " + together}
+		if e.Kind == "message" {
+			c.WayOut = support
+		}
+		if to := renamedTo(e, before, after); to != nil && !renamed[to] {
+			renamed[to] = true
+			c.What = fmt.Sprintf("it has the wire name %s now", to.Name)
+			c.WayOut = fmt.Sprintf("keep the wire name: register the type with netcode.Named(%q)", e.Name)
+		}
+		changes = append(changes, c)
+	}
+	for i := range after.Entries {
+		if e := &after.Entries[i]; before.find(e.Kind, e.Name) == nil && !renamed[e] {
+			c := Change{Entry: e.String(), What: "it is new", Breaks: bothRefused, WayOut: together}
+			if e.Kind == "component" || e.Kind == "message" {
+				c.WayOut = support
+			}
+			changes = append(changes, c)
+		}
+	}
+	if slices.Contains(after.Supports, before.Hash) || slices.Contains(before.Supports, after.Hash) {
+		for i := range changes {
+			if c := &changes[i]; c.Breaks != "" {
+				c.What, c.Breaks = c.What+", and left out between the two builds", ""
+			}
+		}
+	}
+	return changes
+}
+
+// renamedTo returns the new entry that is the old one under another name, nil if there is none. One without fields has nothing to be
+// known by.
+func renamedTo(e *Entry, before, after *Lock) *Entry {
+	for i := range after.Entries {
+		now := &after.Entries[i]
+		if len(e.Fields) > 0 && now.Kind == e.Kind && before.find(now.Kind, now.Name) == nil && slices.Equal(now.Fields, e.Fields) && now.Behind == e.Behind {
+			return now
+		}
+	}
+	return nil
+}
+
+// compareEntry lists the changes of an entry that both locks have.
+func compareEntry(e, now *Entry) (changes []Change) {
+	breaks := func(what, wayOut string) {
+		changes = append(changes, Change{Entry: e.String(), What: what, Breaks: bothRefused, WayOut: wayOut + ", or " + together})
+	}
+	if what := compareFields(e.Fields, now.Fields); what != "" {
+		switch {
+		case e.Kind != "limits":
+			breaks(what, fmt.Sprintf("leave %s as it was, and add another type beside it", e.Name))
+		case strings.HasPrefix(what, "the field tables "):
+			breaks("state has other prefix codes: "+what, "give UseTables the tables of the old build, and keep its version of netcode")
+		default:
+			breaks(what, "keep the version of netcode, and call Debug in both builds or in none")
+		}
+	}
+	if e.Behind != now.Behind {
+		breaks(fmt.Sprintf("it was sent %s and is sent %s", orWord(e.Behind, "plainly"), orWord(now.Behind, "plainly")), fmt.Sprintf("leave %s as it was, and add another type beside it", e.Name))
+	}
+	if !slices.Equal(e.Options, now.Options) {
+		changes = append(changes, Change{Entry: e.String(), What: fmt.Sprintf("its options were %s and are %s: only the server asks for them",
+			orWord(strings.Join(e.Options, ", "), "none"), orWord(strings.Join(now.Options, ", "), "none"))})
+	}
+	return changes
+}
+
+// orWord returns a text, or if it is empty a word for that.
+func orWord(text, word string) string {
+	return cmp.Or(strings.TrimSpace(text), word)
+}
+
+// compareFields describes in words how a list of fields changed; empty for not at all.
+func compareFields(before, after []string) string {
+	at := 0
+	for at < len(before) && at < len(after) && before[at] == after[at] {
+		at++
+	}
+	switch {
+	case at == len(before) && at == len(after):
+		return ""
+	case at == len(before):
+		return fmt.Sprintf("it has the new field %s at the end", strings.Join(after[at:], ", "))
+	case at == len(after):
+		return fmt.Sprintf("it has lost the field %s at the end", strings.Join(before[at:], ", "))
+	case len(before) == len(after) && sameFields(before, after):
+		return fmt.Sprintf("its fields have another order, from %s on", before[at])
+	}
+	path, was, _ := strings.Cut(before[at], ":")
+	for _, field := range after {
+		if now, kind, _ := strings.Cut(field, ":"); now == path {
+			if kind == was {
+				return fmt.Sprintf("it has the new field %s before the end", after[at])
+			}
+			return fmt.Sprintf("the field %s was %s and is %s", path, was, kind)
+		}
+	}
+	return fmt.Sprintf("the field %s is gone, or has another name: %s stands there", before[at], after[at])
+}
+
+// sameFields reports whether two lists have the same fields in any order.
+func sameFields(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
