@@ -69,7 +69,7 @@ func (p *Protocol) addBands(t reflect.Type, base *quantize.Plan, r *registration
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands does not go with ExtrapolatedBy: the function computes in the steps of the component", t))
 	}
 	if len(p.components)+len(r.bands) > snapshot.MaxRows {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: each band is a component of the protocol, which holds at most %d", t, snapshot.MaxRows))
+		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: each band is a component of the protocol, which holds at most %d%s", t, snapshot.MaxRows, snapshot.MoreRows))
 	}
 	before := Band{Scale: 1}
 	of := bandedPlan{base: base}

@@ -283,7 +283,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
 	}
 	if len(p.components) == snapshot.MaxRows {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: a protocol holds at most %d components", t, snapshot.MaxRows))
+		panic(fmt.Sprintf("netcode: Replicate[%s]: a protocol holds at most %d components%s", t, snapshot.MaxRows, snapshot.MoreRows))
 	}
 	plan := compile("Replicate", t, r.name)
 	for _, other := range p.components {
@@ -461,11 +461,19 @@ const (
 	kindSection   = "section"
 )
 
+// limitOfRows returns the limit on components as it stands in the description. A protocol that any build may have is the same in all.
+func limitOfRows(components int) int {
+	if components <= 64 {
+		return 64
+	}
+	return snapshot.MaxRows
+}
+
 // describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
 func (p *Protocol) describe() []canon.Entry {
 	entries := make([]canon.Entry, 0, 1+len(p.components)+len(p.handled))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
-		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
+		peer.Version, limitOfRows(len(p.components)), snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
 		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
 	limits += ";tables:" + p.describeTables()
 	if p.unpacked {

@@ -320,11 +320,22 @@ func (d *decoding) keep(index uint64, e state) {
 }
 
 // present1 reads which rows there are.
-func (d *decoding) present1() (rows []int) {
-	for row := range d.components {
-		if d.s.bit() {
-			rows = append(rows, row)
+func (d *decoding) present1() []int { return presentOf(d.s, len(d.components)) }
+
+// presentOf reads which rows there are, of a protocol with so many.
+func presentOf(s *stream, components int) (rows []int) {
+	set := make([]bool, (components+7)/8)
+	for block := range set {
+		set[block] = components <= 64 || s.bit()
+	}
+	for block := range set {
+		before := len(rows)
+		for row := 8 * block; set[block] && row < min(8*block+8, components); row++ {
+			if s.bit() {
+				rows = append(rows, row)
+			}
 		}
+		must(components <= 64 || !set[block] || len(rows) > before, "block %d has no row", block)
 	}
 	return rows
 }

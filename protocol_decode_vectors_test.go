@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // attempt is what a step of the reader panics with, or nil.
@@ -248,4 +250,25 @@ func stairTable(symbols, contexts int) *table {
 		t.lengths = append(t.lengths, lengths[context%symbols:]+lengths[:context%symbols])
 	}
 	return t
+}
+
+// TestProtocolTextSufficesForSetsOfRows reads the vectors of the rows that records have.
+func TestProtocolTextSufficesForSetsOfRows(t *testing.T) {
+	read := 0
+	for word := range vectors(t, "snapshot/format/testdata/rows.golden") {
+		components, err := strconv.Atoi(word[0])
+		require.NoError(t, err)
+		got, from := "", &stream{b: unhex(word[2])}
+		if fault := attempt(func() {
+			for _, row := range presentOf(from, components) {
+				got += "," + strconv.Itoa(row)
+			}
+			from.end()
+		}); fault != nil {
+			got = ",illegal"
+		}
+		require.Equal(t, strings.TrimPrefix(word[1], "-"), strings.TrimPrefix(got, ","), "%v", word)
+		read++
+	}
+	require.Greater(t, read, 10)
 }

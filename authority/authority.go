@@ -3,7 +3,6 @@ package authority
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"reflect"
 
 	"github.com/arche-netcode/netcode"
@@ -45,9 +44,10 @@ func WrittenBy(w Writer) netcode.Option {
 
 // writers is the rows of a protocol that clients write.
 type writers struct {
-	byPlan map[*quantize.Plan]Writer // Looked up only.
-	owner  snapshot.Mask
-	named  snapshot.Mask
+	byPlan   map[*quantize.Plan]Writer // Looked up only.
+	owner    snapshot.Mask
+	named    snapshot.Mask
+	numbered snapshot.Mask // The rows that bits of right.Rows are.
 }
 
 // note takes over the writer of a component that is being registered.
@@ -65,7 +65,7 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 			Name: "authority", State: w, Upstream: true,
 			Freeze: w.freeze,
 			Server: func(s *netcode.Server) netcode.ServerHooks { return newServer(w, s).hooks() },
-			Client: func(c *netcode.Client) netcode.ClientHooks { return newClient(c).hooks() },
+			Client: func(c *netcode.Client) netcode.ClientHooks { return newClient(w, c).hooks() },
 		})
 		addMessages(p)
 	}
@@ -100,25 +100,40 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			f.DescribeComponent(row, "[named]")
 		}
 	}
+	w.numbered = snapshot.AllRows()
+	if f.Schema.Rows() > maxWritten {
+		w.numbered = w.owner.Union(w.named)
+	}
+	if n := w.owner.Union(w.named).Count(); n > maxWritten {
+		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", n, maxWritten))
+	}
 }
 
-// wordOf returns rows as the bits of right.Rows.
-func wordOf(rows snapshot.Mask) (word uint64) {
-	for ; !rows.IsZero(); rows = rows.Rest() {
-		word |= 1 << rows.Lowest()
+// maxWritten is the number of component types that clients may write in a protocol.
+const maxWritten = 64
+
+// wordOf returns rows as a bit for each of numbered.
+func wordOf(rows, numbered snapshot.Mask) (word uint64) {
+	for bit := uint64(1); !numbered.IsZero(); numbered, bit = numbered.Rest(), bit<<1 {
+		if rows.Has(numbered.Lowest()) {
+			word |= bit
+		}
 	}
 	return word
 }
 
 // maskOf returns the rows of what wordOf returned.
-func maskOf(word uint64) (rows snapshot.Mask) {
-	for ; word != 0; word &= word - 1 {
-		rows = rows.With(bits.TrailingZeros64(word))
+func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
+	for ; word != 0 && !numbered.IsZero(); numbered, word = numbered.Rest(), word>>1 {
+		if word&1 != 0 {
+			rows = rows.With(numbered.Lowest())
+		}
 	}
 	return rows
 }
 
-// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0.
+// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0. Bits of Rows are the rows of the
+// schema. In a protocol with more than 64 they are those rows that clients write, in the schema's order.
 type right struct {
 	Entity wire.NetworkID
 	Rows   uint64

@@ -14,6 +14,8 @@ import (
 // client is the rights of a client, and the rows that it writes until they are captured into Client.Upstream.
 type client struct {
 	*netcode.Client
+	writers *writers
+
 	rights map[wire.NetworkID]writeRight // Looked up only.
 	list   []wire.NetworkID              // Entities of rights that the client knows, and those just lost, in the order in which they came.
 
@@ -37,7 +39,7 @@ type setRow struct {
 }
 
 // newClient makes the state of a client.
-func newClient(c *netcode.Client) *client { return &client{Client: c} }
+func newClient(w *writers, c *netcode.Client) *client { return &client{Client: c, writers: w} }
 
 // hooks returns the functions of the state in the frames of its client.
 func (w *client) hooks() netcode.ClientHooks {
@@ -63,7 +65,7 @@ func (w *client) setRight(m *right) {
 		return
 	}
 	h, has := w.rights[m.Entity]
-	rows, most := w.RowsHere(maskOf(m.Rows)), w.Config().MaxEntities
+	rows, most := maskOf(m.Rows, w.writers.numbered.Intersect(w.RowsHere(snapshot.AllRows()))), w.Config().MaxEntities
 	switch {
 	case h.rows == rows:
 		return

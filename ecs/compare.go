@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -244,7 +245,12 @@ func byID(w *ecs.World, b *binding) []idEntity {
 func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 	b = binary.LittleEndian.AppendUint32(b, id.Index)
 	b = binary.LittleEndian.AppendUint32(b, id.Generation)
-	return binary.LittleEndian.AppendUint64(b, rows.Word(0))
+	for word := range format.MaskWords {
+		if v := rows.Word(word); word == 0 || v != 0 {
+			b = binary.LittleEndian.AppendUint64(b, v)
+		}
+	}
+	return b
 }
 
 // Digest is a hash of the replicated state of a world: of the network ids in order, the schema's components of each, and the

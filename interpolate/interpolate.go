@@ -103,9 +103,14 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: By is given a function of %s", t, i.by))
 	case slices.ContainsFunc(all.registered, func(o registered) bool { return o.of == t }):
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: called twice", t))
+	case len(all.registered) == maxRegistered:
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: at most %d components are interpolated: join some into one", t, maxRegistered))
 	}
 	all.registered = append(all.registered, i)
 }
+
+// maxRegistered is the number of component types that are interpolated in a protocol: the views keep a bit for each.
+const maxRegistered = 64
 
 // freeze finds the rows of what is interpolated.
 func (a *interpolations) freeze(f *netcode.Freezing) {

@@ -111,7 +111,7 @@ func (h *Header) Plans() ([]*quantize.Plan, error) {
 			return nil, err
 		}
 		if len(plans) == snapshot.MaxRows {
-			return nil, fmt.Errorf("%w: more than %d components", ErrFormat, snapshot.MaxRows)
+			return nil, fmt.Errorf("%w: more than %d components%s", ErrFormat, snapshot.MaxRows, snapshot.MoreRows)
 		}
 		plans = append(plans, p)
 	}

@@ -295,8 +295,15 @@ func (r *Reader) record(index uint32, whole bool) bool {
 
 // readMask reads what appendMask appended of a protocol with so many rows.
 func readMask(varint func(limit uint64) (uint64, bool), rows int) (snapshot.Mask, bool) {
-	word, ok := varint(1<<rows - 1) // of 64 rows, all bits
-	return format.FromWords(word), ok
+	var words [format.MaskWords]uint64
+	for word := 0; word == 0 || 64*word < rows; word++ {
+		v, ok := varint(1<<min(rows-64*word, 64) - 1) // of 64 rows, all bits
+		if !ok {
+			return snapshot.Mask{}, false
+		}
+		words[word] = v
+	}
+	return format.FromWords(words[:]...), true
 }
 
 // rows reads masks and lanes.

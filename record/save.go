@@ -95,7 +95,7 @@ func appendEntities(b []byte, store *snapshot.Store, schema *snapshot.Schema) []
 	b = wire.AppendVarint(b, uint64(count))
 	for id := range store.All {
 		mask := store.Mask(id)
-		b = appendMask(b, savedMask(mask, schema))
+		b = appendMask(b, savedMask(mask, schema), schema.Rows()-schema.Coarse.Count())
 		b = wire.AppendVarint(b, uint64(store.Owner(id)))
 		b = wire.AppendVarint(b, uint64(store.Named(id)))
 		for ; !mask.IsZero(); mask = mask.Rest() {

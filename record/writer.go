@@ -240,8 +240,8 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	w.tick = appendMask(w.tick, mask)
-	w.tick = appendMask(w.tick, changed)
+	w.tick = appendMask(w.tick, mask, len(w.plans))
+	w.tick = appendMask(w.tick, changed, len(w.plans))
 	moving := m.change(w.plans, mask, changed, w.ticks)
 	at := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
@@ -257,8 +257,13 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 	}
 }
 
-// appendMask appends a set of rows.
-func appendMask(b []byte, rows snapshot.Mask) []byte { return wire.AppendVarint(b, rows.Word(0)) }
+// appendMask appends a set of rows of a protocol that has so many: 64 as a number.
+func appendMask(b []byte, mask snapshot.Mask, rows int) []byte {
+	for word := 0; word == 0 || 64*word < rows; word++ {
+		b = wire.AppendVarint(b, mask.Word(word))
+	}
+	return b
+}
 
 // reshaped returns lanes of the rows of one mask as those of another; rows that are new have zeros.
 func reshaped(plans []*quantize.Plan, old []uint32, from, mask snapshot.Mask) []uint32 {

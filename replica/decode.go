@@ -149,7 +149,10 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	if !ok {
 		return 0, r.malformed()
 	}
-	mask := r.schema.ReadMask(b, r.unknown)
+	mask, ok := r.schema.ReadMask(b, r.unknown)
+	if !ok {
+		return 0, r.malformed()
+	}
 	layout := r.layouts.of(mask)
 	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
@@ -212,7 +215,10 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		baseMask = base.version.mask
 		mask = baseMask
 	default:
-		mask = r.schema.ReadMask(b, r.unknown)
+		var ok bool
+		if mask, ok = r.schema.ReadMask(b, r.unknown); !ok {
+			return r.malformed()
+		}
 		baseMask = mask // without a version of T the rows are the same: the server knows
 		if base.version != nil {
 			baseMask = base.version.mask

@@ -251,7 +251,10 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask := d.schema.ReadMask(&d.b, format.Mask{})
+		mask, ok := d.schema.ReadMask(&d.b, format.Mask{})
+		if !ok {
+			return d.illegal("rows")
+		}
 		d.account(heads)
 		return d.run(generation, mask)
 	}
@@ -274,7 +277,10 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	mask := rows
 	if odd && !d.b.Bool() {
-		mask = d.schema.ReadMask(&d.b, format.Mask{})
+		var ok bool
+		if mask, ok = d.schema.ReadMask(&d.b, format.Mask{}); !ok {
+			return d.illegal("rows")
+		}
 	}
 	if !known { // which of them are coded against that tick depends on its rows
 		d.printf("    rows as at tick %d, which is not known here\n", base)

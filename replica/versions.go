@@ -331,7 +331,7 @@ func newRowLayouts(schema *format.Schema) *rowLayouts { return &rowLayouts{schem
 
 // of returns the layout of a mask. It is valid until the next call.
 func (c *rowLayouts) of(mask format.Mask) *rowLayout {
-	l := &c.cached[mask.Word(0)*0x9E37_79B9_7F4A_7C15>>(64-layoutBits)]
+	l := &c.cached[mask.Hash()>>(64-layoutBits)]
 	if l.mask != mask {
 		c.fill(l, mask)
 	}
@@ -370,7 +370,7 @@ func (m *blockMemory) leave(b *tickBlock) {
 }
 
 const (
-	versionSize = 32
+	versionSize = 24 + 8*format.MaskWords
 
 	// leastSlab is the capacity up to which memory stays with its block.
 	leastSlab = 64

@@ -17,6 +17,8 @@ type (
 const (
 	// MaxRows is the number of replicated component types that a protocol may have.
 	MaxRows = format.MaxRows
+	// MoreRows ends an error about more of them.
+	MoreRows = format.MoreRows
 	// MaxEntities bounds network indexes.
 	MaxEntities = format.MaxEntities
 	// NormalWeight is the weight of priority 1, and of relevance 1.

@@ -234,7 +234,7 @@ const (
 
 // recordBits returns the most bits of a full record of these rows.
 func recordBits(s *Schema, rows Mask, generation uint32) int {
-	size := recordHead + varBits(generation) + s.Rows()
+	size := recordHead + varBits(generation) + s.MaskBits(rows)
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		size += s.Plan(rows.Lowest()).Bits()
 	}

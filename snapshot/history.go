@@ -84,8 +84,7 @@ type undoEntry struct {
 }
 
 const (
-	ageLanes    = 1
-	entityLanes = 3 // of an entity: its rows and its generation
+	ageLanes = 1
 
 	// The bytes of an entry, a lane, a stripe, a tick and the start of a tick.
 	changeSize = 48
@@ -108,7 +107,7 @@ func newHistory(schema *Schema, cfg Config) history {
 	for row := range schema.Rows() {
 		h.rows[row].width = int(schema.Widths[row])
 	}
-	h.rows[h.entities].width = entityLanes
+	h.rows[h.entities].width = 1 + 2*schema.MaskWords()
 	h.beside = len(h.ticks) * begunSize
 	return h
 }
@@ -299,6 +298,17 @@ func (h *history) guess(newest uint64, t tick.Tick) uint64 {
 // of reports whether a change is that of a stripe.
 func (c *undoEntry) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
 
+// noteEntity writes down the rows and the generation that an entity had before this tick. See note.
+func (h *history) noteEntity(index uint32, lived bool, rows Mask, generation uint32, room int) {
+	var lanes [2*format.MaskWords + 1]uint32
+	n := h.rows[h.entities].width - 1
+	for i := range n {
+		lanes[i] = uint32(rows.Word(i/2) >> (i % 2 * 32))
+	}
+	lanes[n] = generation
+	h.note(h.entities, index, lived, lanes[:n+1], room)
+}
+
 // entityAt is the rows and the generation of an entity at tick t, given that
 // these have changed since: it is false when it did not live, or that is not held.
 func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uint32, lived bool) {
@@ -306,7 +316,11 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 	if v == nil {
 		return Mask{}, 0, false
 	}
-	return format.FromWords(uint64(v[0]) | uint64(v[1])<<32), v[2], true
+	var words [format.MaskWords]uint64
+	for i, lane := range v[:len(v)-1] {
+		words[i/2] |= uint64(lane) << (i % 2 * 32)
+	}
+	return format.FromWords(words[:]...), v[len(v)-1], true
 }
 
 // open is the change of a stripe in this tick, with room for the lanes of so

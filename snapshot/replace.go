@@ -93,8 +93,7 @@ func (s *Store) reshape(index uint32) {
 		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)
 		s.was[index] = mask
-		was := [entityLanes]uint32{uint32(mask.Word(0)), uint32(mask.Word(0) >> 32), s.gens[index]}
-		s.past.note(s.past.entities, index, s.alive.has(index), was[:], cap(s.rows.masks))
+		s.past.noteEntity(index, s.alive.has(index), mask, s.gens[index], cap(s.rows.masks))
 		s.shape[index], s.shaped[index/format.PageEntities] = s.tick, s.tick
 	}
 }

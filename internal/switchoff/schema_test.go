@@ -24,7 +24,7 @@ func schemas() []mutation {
 		change("older builds", "components that the other end lacks are sent", "TestOlderClientsGetTheBytesOfTheirBuild",
 			"snapshot/view.go", "v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)", "v.overrides.usual = store.schema.Coarse"),
 		change("older builds", "rows have the numbers of the newer build", "TestOlderClientsGetTheBytesOfTheirBuild",
-			"snapshot/format/schema.go", "m.Squeeze(unknown).Word(0)", "m.Word(0)").inFolder("snapshot"),
+			"snapshot/format/mask_bits.go", "m = m.Squeeze(unknown); n <= 64", "n <= 64").inFolder("snapshot"),
 		change("older builds", "pages of one build are copied to clients of another", "TestOlderClientsSharePages",
 			"snapshot/page_cache.go", "of: of, hidden: p.v.overrides.usual}", "of: of}"),
 		change("older builds", "message types come with the numbers of the other end", "TestTypesAreRenumbered",

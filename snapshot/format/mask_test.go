@@ -47,7 +47,11 @@ func TestMasksAreSetsOfRows(t *testing.T) {
 		same(t, func(r int) bool { return sa[r] != sb[r] }, a.Differ(b))
 		require.Equal(t, !a.Intersect(b).IsZero(), a.Overlaps(b))
 		require.Equal(t, a.Union(b) == b, a.Within(b))
-		require.Equal(t, a, FromWords(a.Word(0)))
+		var words []uint64
+		for i := range MaskWords {
+			words = append(words, a.Word(i))
+		}
+		require.Equal(t, a, FromWords(words...))
 		same(t, func(int) bool { return true }, AllRows())
 		require.Equal(t, "[0 2 63]", Bit(63).With(2).With(0).String())
 	})

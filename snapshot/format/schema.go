@@ -7,7 +7,6 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
@@ -66,7 +65,7 @@ func NewSchema(plans []*quantize.Plan) *Schema {
 // names the one that is missing or of another size.
 func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, error) {
 	if len(plans) > MaxRows {
-		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible", len(plans), MaxRows))
+		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible%s", len(plans), MaxRows, MoreRows))
 	}
 	s := &Schema{plans: plans, Floats: quantize.NewFloatRows()}
 	for _, p := range plans {
@@ -124,15 +123,8 @@ func (s *Schema) RowOf(t reflect.Type) int {
 	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
-// WriteMask writes the rows of an entity, a bit for each that the other end has: all but unknown.
-func (s *Schema) WriteMask(w *wire.BitWriter, m, unknown Mask) {
-	w.Write(m.Squeeze(unknown).Word(0), uint(s.Rows()-unknown.Count()))
-}
-
-// ReadMask reads what WriteMask wrote.
-func (s *Schema) ReadMask(b *wire.BitReader, unknown Mask) Mask {
-	return FromWords(b.Read(uint(s.Rows() - unknown.Count()))).Spread(unknown)
-}
+// MaskWords is the number of words of a Mask that may have rows; it is at least 1.
+func (s *Schema) MaskWords() int { return max(1, (s.Rows()+63)/64) }
 
 // Lanes is the number of lanes of an entity that has the rows of m.
 func (s *Schema) Lanes(m Mask) int {
