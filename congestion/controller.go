@@ -136,6 +136,7 @@ type Controller struct {
 	left     time.Duration // Time at which competing mode ended.
 	heard    time.Duration // Time of the last acknowledgement, or halving without one.
 	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
+	answered bool          // There was an acknowledgement since the last Tick.
 	stalled  bool          // Acknowledgements are missing.
 	held     int64         // Rate before they were.
 }
@@ -223,7 +224,7 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	if !c.on {
 		return
 	}
-	c.heard = now
+	c.heard, c.answered = now, true
 	c.path.arrived(now, position, size, eliciting)
 }
 
@@ -279,7 +280,8 @@ func (c *Controller) filter() int {
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
 func (c *Controller) stall(now time.Duration) {
-	if c.pending == c.path.newest || c.heard == now {
+	if c.answered || c.pending == c.path.newest {
+		c.answered = false
 		if c.stalled {
 			c.stalled = false
 			c.resume(now)

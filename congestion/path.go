@@ -10,7 +10,7 @@ const (
 	samples = 64  // likewise
 	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
 	enough = 2048
-	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise bounds it.
+	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise, or a tick if that is more, bounds it.
 	noiseAge  = 512
 	mostNoise = 20 * time.Millisecond
 )
@@ -169,7 +169,7 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 
 // passed notes that a growth of the delay was no queue of this sender.
 func (p *path) passed() {
-	p.noise = max(p.noise, min(p.peak, mostNoise))
+	p.noise = max(p.noise, min(p.peak, max(mostNoise, p.interval)))
 	p.peak = 0
 }
 

@@ -371,9 +371,14 @@ func TestNothingIsAllocated(t *testing.T) {
 	})
 }
 
-// A stall whose end shows no queue is undone: the rate is what it was. One after which packets come late is not.
+// A stall whose end shows no queue is undone: the rate is what it was. One after which packets come late is not. Acknowledgements come in
+// frames, which need not be ticks.
 func TestAStallWithoutAQueueIsUndone(t *testing.T) {
-	for _, late := range []bool{false, true} {
+	for _, at := range []struct {
+		late  bool
+		frame time.Duration
+	}{{false, 0}, {true, 0}, {false, 16 * ms}, {true, 16 * ms}} {
+		late := at.late
 		c := New(1<<20, 33*ms)
 		full, delay, acked := 0, 3, 0
 		var sent []uint32
@@ -384,7 +389,7 @@ func TestAStallWithoutAQueueIsUndone(t *testing.T) {
 				delay = 20
 			}
 			for ; acked <= i-delay && (i < 30 || i >= 55); acked++ {
-				c.Acked(now, sent[acked], 1000, true)
+				c.Acked(now-at.frame, sent[acked], 1000, true)
 			}
 			c.Tick(now, i < 30)
 			switch i {

@@ -22,6 +22,8 @@ type client struct {
 
 	history   history
 	order     order
+	spans     []span // By slot.
+	spanned   int    // The order.version that they are of; 0: none.
 	structure structure
 	slots     []slot
 	marks     []mark  // By slot.
@@ -92,6 +94,7 @@ func (c *client) learn(w *ecs.World) {
 		n := component{predictedRow: r, id: ecs.TypeID(w, r.of), size: int(r.of.Size()), lanes: make([]uint32, r.plan.Lanes())}
 		n.plain, n.compare = r.plan.Plain(), quantize.NewRows(4*r.plan.Lanes())
 		n.rounds = !r.unrounded && !n.plain && r.plan.Lanes() > 0
+		n.packed = n.rounds && n.plan.Dense()
 		n.shown = newShown(w, c.end.Protocol(), &r)
 		c.shows, c.tolerant = c.shows || n.shown != nil, c.tolerant || r.tolerance > 0
 		h.components = append(h.components, n)
@@ -318,6 +321,7 @@ func (c *client) start(n int) {
 	s.show = correction{}
 	m.checked = tick.None
 	c.know(n, c.knownOf(s))
+	c.spanned = 0
 	if m.begun = s.spawned != tick.None && !s.late; m.begun {
 		c.dirty = true // Apply has written the server's state into the world.
 		return
@@ -342,7 +346,7 @@ func (c *client) know(n int, t netcode.Tick) {
 
 // take takes the server's state into the world, as that of now.
 func (c *client) take(n int) {
-	c.marks[n].begun, c.marks[n].checked = true, c.now
+	c.marks[n].begun, c.marks[n].checked, c.spanned = true, c.now, 0
 	c.know(n, c.now)
 	c.correct(n, c.now)
 	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
@@ -401,7 +405,7 @@ func (c *client) advance() {
 			if m.checked > t || m.known < t || !c.isKnown(s, t) {
 				continue
 			}
-			m.begun, m.checked = true, t
+			m.begun, m.checked, c.spanned = true, t, 0
 		}
 		c.correct(i, t)
 		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)
@@ -437,7 +441,7 @@ func (c *client) keepOthers(t netcode.Tick) {
 		case c.step.World.Alive(s.entity):
 			c.history.keep(c.step.World, s.entity, c.tagged, t, i)
 		default:
-			*c.history.mask(t, i) = 0
+			c.history.setMask(t, i, 0)
 		}
 	}
 }
@@ -465,7 +469,7 @@ func (c *client) number(id netcode.NetworkID, n int) {
 	if c.slots[n].id.IsZero() {
 		c.unnamed--
 	}
-	c.slots[n].id, c.marks[n] = id, mark{generation: id.Generation}
+	c.slots[n].id, c.marks[n], c.spanned = id, mark{generation: id.Generation}, 0
 }
 
 // newSlot finds a free slot for an entity without a network id.
@@ -477,7 +481,7 @@ func (c *client) newSlot(s slot) int {
 		c.slots, c.marks = append(c.slots, slot{}), append(c.marks, mark{})
 		c.history.grow(len(c.slots))
 	}
-	c.slots[n], c.marks[n] = s, mark{begun: true}
+	c.slots[n], c.marks[n], c.spanned = s, mark{begun: true}, 0
 	c.used++
 	c.unnamed++
 	if w := c.step.World; !w.Has(s.entity, c.placed) {
@@ -485,7 +489,7 @@ func (c *client) newSlot(s slot) int {
 	}
 	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
 	for t := range netcode.Tick(Window) {
-		*c.history.mask(t, n) = 0
+		c.history.setMask(t, n, 0)
 	}
 	return n
 }
@@ -502,7 +506,7 @@ func (c *client) free(n int) {
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
 		w.Remove(s.entity, c.placed)
 	}
-	c.slots[n], c.marks[n] = slot{}, mark{}
+	c.slots[n], c.marks[n], c.spanned = slot{}, mark{}, 0
 	c.used--
 }
 

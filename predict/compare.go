@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -58,7 +59,7 @@ func (c *client) beginNew(earlier func(netcode.Tick)) {
 		switch {
 		case !s.used || s.id.IsZero() || m.begun:
 		case m.known <= c.now:
-			m.begun, m.checked = true, m.known
+			m.begun, m.checked, c.spanned = true, m.known, 0
 			c.correct(i, m.known)
 			earlier(m.known)
 		default:
@@ -76,6 +77,7 @@ type comparison struct {
 
 // records compares the records that have come, the newest first: an entity is compared in the newest tick that has one of it.
 func (k *comparison) records() {
+	k.findSpans()
 	list := k.rested.read
 	slices.SortFunc(list, func(a, b netcode.Tick) int { return int(b - a) })
 	for _, t := range list {
@@ -126,21 +128,60 @@ func (k *comparison) several(e *replica.EntityRange) {
 	}
 }
 
+// span is entities from a slot on whose slots and network indexes follow each other, and that lie in a table.
+type span struct {
+	count int32  // 0: the entity is not compared.
+	mask  uint64 // Their components, as those of the history.
+}
+
+// findSpans finds the spans of the present order, where it or the entities are others than before.
+func (c *client) findSpans() {
+	for len(c.spans) < len(c.slots) {
+		c.spans = append(c.spans, span{})
+	}
+	if c.spanned == c.order.version {
+		return
+	}
+	c.spanned = c.order.version
+	clear(c.spans)
+	for i := range c.order.list {
+		p := &c.order.parts[i]
+		for _, r := range p.runs {
+			for n := r.slot + r.count - 1; n >= r.slot; n-- {
+				m, s := &c.marks[n], &c.spans[n]
+				if !m.begun || c.slots[n].id.IsZero() {
+					continue
+				}
+				*s = span{1, p.mask}
+				if n+1 < r.slot+r.count && c.slots[n+1].id.Index == c.slots[n].id.Index+1 && c.marks[n+1].generation == m.generation {
+					s.count += c.spans[n+1].count
+				}
+			}
+		}
+	}
+}
+
 // together counts the entities from the n-th on whose slots follow each other, and that have the components of the records. It notes
 // that they are compared.
 func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
 	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
 	numbers, marks := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most]
 	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
+	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
+		for count < min(most, int(s.count)) && marks[count].checked < e.Tick { // The rest is known of the span.
+			marks[count].checked = e.Tick
+			count++
+		}
+		return count
+	}
 	for count < most {
 		m := &marks[count]
 		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || m.checked >= e.Tick || masks[count]&travels != truth {
 			break
 		}
-		m.known, m.checked = max(m.known, e.Tick), e.Tick
+		m.checked = e.Tick
 		count++
 	}
-	k.ahead = max(k.ahead, e.Tick)
 	return count
 }
 
@@ -283,7 +324,7 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 	if !there {
 		return m, false
 	}
-	mask, truth := *c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
+	mask, truth := c.history.mask(t, n)&c.travels(), c.serverMask(from.Mask)
 	if mask != truth {
 		return c.structureDiffers(m, mask, truth), true
 	}
@@ -332,19 +373,23 @@ func (c *client) correct(n int, t netcode.Tick) {
 			return
 		}
 	}
-	at := c.history.mask(t, n)
-	had := *at
+	had := c.history.mask(t, n)
 	local := had &^ c.travels()
 	if had&alive == 0 { // Its local components are those that it has now.
 		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
 	}
-	*at = c.serverMask(from.Mask) | local
+	now := c.serverMask(from.Mask) | local
+	c.history.setMask(t, n, now)
 	for k := range c.history.components {
 		p := &c.history.components[k]
-		if *at>>k&1 == 0 {
+		if now>>k&1 == 0 {
 			continue
 		}
 		to := c.history.bytes(t, n, k)
+		if p.keepsLanes() {
+			copy(wordsOf(to), from.Row(p.row))
+			continue
+		}
 		if had>>k&1 == 0 {
 			clear(to)
 			if w.Alive(s.entity) && w.Has(s.entity, p.id) { // Fields that do not travel stay.
@@ -352,11 +397,7 @@ func (c *client) correct(n int, t netcode.Tick) {
 			}
 		}
 		if p.row >= 0 && p.plan.Lanes() > 0 {
-			row := from.Row(p.row)
-			p.plan.Dequantise(row, pointerTo(to))
-			if p.rounds {
-				copy(c.history.row(t, n, k), row)
-			}
+			p.plan.Dequantise(from.Row(p.row), pointerTo(to))
 		}
 	}
 }

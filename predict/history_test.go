@@ -10,7 +10,7 @@ import (
 
 // The history has a place of its own for each of the Window ticks that it holds, in every column.
 func TestTheHistoryHasTheWholeWindow(t *testing.T) {
-	h := history{components: []component{{size: 4, lanes: make([]uint32, 1), rounds: true}}}
+	h := history{components: []component{{size: 4, lanes: make([]uint32, 1), packed: true}}}
 	h.grow(2)
 	const newest = netcode.Tick(1000)
 	h.newest, h.oldest = newest, newest-Window+1
@@ -21,17 +21,15 @@ func TestTheHistoryHasTheWholeWindow(t *testing.T) {
 		}
 		held++
 		for slot := range 2 {
-			*h.mask(at, slot) = uint64(at)<<1 | uint64(slot)
+			h.setMask(at, slot, uint64(at)<<1|uint64(slot))
 			h.bytes(at, slot, 0)[0] = byte(at)<<1 | byte(slot)
-			h.row(at, slot, 0)[0] = uint32(at)<<1 | uint32(slot)
 		}
 	}
 	require.Equal(t, Window, held)
 	for at := h.oldest; at <= newest; at++ {
 		for slot := range 2 {
-			require.Equal(t, uint64(at)<<1|uint64(slot), *h.mask(at, slot))
+			require.Equal(t, uint64(at)<<1|uint64(slot), h.mask(at, slot))
 			require.Equal(t, byte(at)<<1|byte(slot), h.bytes(at, slot, 0)[0])
-			require.Equal(t, uint32(at)<<1|uint32(slot), h.row(at, slot, 0)[0])
 		}
 	}
 }

@@ -243,7 +243,7 @@ func (c *client) takeLocals() (back netcode.Tick) {
 			kept = append(kept, l)
 		case !c.history.holds(l.tick) || !c.marks[n].begun:
 			c.wantLocals(n) // It came too late, or is of a tick before the prediction began.
-		case *c.history.mask(l.tick, n)&alive != 0:
+		case c.history.mask(l.tick, n)&alive != 0:
 			c.locals.taken = append(c.locals.taken, l)
 			if !c.takeLocal(n, &l) {
 				continue
@@ -267,7 +267,7 @@ func (c *client) retakeLocals(t netcode.Tick) {
 			continue
 		}
 		kept = append(kept, l)
-		if n := c.slotOf(l.id); l.tick == t && n >= 0 && *c.history.mask(t, n)&alive != 0 && c.takeLocal(n, &l) {
+		if n := c.slotOf(l.id); l.tick == t && n >= 0 && c.history.mask(t, n)&alive != 0 && c.takeLocal(n, &l) {
 			c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, t, n)
 		}
 	}
@@ -278,22 +278,23 @@ func (c *client) retakeLocals(t netcode.Tick) {
 // takeLocal makes the history of an entity that of an answer, and reports whether that is a change.
 func (c *client) takeLocal(n int, l *localState) (changed bool) {
 	mask, first := c.history.mask(l.tick, n), len(c.all.rows)
+	defer func() { c.history.setMask(l.tick, n, mask) }()
 	data := l.data
 	for i := range c.all.local {
 		row, bit := &c.all.local[i], uint64(1)<<(first+i)
 		has := data[0] == 1
 		data = data[1:]
 		if !has {
-			changed = changed || *mask&bit != 0
-			*mask &^= bit
+			changed = changed || mask&bit != 0
+			mask &^= bit
 			continue
 		}
 		to := c.history.bytes(l.tick, n, first+i)
-		if *mask&bit == 0 {
+		if mask&bit == 0 {
 			clear(to)
 			changed = true
 		}
-		*mask |= bit
+		mask |= bit
 		if row.size > 0 {
 			c.locals.scratch = append(c.locals.scratch[:0], to...)
 			r := wire.NewReader(data[:row.size])

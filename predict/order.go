@@ -1,11 +1,12 @@
 package predict
 
 import (
-	"slices"
+	"bytes"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/plain"
 )
 
 // place is a component of the entities that have a slot: it tells which, in a column of its own. The rows of a table are in the order
@@ -20,15 +21,16 @@ const placeSize = 4
 // component k of the history.
 type order struct {
 	tables
-	parts []part // By table.
-	in    []bool // By slot: it is in a part.
-	count int    // Entities in all parts.
+	version int    // Of the parts, from 1 on.
+	parts   []part // By table.
+	in      []bool // By slot: it is in a part.
+	count   int    // Entities in all parts.
 }
 
 // part is the slots of a table.
 type part struct {
-	mask   uint64  // Components, as those of the history.
-	places []int32 // By row: 1 + slot.
+	mask   uint64 // Components, as those of the history.
+	places []byte // The column of places.
 	runs   []run
 }
 
@@ -52,7 +54,7 @@ func (o *order) look(w *ecs.World, slots int) (moved bool) {
 		o.in = append(o.in, false)
 	}
 	for i := range o.list {
-		if moved || !slices.Equal(o.parts[i].places, o.placesOf(i)) {
+		if moved || !bytes.Equal(o.parts[i].places, o.placesOf(i)) {
 			o.arrange()
 			return true
 		}
@@ -63,14 +65,13 @@ func (o *order) look(w *ecs.World, slots int) (moved bool) {
 	return moved
 }
 
-// placesOf is the places of a table.
-func (o *order) placesOf(i int) []int32 {
-	return placesAt(o.list[i].columns[0], o.list[i].rows)
-}
+// placesOf is the column of places of a table.
+func (o *order) placesOf(i int) []byte { return o.bytes(&o.list[i], 0, 0, o.list[i].rows) }
 
 // arrange lists the slots of all tables.
 func (o *order) arrange() {
 	clear(o.in)
+	o.version++
 	o.count = 0
 	for len(o.parts) < len(o.list) {
 		o.parts = append(o.parts, part{})
@@ -79,8 +80,8 @@ func (o *order) arrange() {
 		p := &o.parts[i]
 		p.mask = alive | o.list[i].has>>1
 		p.places, p.runs = append(p.places[:0], o.placesOf(i)...), p.runs[:0]
-		o.count += len(p.places)
-		for row, number := range p.places {
+		o.count += o.list[i].rows
+		for row, number := range placesAt(o.list[i].columns[0], o.list[i].rows) {
 			slot := int(number) - 1
 			o.in[slot] = true
 			if n := len(p.runs) - 1; n >= 0 && p.runs[n].slot+p.runs[n].count == slot {
@@ -94,11 +95,13 @@ func (o *order) arrange() {
 
 // keep stores the entities of all tables as of a tick.
 func (o *order) keep(h *history, t netcode.Tick) {
+	known := h.arranged[t%Window] == o.version && !plain.On // The masks are those of the last tick with this place.
+	h.arranged[t%Window] = o.version
 	for i := range o.list {
 		p := &o.parts[i]
 		for _, r := range p.runs {
 			masks := h.masksOf(t, r.slot, r.count)
-			for n := range masks {
+			for n := 0; n < len(masks) && !known; n++ {
 				masks[n] = p.mask
 			}
 			for k := range h.components {
@@ -124,7 +127,7 @@ func (o *order) restore(h *history, t netcode.Tick, others []int32) []int32 {
 				}
 				for k := range h.components {
 					if to > from && p.mask>>k&1 != 0 && h.components[k].size > 0 {
-						copy(o.bytes(&o.list[i], 1+k, r.row+from, to-from), h.column(t, r.slot+from, to-from, k))
+						h.restoreColumn(o.bytes(&o.list[i], 1+k, r.row+from, to-from), t, r.slot+from, k)
 					}
 				}
 				if from = to; from < r.count {

@@ -183,7 +183,7 @@ type rested struct {
 	simulated
 	ticks []netcode.Tick
 	news  []uint32       // Indexes that were told since the last comparison.
-	read  []netcode.Tick // Ticks of which records were read since.
+	read  []netcode.Tick // Ticks whose records were read since.
 }
 
 // newsAtMost bounds the resting entities of one comparison: the server tells of the others again.

@@ -66,8 +66,8 @@ func (c *client) rememberShown() {
 			rows := p.shown.error(i)
 			p.plan.Quantise(c.step.World.Get(s.entity, p.shown.id), rows[0])
 			s.show.remembered |= 1 << k
-			if s.show.last = c.now; *c.history.mask(c.now, i)>>k&1 != 0 {
-				p.plan.Quantise(pointerTo(c.history.bytes(c.now, i, k)), rows[2])
+			if s.show.last = c.now; c.history.mask(c.now, i)>>k&1 != 0 {
+				copy(rows[2], c.history.lanesOf(c.now, i, k))
 			}
 		}
 	}
@@ -85,11 +85,11 @@ func (c *client) show(at tick.Time, settled bool) {
 	}
 	for i := range c.slots {
 		s := &c.slots[i]
-		if !s.used || *c.history.mask(c.now, i)&alive == 0 {
+		if !s.used || c.history.mask(c.now, i)&alive == 0 {
 			continue
 		}
 		for k := range c.history.components {
-			if p := &c.history.components[k]; p.shown != nil && *c.history.mask(c.now, i)>>k&1 != 0 {
+			if p := &c.history.components[k]; p.shown != nil && c.history.mask(c.now, i)>>k&1 != 0 {
 				c.showOne(i, k, part, at, settled)
 			}
 		}
@@ -106,11 +106,11 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	if !w.Has(s.entity, v.id) {
 		w.Add(s.entity, v.id)
 	}
-	p.plan.Quantise(pointerTo(c.history.bytes(c.now, i, k)), v.to)
+	copy(v.to, c.history.lanesOf(c.now, i, k))
 	way := &v.way
 	*way = quantize.BlendInput{From: v.to, To: v.to, Part: 1}
-	if before := c.now - 1; c.history.holds(before) && *c.history.mask(before, i)>>k&1 != 0 {
-		p.plan.Quantise(pointerTo(c.history.bytes(before, i, k)), v.from)
+	if before := c.now - 1; c.history.holds(before) && c.history.mask(before, i)>>k&1 != 0 {
+		copy(v.from, c.history.lanesOf(before, i, k))
 		way.From, way.Part = v.from, part
 	}
 	to := w.Get(s.entity, v.id)
@@ -139,11 +139,10 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 // corrected reports whether a replay gave a component another value in the last tick before it.
 func (c *client) corrected(i, k int) bool {
 	s, p := &c.slots[i], &c.history.components[k]
-	if !c.history.holds(s.show.last) || *c.history.mask(s.show.last, i)>>k&1 == 0 {
+	if !c.history.holds(s.show.last) || c.history.mask(s.show.last, i)>>k&1 == 0 {
 		return true
 	}
-	p.plan.Quantise(pointerTo(c.history.bytes(s.show.last, i, k)), p.shown.from)
-	return !slices.Equal(p.shown.from, p.shown.error(i)[2])
+	return !slices.Equal(c.history.lanesOf(s.show.last, i, k), p.shown.error(i)[2])
 }
 
 // leaving is a component of an entity that is not predicted any more. interpolate shows it again, in the past: the difference

@@ -162,7 +162,7 @@ func (c *client) hide(n int) {
 	s.hidden = true
 	c.strip(s.entity)
 	for t := range netcode.Tick(Window) {
-		*c.history.mask(t, n) = 0
+		c.history.setMask(t, n, 0)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestTheOrderIsWhatAQueryFinds(t *testing.T) {
 				now[slot] = q.Entity()
 				found := false
 				for i := range o.list {
-					for row, number := range o.parts[i].places {
+					for row, number := range placesAt(o.list[i].columns[0], o.list[i].rows) {
 						if int(number)-1 != slot {
 							continue
 						}

@@ -83,6 +83,10 @@ func (p *Plan) Plain() bool {
 	return len(p.ops) > 0 && p.Size() == 4*uintptr(len(p.ops))
 }
 
+// Dense reports whether a component is floats and rotations that are sent and nothing else: its memory is what DequantiseRows makes of its lanes, and as
+// large.
+func (p *Plan) Dense() bool { return p.floatRows && p.Size() == 4*uintptr(len(p.lanes)) }
+
 // Fields returns the fields that are sent, in order, by their paths within the component, such as "Vel.X".
 func (p *Plan) Fields() []string {
 	names := make([]string, len(p.ops))

@@ -6,6 +6,8 @@
 //   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: recordings
 //   - player.go: a server plays a recording
+//   - memory.go: the newest seconds, for killcams
+//   - cut.go: parts and differences of recordings
 //   - save.go: saved games: one key frame
 //   - input.go: reads a damaged recording as far as it is whole
 //   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -13,7 +14,7 @@ import (
 
 // A recording is a header and chunks; docs/recording.md describes every byte. All fixed numbers are little-endian.
 const (
-	magic       = "netcode recording 1\r\n\x00" // the line end shows what copied it as text
+	magic       = "netcode recording 2\r\n\x00" // the line end shows what copied it as text
 	headerFixed = len(magic) + 8                // + u32 length of the text, u32 CRC
 	chunkFixed  = 32
 	chunkMagic  = "CHNK"
@@ -56,6 +57,14 @@ func (h *Header) appendText(dst []byte) []byte {
 		dst = append(append(dst, e...), '\n')
 	}
 	return dst
+}
+
+// appendTo appends the header as it begins a file.
+func (h *Header) appendTo(dst []byte) []byte {
+	text := h.appendText(nil)
+	dst = binary.LittleEndian.AppendUint32(append(dst, magic...), uint32(len(text)))
+	dst = binary.LittleEndian.AppendUint32(dst, checksum(text))
+	return append(dst, text...)
 }
 
 // check tells what is wrong with a header.

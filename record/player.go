@@ -25,8 +25,8 @@ const (
 var (
 	// ErrSpeed means that a speed is not from MinSpeed to MaxSpeed.
 	ErrSpeed = fmt.Errorf("record: a speed is from %g to %d", MinSpeed, MaxSpeed)
-	// ErrNothingRecorded means that a recording has no tick that can be read.
-	ErrNothingRecorded = errors.New("record: the recording has no whole chunk: nothing can be played")
+	// ErrNothingRecorded means that a recording has no whole chunk, or none where it was asked for one.
+	ErrNothingRecorded = errors.New("record: no tick that can be read")
 )
 
 // Player plays a recording: the entities of a server are those of the recording as of a tick, which goes on with the server's network ticks.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -30,8 +31,16 @@ type Reader struct {
 	known  []memory
 	whole  bool // the tick is the first of its chunk
 	fresh  bool // Next has begun a chunk
+	number int  // of the tick, counted in the chunk from 1
 	ended  []uint32
 	recent []uint32
+	notes  []Note
+}
+
+// Note is bytes that belong to a tick beside its rows.
+type Note struct {
+	Kind uint64 // Not 0.
+	Body []byte // The reader's own: valid until its next call.
 }
 
 // NewReader reads the header.
@@ -182,10 +191,12 @@ func (r *Reader) varint(limit uint64) (uint64, bool) {
 func (r *Reader) nextTick() bool {
 	whole := r.fresh
 	r.whole = whole
-	r.fresh, r.ended, r.recent = false, r.ended[:0], r.recent[:0]
+	r.fresh, r.ended, r.recent, r.notes = false, r.ended[:0], r.recent[:0], r.notes[:0]
+	r.number++
 	if whole {
+		r.number = 1
 		for i := range r.known {
-			r.known[i].generation, r.known[i].mask, r.known[i].lanes = 0, snapshot.Mask{}, r.known[i].lanes[:0]
+			r.known[i] = r.known[i].empty()
 		}
 	} else {
 		step, ok := r.varint(uint64(r.end - r.now))
@@ -211,8 +222,27 @@ func (r *Reader) nextTick() bool {
 		}
 		r.recent = append(r.recent, uint32(next-1))
 	}
+	if !r.readNotes() {
+		return false
+	}
 	r.left--
 	return r.left > 0 || len(r.raw) == 0 && r.now == r.end
+}
+
+// readNotes reads the notes of a tick.
+func (r *Reader) readNotes() bool {
+	for {
+		kind, ok := r.varint(math.MaxUint64)
+		if !ok || kind == 0 {
+			return ok
+		}
+		size, ok := r.varint(uint64(len(r.raw)))
+		if !ok || size > uint64(len(r.raw)) {
+			return false
+		}
+		r.notes = append(r.notes, Note{kind, r.raw[:size:size]})
+		r.raw = r.raw[size:]
+	}
 }
 
 // gone reads which entities have ended.
@@ -229,7 +259,7 @@ func (r *Reader) gone() bool {
 		if m.generation == 0 {
 			return false
 		}
-		*m = memory{lanes: m.lanes[:0]}
+		*m = m.empty()
 		r.ended = append(r.ended, uint32(n-1))
 	}
 }
@@ -256,7 +286,8 @@ func (r *Reader) record(index uint32, whole bool) bool {
 		if !ok || generation == 0 || uint32(generation) == m.generation {
 			return false
 		}
-		*m = memory{generation: uint32(generation), lanes: m.lanes[:0]}
+		*m = m.empty()
+		m.generation = uint32(generation)
 		return r.rows(m, true)
 	}
 	return false
@@ -276,28 +307,27 @@ func (r *Reader) rows(m *memory, all bool) bool {
 	if !ok1 || !ok2 || !changed.Within(mask) || !added.Within(changed) || all && changed != mask || !all && changed.IsZero() && mask == m.mask {
 		return false
 	}
-	m.reshape(r.plans, mask)
-	at := 0
+	moving := m.change(r.plans, mask, changed, r.number)
+	from := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		p := r.plans[row]
-		lanes := m.lanes[at : at+p.Lanes()]
-		at += p.Lanes()
-		if !changed.Has(row) {
-			continue
-		}
-		moved := added.Has(row)
-		for i := range lanes {
-			d, ok := r.varint(1<<32 - 1)
-			if !ok {
+		to := from + p.Lanes()
+		if changed.Has(row) {
+			moved := added.Has(row)
+			for at := from; at < to; at++ {
+				d, ok := r.varint(1<<32 - 1)
+				if !ok {
+					return false
+				}
+				m.set(at, m.expected(at, moving.Has(row))+unzigzag(uint32(d)))
+				moved = moved || m.lanes[at] != m.before[at]
+			}
+			if !moved || !p.Legal(m.lanes[from:to]) {
 				return false
 			}
-			lanes[i] += unzigzag(uint32(d))
-			moved = moved || d != 0
 		}
-		if !moved || !p.Legal(lanes) {
-			return false
-		}
+		from = to
 	}
 	return true
 }
@@ -310,6 +340,9 @@ func (r *Reader) Recent(yield func(index uint32) bool) {
 		}
 	}
 }
+
+// Notes returns what Writer.Note added to the tick, in that order. It is valid until the next call of the reader.
+func (r *Reader) Notes() []Note { return r.notes }
 
 // Fresh reports whether the tick begins a chunk: it then spoke of every entity that there is, and what it did not speak of
 // has ended.

@@ -64,10 +64,14 @@ func isNil(w io.Writer) bool {
 
 // captured records the newest capture.
 func (r *recording) captured() {
-	if r.writer == nil {
-		return
+	if r.writer != nil {
+		r.check(r.writer.Tick(r.server.Store()))
 	}
-	if err := r.writer.Tick(r.server.Store()); err != nil {
+}
+
+// check ends the recording for an error.
+func (r *recording) check(err error) {
+	if err != nil {
 		r.writer = nil
 		r.server.Report(fmt.Errorf("netcode: the recording has ended: %w", err))
 	}

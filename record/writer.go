@@ -12,6 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// packLevel is the level of DEFLATE. Level 6 takes a tenth off the bytes, and eight times as long.
+const packLevel = 2
+
 // Writer records the captured world tick by tick. Each tick is compressed when it comes; about once a second a chunk is
 // written, in a single call, and the next one begins with the whole world. Once warm it allocates nothing.
 type Writer struct {
@@ -21,6 +24,7 @@ type Writer struct {
 	packer   *flate.Writer
 	packed   buffer
 	tick     []byte // of one tick, not yet compressed
+	notes    []byte // of the next tick
 	raw      int    // bytes of the chunk so far
 	first    tick.Tick
 	last     tick.Tick
@@ -36,8 +40,40 @@ type memory struct {
 	epoch      uint32 // of another chunk: nothing
 	generation uint32
 	mask       snapshot.Mask
-	lanes      []uint32 // row after row of mask
+	lanes      []uint32      // row after row of mask
+	before     []uint32      // likewise, what they were before they changed last
+	moving     snapshot.Mask // the rows that changed in that tick, and were there before
+	number     int           // of the newest tick that told of it, counted in the chunk from 1
 }
+
+// empty is a memory of nothing that keeps its room.
+func (m *memory) empty() memory { return memory{lanes: m.lanes[:0], before: m.before[:0]} }
+
+// change gives the memory the rows of a tick with this number. It returns the changed rows that are extrapolated: they changed in the tick
+// before too.
+func (m *memory) change(plans []*quantize.Plan, mask, changed snapshot.Mask, number int) (moving snapshot.Mask) {
+	if m.number == number-1 {
+		moving = m.moving.Intersect(changed)
+	}
+	m.moving, m.number = changed.Intersect(m.mask), number
+	if mask != m.mask {
+		m.lanes = reshaped(plans, m.lanes, m.mask, mask)
+		m.before = reshaped(plans, m.before, m.mask, mask)
+		m.mask = mask
+	}
+	return moving
+}
+
+// expected returns the value that a lane is coded against.
+func (m *memory) expected(at int, moving bool) uint32 {
+	if moving {
+		return 2*m.lanes[at] - m.before[at]
+	}
+	return m.lanes[at]
+}
+
+// set gives a lane another value.
+func (m *memory) set(at int, lane uint32) { m.before[at], m.lanes[at] = m.lanes[at], lane }
 
 // buffer is bytes that grow.
 type buffer struct{ b []byte }
@@ -54,21 +90,19 @@ func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	text := h.appendText(nil)
-	if len(text) > maxHeader {
-		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(text))
+	head := h.appendTo(nil)
+	if len(head) > headerFixed+maxHeader {
+		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(head))
 	}
 	w := &Writer{out: out, rate: h.TickRate}
 	for row := range schema.Rows() {
 		w.plans = append(w.plans, schema.Plan(row))
 	}
 	var err error
-	if w.packer, err = flate.NewWriter(&w.packed, flate.BestSpeed); err != nil {
+	if w.packer, err = flate.NewWriter(&w.packed, packLevel); err != nil {
 		return nil, err
 	}
-	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
-	head = binary.LittleEndian.AppendUint32(head, checksum(text))
-	_, err = out.Write(append(head, text...))
+	_, err = out.Write(head)
 	return w, err
 }
 
@@ -79,7 +113,7 @@ func (w *Writer) Tick(s *snapshot.Store) error {
 	if w.failed != nil || now <= w.last {
 		return w.failed
 	}
-	if w.ticks == w.rate || w.raw > maxRaw/4 {
+	if w.chunkIsFull() {
 		if w.flush(); w.failed != nil {
 			return w.failed
 		}
@@ -105,12 +139,26 @@ func (w *Writer) Tick(s *snapshot.Store) error {
 		}
 	}
 	w.tick = wire.AppendVarint(w.tick, 0)
+	w.tick = wire.AppendVarint(append(w.tick, w.notes...), 0)
+	w.notes = w.notes[:0]
 	if w.raw += len(w.tick); w.raw > maxRaw {
 		w.failed = fmt.Errorf("record: a chunk of more than %d bytes", maxRaw)
 		return w.failed
 	}
 	_, w.failed = w.packer.Write(w.tick)
 	return w.failed
+}
+
+// Begins reports whether the next Tick begins a chunk, which is read without those before it.
+func (w *Writer) Begins() bool { return w.ticks == 0 || w.chunkIsFull() }
+
+func (w *Writer) chunkIsFull() bool { return w.ticks == w.rate || w.raw > maxRaw/4 }
+
+// Note adds bytes of a kind to the next Tick, for Reader.Notes. Readers that do not know a kind leave it out. kind is not 0.
+func (w *Writer) Note(kind uint64, body []byte) {
+	w.notes = wire.AppendVarint(w.notes, kind)
+	w.notes = wire.AppendVarint(w.notes, uint64(len(body)))
+	w.notes = append(w.notes, body...)
 }
 
 // begin opens a chunk.
@@ -129,7 +177,7 @@ func (w *Writer) gone(deaths []wire.NetworkID) {
 		}
 		if m := &w.known[id.Index]; m.epoch == w.epoch && m.generation == id.Generation {
 			w.tick = wire.AppendVarint(w.tick, uint64(id.Index)+1)
-			*m = memory{lanes: m.lanes[:0]}
+			*m = m.empty()
 		}
 	}
 	w.tick = wire.AppendVarint(w.tick, 0)
@@ -144,18 +192,19 @@ func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
 	told := m.epoch == w.epoch && m.generation != 0
 	mask := s.Mask(id)
 	if told && m.generation == id.Generation {
-		w.change(s, id, m, mask)
+		w.differences(s, id, m, mask)
 		return
 	}
-	*m = memory{epoch: w.epoch, generation: id.Generation, lanes: m.lanes[:0]}
+	*m = m.empty()
+	m.epoch, m.generation = w.epoch, id.Generation
 	w.gap(id.Index)
 	w.tick = append(w.tick, recordNew)
 	w.tick = wire.AppendVarint(w.tick, uint64(id.Generation))
 	w.rows(s, id, m, mask, mask)
 }
 
-// change appends what differs of an entity that was told of.
-func (w *Writer) change(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
+// differences appends the rows that differ of an entity that was told of.
+func (w *Writer) differences(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
 	changed := mask.Minus(m.mask)
 	at := 0
 	for rows := m.mask; !rows.IsZero(); rows = rows.Rest() {
@@ -189,19 +238,19 @@ func (w *Writer) gap(index uint32) {
 	w.previous = index + 1
 }
 
-// rows appends the masks and the lanes of changed rows, each as its distance from what was told.
+// rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
 	w.tick = appendMask(w.tick, mask)
 	w.tick = appendMask(w.tick, changed)
-	m.reshape(w.plans, mask)
+	moving := m.change(w.plans, mask, changed, w.ticks)
 	at := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
 		n := w.plans[row].Lanes()
 		if changed.Has(row) {
 			for i, lane := range s.Row(id, row) {
-				w.tick = wire.AppendVarint(w.tick, uint64(zigzag(lane-m.lanes[at+i])))
-				m.lanes[at+i] = lane
+				w.tick = wire.AppendVarint(w.tick, uint64(zigzag(lane-m.expected(at+i, moving.Has(row)))))
+				m.set(at+i, lane)
 			}
 		}
 		at += n
@@ -211,27 +260,23 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 // appendMask appends a set of rows.
 func appendMask(b []byte, rows snapshot.Mask) []byte { return wire.AppendVarint(b, rows.Word(0)) }
 
-// reshape gives the memory another mask; rows that are new have zeros.
-func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {
-	if mask == m.mask {
-		return
-	}
-	old, from := m.lanes, m.mask
+// reshaped returns lanes of the rows of one mask as those of another; rows that are new have zeros.
+func reshaped(plans []*quantize.Plan, old []uint32, from, mask snapshot.Mask) []uint32 {
 	size := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		size += plans[rows.Lowest()].Lanes()
 	}
 	if len(old) == 0 && cap(old) >= size {
-		m.lanes = old[:size]
-		clear(m.lanes)
-	} else {
-		m.lanes = make([]uint32, size)
+		old = old[:size]
+		clear(old)
+		return old
 	}
+	lanes := make([]uint32, size)
 	to, at := 0, 0
 	for row, p := range plans {
 		n := p.Lanes()
 		if from.Has(row) && mask.Has(row) {
-			copy(m.lanes[to:to+n], old[at:at+n])
+			copy(lanes[to:to+n], old[at:at+n])
 		}
 		if from.Has(row) {
 			at += n
@@ -240,7 +285,7 @@ func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {
 			to += n
 		}
 	}
-	m.mask = mask
+	return lanes
 }
 
 // zigzag makes small differences, either way, small numbers.

@@ -1,7 +1,11 @@
-// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, makes keys for transport/secure, compares lock files of protocols, and lets bots play.
+// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, plays, cuts and compares them, makes keys for
+// transport/secure, compares lock files of protocols, and lets bots play.
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
+//	netcode play game.recording
+//	netcode cut -o part.recording -from 300 -to 900 game.recording
+//	netcode diff one.recording other.recording
 //	netcode ship delta/shipped.tables
 //	netcode key server.key
 //	netcode schema check old.lock new.lock
@@ -9,6 +13,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -27,11 +33,14 @@ const commands = `usage:
   netcode train -o game.tables recording...   learn from recordings that record.Start wrote; give the file to UseTables
       -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
+  netcode play [-game PACKAGE] FILE           serve a recording to clients: go run PACKAGE play FILE; netcode play -help lists the flags
+  netcode cut -o FILE -from T -to T recording copy the seconds that have ticks from one to another
+  netcode diff A B                            the first tick, entity, component and field in which two recordings differ
   netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks
                                               whom; - is the standard input. The status is 1 if a change breaks somebody
-  netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: go run PACKAGE bots -addr ADDRESS; the game is
+  netcode bots [-game PACKAGE] -addr ADDRESS  let a game's bots play, and report: runs PACKAGE bots -addr ADDRESS; the game is
                                               ./examples/arena unless given; netcode bots -help lists the flags
 `
 
@@ -46,9 +55,9 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, ship, key, schema or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, cut, diff, ship, key, schema or bots; netcode help says what they do")
 	}
-	if isHelp(args[0]) || args[0] != "train" && args[0] != "bots" && len(args) > 1 && isHelp(args[1]) {
+	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "cut"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
 		return err
 	}
@@ -57,19 +66,25 @@ func run(args []string, out, progress io.Writer) error {
 		return runTrain(args[1:], out, progress)
 	case "info":
 		return runInfo(args[1:], out)
+	case "cut":
+		return runCut(args[1:], out, progress)
+	case "diff":
+		return runDiff(args[1:], out)
 	case "ship":
 		return runShip(args[1:], out)
 	case "key":
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
-	case "bots":
-		return runBots(args[1:], out, progress)
+	case "bots", "play": // of the game's own program
+		ctx, stop := systems.Interrupt(context.Background())
+		defer stop()
+		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, ship, key, schema and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, cut, diff, ship, key, schema and bots; netcode help says what they do", args[0])
 }
 
-// isHelp reports whether an argument asks for the usage; that of train is its flags'.
+// isHelp reports whether an argument asks for the usage; that of some commands is their flags'.
 func isHelp(arg string) bool {
 	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"io"
 	"math"
@@ -318,4 +319,28 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	require.ErrorContains(t, err, "ended with status")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
+}
+
+// untilLine ends a context when a line of the table of bots has come.
+type untilLine struct {
+	text bytes.Buffer
+	end  func()
+}
+
+func (u *untilLine) Write(b []byte) (int, error) {
+	u.text.Write(b)
+	if strings.Count(u.text.String(), "\n") > 1 { // the title is the first
+		u.end()
+	}
+	return len(b), nil
+}
+
+// An interrupted run reports: the game's program is told, which go run would not tell. Nobody serves the bots, which is why it fails.
+func TestInterruptedBotsReport(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	out, progress := untilLine{end: end}, bytes.Buffer{}
+	err := runGame(ctx, "bots", []string{"-game", "../../examples/arena", "-addr", "127.0.0.1:9", "-n", "1", "-for", "1h"}, &out, &progress)
+	require.ErrorContains(t, err, "ended with status 1")
+	require.Contains(t, progress.String(), "no bot ever connected")
+	require.Contains(t, out.text.String(), "\n\n", "the report, behind the table")
 }

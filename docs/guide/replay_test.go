@@ -44,6 +44,48 @@ func replay(group *systems.ServerSystems, file io.ReadSeeker) (*record.Player, e
 
 // end guide
 
+// begin guide
+func remember(server *netcode.Server, file io.Writer) (*record.Memory, error) { // once; without a file the memory alone
+	memory := record.NewMemory(8 * server.TickRate())
+	_, err := record.Start(server, io.MultiWriter(memory, file))
+	return memory, err
+}
+
+func killcam(live *netcode.Server, memory *record.Memory, camera *systems.ServerSystems) (*record.Player, error) {
+	record.Flush(live) // else the newest second is missing
+	player, err := record.Play(camera.Server, memory.Recording())
+	if err == nil {
+		err = player.SetSpeed(0.5)
+	}
+	return player, err
+}
+
+// end guide
+
+func TestTheKillcamShowsTheLastSeconds(t *testing.T) {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Health](protocol)
+	var memory *record.Memory
+	var file bytes.Buffer
+	live := nettest.New(t, nettest.Config{Protocol: protocol, Rate: 30, Setup: func(s *systems.ServerSystems, w *ecs.World) {
+		var err error
+		memory, err = remember(s.Server, &file)
+		require.NoError(t, err)
+	}})
+	live.Run(20 * time.Second)
+	var player *record.Player
+	camera := nettest.New(t, nettest.Config{Protocol: protocol, Rate: 30, Clients: 1, Setup: func(s *systems.ServerSystems, w *ecs.World) {
+		var err error
+		player, err = killcam(live.Server.Server, memory, s)
+		require.NoError(t, err)
+	}})
+	require.Equal(t, live.Server.Store().Tick(), player.Last())
+	require.InDelta(t, 8.5*30, float64(player.Last()-player.First()), 20)
+	camera.Run(2 * time.Second)
+	require.InDelta(t, 30, float64(player.Tick()-player.First()), 2)
+	require.NotZero(t, file.Len())
+}
+
 func TestSpectatorsWatchAReplay(t *testing.T) {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Health](protocol)

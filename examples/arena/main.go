@@ -20,6 +20,7 @@
 //	go run ./examples/arena -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
 //	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
+//	go run ./examples/arena play game.recording         serves a recording, to bots too; play -help
 //	go run ./examples/arena bots -addr 127.0.0.1:9000   200 bots or 1000, and how they fare; bots -help
 package main
 
@@ -27,11 +28,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/load"
 )
 
@@ -53,6 +56,14 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bots" {
 		return load.Main(ctx, args[1:], stdout, stderr, botGame())
+	}
+	if len(args) > 0 && args[0] == "play" {
+		err := runPlayback(ctx, args[1:], os.Stdin, stdout, stderr)
+		status := usage.Status(err)
+		if status != 0 {
+			fmt.Fprintln(stderr, "play:", err)
+		}
+		return status
 	}
 	o, err := parseOptions(args, stderr)
 	switch {

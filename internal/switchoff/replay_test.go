@@ -15,5 +15,10 @@ func replays() []mutation {
 		play("a server without room has a part of the world", "TestASeekWithoutRoomTakesTwoTicks", "if p.whole = true; !p.crowded {", "if !p.crowded {"),
 		play("the recording goes on while it is paused", "TestPlaybackGoesAtItsSpeed", "if !p.paused && p.chunk >= 0 {", "if p.chunk >= 0 {"),
 		play("parts of ticks are lost", "TestPlaybackGoesAtItsSpeed", "p.part/ticksUnit), p.Last()), p.part%ticksUnit", "p.part/ticksUnit), p.Last()), 0"),
+		change("replay", "rows that rested are extrapolated", "TestRecordingsPlayBackEveryTick", "record/reader.go", "	r.number++\n", "	r.number += 1 - r.number\n"),
+		change("replay", "all that moves takes its whole way", "TestRecordingsAreAboutAsLargeAsAStream", "record/writer.go", "moving = m.moving.Intersect(changed)", "moving = snapshot.Mask{}"),
+		change("replay", "a killcam ends a second early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "\t\tr.writer.flush()\n", ""),
+		change("replay", "a memory forgets too early", "TestAMemoryPlaysTheLastSeconds", "record/memory.go", "kept[0].last+m.ticks <= last", "kept[0].last < last"),
+		change("replay", "damage in a part is copied", "TestCutLeavesOutDamage", "record/cut.go", "case errors.Is(err, ErrDamaged):\n\t\t\tcontinue", "case errors.Is(err, ErrDamaged):\n\t\t\treturn first, last, nil"),
 	}
 }

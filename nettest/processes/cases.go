@@ -123,8 +123,7 @@ func stops(o options, r *row) error {
 			p.signal(goOnSignal())
 			began := time.Now()
 			r.count++
-			seen := p.count()
-			if _, err := await("the stopped process goes on", patience, func() bool { return p.count() > seen+2 }); err != nil {
+			if err := p.goesOn(); err != nil {
 				return err
 			}
 			if _, err := g.inStep(patience); err != nil {
@@ -183,23 +182,12 @@ func floods(o options, r *row) error {
 		}
 		time.Sleep(time.Duration(next)*time.Second/floodRate - time.Since(began))
 		if sent%floodLead == 0 {
-			seen := g.server.count()
-			if _, err := await("the server reads on", patience, func() bool { return g.server.count() > seen }); err != nil {
+			if err := g.server.goesOn(); err != nil {
 				return err
 			}
 		}
 	}
-	answers := 0
-	for _, c := range sockets {
-		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
-		for buf := make([]byte, 2048); ; {
-			n, err := c.Read(buf)
-			if err != nil {
-				break
-			}
-			answers += n
-		}
-	}
+	answers := waiting(sockets)
 	r.count = next - refused
 	if _, err := g.inStep(patience); err != nil {
 		return err
@@ -211,6 +199,21 @@ func floods(o options, r *row) error {
 		return errors.New(r.measured)
 	}
 	return g.faultless(before)
+}
+
+// waiting returns the bytes that wait in sockets.
+func waiting(sockets []*net.UDPConn) (bytes int) {
+	for _, c := range sockets {
+		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		for buf := make([]byte, 2048); ; {
+			n, err := c.Read(buf)
+			if err != nil {
+				break
+			}
+			bytes += n
+		}
+	}
+	return bytes
 }
 
 // relays lets all datagrams of three clients pass a bad relay.

@@ -79,6 +79,13 @@ func (p *process) count() int {
 	return p.reports
 }
 
+// goesOn waits until the process has run frames.
+func (p *process) goesOn() error {
+	seen := p.count()
+	_, err := await("the process goes on", patience, func() bool { return p.count() > seen+2 })
+	return err
+}
+
 // signal sends a signal.
 func (p *process) signal(s os.Signal) { _ = p.command.Process.Signal(s) }
 

@@ -17,7 +17,7 @@ const breaksAt = 200
 
 // server returns the configuration of the server.
 func (o *options) server() netcode.Config {
-	c := netcode.Config{Clients: 256, SentPackets: 256, Keep: 5 * time.Second}
+	c := netcode.Config{Clients: 256, SentPackets: 256, Keep: 5 * time.Second, SilenceTimeout: o.phase.silence, KeepAlive: min(time.Second, o.phase.silence/4)}
 	if o.breaks == "I4" {
 		c.ReliableBytes, c.ReliableStall, c.SilenceTimeout = 1<<28, 1<<40, 1<<40
 	}

@@ -138,7 +138,7 @@ func (c *checks) server() {
 	}
 	c.count["I7 Alive"]++
 	for id, at := range c.over { // A client that slept learns of the end late.
-		if c.tick-at > phaseTicks {
+		if c.tick-at > c.o.phase.ticks {
 			c.began(id)
 			delete(c.shown, id)
 		}

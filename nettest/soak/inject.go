@@ -100,18 +100,18 @@ func (s *soak) remove(c *nettest.Client) {
 
 // phase ends faults whose time is over, brings clients back that were disconnected, and begins and ends the rest of a phase.
 func (s *soak) phase() {
-	at := s.tick % phaseTicks
+	at := s.tick % s.o.phase.ticks
 	switch at {
 	case 0:
 		s.playing = true
 		s.net.SetLink(s.link)
 		s.calm = s.tick
-	case restFrom:
+	case s.o.phase.rest:
 		s.playing = false
 		s.darkAll, s.stopped = min(s.darkAll, s.tick), min(s.stopped, s.tick)
 		s.net.WakeServer()
 		s.net.Heal()
-	case compareAt:
+	case s.o.phase.compare:
 		s.checks.compare()
 	}
 	if s.stopped == s.tick {

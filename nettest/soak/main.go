@@ -40,11 +40,13 @@ type options struct {
 	progress io.Writer // nil: none
 	only     []event   // these events and no others
 	all      bool      // draw the events; else only
+	phase    phase     // of which a run is made
+	measures bool      // the heap, at each tenth
 }
 
 func defaults() options {
 	return options{
-		Seed: 1, Ticks: 20000, Clients: 8, Entities: 60, Loss: .1, Burst: 4, Reorder: .1, Dup: .05, Corrupt: .01, Blackout: 4, Churn: .5, Adversaries: 2, all: true,
+		Seed: 1, Ticks: 20000, Clients: 8, Entities: 60, Loss: .1, Burst: 4, Reorder: .1, Dup: .05, Corrupt: .01, Blackout: 4, Churn: .5, Adversaries: 2, all: true, phase: longPhase(), measures: true,
 	}
 }
 

@@ -24,13 +24,17 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// A run is phases of so many ticks: faults until rest, then the network heals and the world rests, and the worlds are compared at the end.
-// The rest is as long as the server waits for those that were killed, 10 s, and 3 s more.
-const (
-	phaseTicks = 2000
-	restFrom   = 1600
-	compareAt  = 1990
-)
+// phase is the course of a run, again and again: faults until rest, then the network heals and the world rests, and the worlds are compared
+// at the end. The rest is as long as the server waits for those that were killed, silence, and 3 s more.
+type phase struct {
+	ticks, rest, compare int
+	silence              time.Duration
+}
+
+func longPhase() phase { return phase{2000, 1600, 1990, 10 * time.Second} }
+
+// shortPhase is for fuzzing.
+func shortPhase() phase { return phase{260, 100, 255, 2 * time.Second} }
 
 // soak is one run.
 type soak struct {
@@ -305,7 +309,7 @@ func run(o options) (r result) {
 			r.Failure = s.h.what
 			break
 		}
-		if (s.tick+1)%max(o.Ticks/10, 1) == 0 {
+		if o.measures && (s.tick+1)%max(o.Ticks/10, 1) == 0 {
 			s.measure(&r)
 		}
 	}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCutAndDiff(t *testing.T) {
+	name := recorded(t, 100)
+	part := filepath.Join(t.TempDir(), "part.recording")
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"cut", "-o", part, "-from", "35", "-to", "50", name}, &out, &out))
+	require.Equal(t, part+": ticks 31 to 60\n", out.String())
+	out.Reset()
+	require.NoError(t, run([]string{"info", part}, &out, &out))
+	require.Contains(t, out.String(), "30 ticks at 30 Hz, 31 to 60")
+
+	out.Reset()
+	require.NoError(t, run([]string{"diff", name, name}, &out, &out))
+	require.Equal(t, "no difference\n", out.String())
+	out.Reset()
+	require.ErrorIs(t, run([]string{"diff", part, name}, &out, &out), errDiffer)
+	require.Equal(t, "tick 61: absent in the one, there in the other\n", out.String())
+}
+
+func TestCutAndDiffRefuse(t *testing.T) {
+	name := recorded(t, 40)
+	to := filepath.Join(t.TempDir(), "part.recording")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"cut", name}, "cut wants -o FILE"},
+		{[]string{"cut", "-o", to}, "cut wants -o FILE"},
+		{[]string{"cut", "-o", to, "-from", "x", name}, "-from"},
+		{[]string{"cut", "-o", name, name}, "a recording to read"},
+		{[]string{"cut", "-o", to, "-from", "900", name}, "no tick that can be read from tick 900"},
+		{[]string{"cut", "-o", to, "/no/such"}, "no such file"},
+		{[]string{"diff", name}, "diff wants two recordings"},
+		{[]string{"diff", name, "/no/such"}, "no such file"},
+		{[]string{"diff", name, os.Args[0]}, "not a recording"},
+	} {
+		var out bytes.Buffer
+		require.ErrorContains(t, run(c.args, &out, &out), c.want, "%q", c.args)
+		require.NoFileExists(t, to)
+	}
+}

@@ -1,0 +1,181 @@
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Cut copies the chunks of a recording that have ticks from one to another, both included, and returns the first and the last tick of the
+// copy. A chunk is a second: the copy begins and ends up to one earlier and later. Damaged chunks are left out. The errors are
+// ErrNothingRecorded, if there is no such chunk, and those of NewReader, of the reader and of the writer.
+func Cut(out io.Writer, in io.Reader, from, to tick.Tick) (first, last tick.Tick, err error) {
+	r, err := NewReader(in)
+	if err != nil {
+		return tick.None, tick.None, err
+	}
+	for {
+		h, _, err := r.chunk()
+		switch {
+		case errors.Is(err, ErrDamaged):
+			continue
+		case err != nil && err != io.EOF && !errors.Is(err, ErrCut):
+			return first, last, err
+		case (err != nil || h.first > to) && first == tick.None:
+			return first, last, fmt.Errorf("%w from tick %d to %d", ErrNothingRecorded, from, to)
+		case err != nil || h.first > to:
+			return first, last, nil
+		}
+		if h.last >= from {
+			if first == tick.None {
+				first = h.first
+				if _, err := out.Write(r.header.appendTo(nil)); err != nil {
+					return first, last, err
+				}
+			}
+			last = h.last
+			whole, err := r.in.peek(chunkFixed + int(h.stored))
+			if err == nil {
+				_, err = out.Write(whole)
+			}
+			if err != nil {
+				return first, last, err
+			}
+		}
+		r.pass(&h)
+	}
+}
+
+// Difference is the first one of two recordings.
+type Difference struct {
+	Tick      tick.Tick         // The first that differs.
+	Entity    netcode.NetworkID // Zero: one recording lacks the tick.
+	Component string            // Empty: one lacks the entity.
+	Field     string            // Empty: one lacks the component.
+	A, B      string            // The values of all fields of the component, or "absent".
+}
+
+// Values of a Difference that are none.
+const (
+	absent = "absent"
+	there  = "there"
+)
+
+// String names the place and both sides.
+func (d *Difference) String() string {
+	text := fmt.Sprintf("tick %d", d.Tick)
+	if !d.Entity.IsZero() {
+		text += fmt.Sprintf(", entity %s", d.Entity)
+	}
+	if d.Component != "" {
+		text += ", " + d.Component
+	}
+	if d.Field != "" {
+		text += "." + d.Field
+	}
+	return fmt.Sprintf("%s: %s in the one, %s in the other", text, d.A, d.B)
+}
+
+// Diff returns the first difference of two recordings of the same components, nil for none. It compares from the first tick that both have to
+// the last one that either has not, and entities by their ids. The errors are ErrProtocol, ErrNothingRecorded and those of the readers, also of damage.
+func Diff(a, b io.Reader) (*Difference, error) {
+	var sides [2]*Reader
+	for i, in := range []io.Reader{a, b} {
+		r, err := NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = r
+	}
+	for row := range max(len(sides[0].plans), len(sides[1].plans)) {
+		if one, other := sides[0].component(row), sides[1].component(row); one != other {
+			return nil, fmt.Errorf("%w: %s in the one, %s in the other", ErrProtocol, one, other)
+		}
+	}
+	for begun := false; ; begun = true {
+		ended := 0
+		for _, r := range sides {
+			if _, err := r.Next(); err == io.EOF || errors.Is(err, ErrCut) {
+				ended++
+				r.now = tick.None
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		for !begun && ended == 0 && sides[0].now != sides[1].now {
+			late := sides[0]
+			if late.now > sides[1].now {
+				late = sides[1]
+			}
+			if _, err := late.Next(); err == io.EOF || errors.Is(err, ErrCut) {
+				return nil, fmt.Errorf("%w in both: they have no tick in common", ErrNothingRecorded)
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if ended == len(sides) {
+			return nil, nil
+		}
+		if d := differ(sides[0], sides[1]); d != nil {
+			return d, nil
+		}
+	}
+}
+
+// component returns the description of a recorded component.
+func (r *Reader) component(row int) string {
+	if row >= len(r.plans) {
+		return absent
+	}
+	return string(r.plans[row].Describe(nil))
+}
+
+// differ returns the first difference of two readers' worlds.
+func differ(a, b *Reader) *Difference {
+	if a.now != b.now {
+		d := &Difference{Tick: min(a.now, b.now), A: there, B: absent}
+		if a.now == tick.None || b.now != tick.None && b.now < a.now {
+			d.A, d.B = d.B, d.A
+		}
+		if d.Tick == tick.None {
+			d.Tick = max(a.now, b.now)
+		}
+		return d
+	}
+	for index := range uint32(max(len(a.known), len(b.known))) {
+		of, mask := a.Entity(index)
+		generation, other := b.Entity(index)
+		d := &Difference{Tick: a.now, Entity: netcode.NetworkID{Index: index, Generation: max(of, generation)}, A: there, B: absent}
+		if of != generation {
+			if of < generation {
+				d.A, d.B = d.B, d.A
+			}
+			return d
+		}
+		for rows := mask.Union(other); !rows.IsZero(); rows = rows.Rest() {
+			row := rows.Lowest()
+			if one, two := a.Row(index, row), b.Row(index, row); !mask.Has(row) || !other.Has(row) || !same(one, two) {
+				d.Component = a.plans[row].Name()
+				d.A, d.B = a.values(index, row), b.values(index, row)
+				if mask.Has(row) && other.Has(row) {
+					deviation, _ := a.plans[row].Deviates(one, two, 0)
+					d.Field = deviation.Field
+				}
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// values returns the text of a row's fields.
+func (r *Reader) values(index uint32, row int) string {
+	if _, mask := r.Entity(index); !mask.Has(row) {
+		return absent
+	}
+	return cmp.Or(string(r.plans[row].AppendValues(nil, r.Row(index, row))), there)
+}
