@@ -84,7 +84,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	for range pairsAhead {
 		b, u := p.newBatch(), w
 		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			p.turn(&v.pages[u])
+			p.setPage(&v.pages[u])
 			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
 				p.addToBatch(b, firstOf(u, of))
 			}
