@@ -559,8 +559,9 @@ func (p *packetWriter) passes(index uint32) bool {
 	return true
 }
 
-// isStarved reports whether a packet begins with the group that was left out.
-func (p *packetWriter) isStarved() bool {
+// beginsWithStarved reports whether a packet begins with the group that was left out. It counts the packets since then, and forgets a
+// group that was sent meanwhile.
+func (p *packetWriter) beginsWithStarved() bool {
 	v := p.v
 	h := &v.starved
 	index := h.index - 1

@@ -37,7 +37,8 @@ type lists struct {
 	none      int    // pages of the list since, without a code so far
 }
 
-// chooseRefs finds out whether the packet has lists, and up to which tick they refer to.
+// chooseRefs finds out whether the packet has lists, and up to which tick they refer to. The R and N of each page were chosen when
+// acknowledgements came (View.ackedAt). It steps to the first page with somebody to list.
 func (p *packetWriter) chooseRefs() {
 	v := p.v
 	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first

@@ -154,7 +154,7 @@ func (p *packetWriter) writePayload() {
 	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
 		p.w.Write(uint64(v.epoch), 16)
 	}
-	starved := v.starved.index != 0 && p.isStarved()
+	starved := v.starved.index != 0 && p.beginsWithStarved()
 	if !starved {
 		p.chooseRefs()
 		if v.ties.n > 0 {
@@ -373,7 +373,7 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 	case ack.base != g.ref: // nobody remembers what the record of R was coded against
 		return tick.None, false
 	}
-	return p.v.store.own(ack.base, ack.lean), true
+	return p.v.store.own(ack.base, ack.span), true
 }
 
 // own returns the tick that a record of T was coded against, span ticks before T, if it may serve as T' now.
