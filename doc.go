@@ -29,6 +29,7 @@ package netcode
 //   - handshake.go, session.go, connection.go: a stranger, one client from acceptance to end; package internal/link is the connection that both ends have, and its close
 //   - approval.go, identity.go: the game's decision about a client that asks for a place; players that are away and return
 //   - endpoint.go: the part of messages that both ends have; errors and panics of game code
+//   - migrate.go: a client that goes on at another address; lines.go: clients behind one router
 //   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state

@@ -131,13 +131,6 @@ func (s *Server) resync(c *Session, content packetContents) {
 	c.view.Resync(content.resyncEpoch, c.link.Conn.Next())
 }
 
-// secretFor is the time for which a secret of the cookies is used.
-const secretFor = time.Minute
-
-// repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a
-// join, would cost more than the wait.
-const repeatMost = 64
-
 // Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
 // its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
@@ -184,40 +177,37 @@ func (s *Server) Send() {
 	s.events.fire()
 }
 
-// rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
-// their few seconds.
-func (s *Server) rotateSecret() {
-	s.secretAt = s.frame.Now
-	var secret [32]byte
-	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
-		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
-		return
-	}
-	s.cookies.Rotate(secret)
-}
-
-// expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
-func (s *Server) expire() {
-	if s.decisions.Len() > 0 {
-		s.expireApprovals()
-	}
-	if len(s.players.Away()) > 0 {
-		s.expireAway()
-	}
+// serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
+// an Executor several at a time. From here on this file reads top to bottom: serve, deliver, fill, sendPacket, addSnapshot.
+func (s *Server) serveAll() {
+	w := &s.workers
+	before := len(w.filling)
+	w.filling = w.filling[:0]
 	for _, c := range s.sessions {
-		switch {
-		case c.link.near != nil:
-		case c.state == connected && c.link.Silent():
-			s.stats.SilenceTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
-		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
-			s.remove(c)
+		if s.serve(c) {
+			w.filling = append(w.filling, c)
 		}
 	}
+	if now := len(w.filling); now < before {
+		clear(w.filling[now:before])
+	}
+	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
+		s.deliverInParts()
+	} else {
+		for _, c := range w.filling {
+			s.deliver(c, s.store.EncodeCache())
+		}
+	}
+	for _, c := range w.filling {
+		s.reportOversize(c)
+	}
+	if s.frame.Due {
+		s.lines.endTick(s.frame.Now)
+	}
 }
 
-// serve sends a client its messages in a frame between two ticks. On a tick it plans, and returns true: then deliver fills the
-// client's packets, which changes only state of this session.
+// serve sends a client its messages in a frame between two network ticks. On a network tick it takes in what changed (View.Observe),
+// plans what goes first (View.Plan) and returns true: then deliver fills the client's packets, which changes only this session.
 func (s *Server) serve(c *Session) (due bool) {
 	if c.state != connected {
 		return false
@@ -260,11 +250,11 @@ func (s *Server) serve(c *Session) (due bool) {
 	return true
 }
 
-// deliver sends a client its packets of a tick.
-func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
+// deliver sends a client its packets of a network tick. It runs for several clients at once with an Executor.
+func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
 	c.link.FitPath(c.view)
 	c.holdState()
-	s.fill(c, desk)
+	s.fill(c, cache)
 	var room [link.PulseSize + 1]byte
 	payload := c.link.PulsePayload(&room, true)
 	c.link.Probe(payload)
@@ -274,6 +264,63 @@ func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	if c.link.Conn.AckDue() {
 		c.link.SendAck()
 	}
+}
+
+// fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
+func (s *Server) fill(c *Session, cache *snapshot.EncodeCache) {
+	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sections.due(c, false) {
+		if c.link.Short() || !s.sendPacket(c, cache) {
+			return
+		}
+	}
+}
+
+// sendPacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
+// rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or if there was
+// no room for a packet.
+func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
+	b, ok := c.link.Begin()
+	if !ok {
+		return false
+	}
+	s.sections.write(c, &b)
+	borrowed := false
+	if !c.stateFirst && c.mayLoad() {
+		borrowed = c.link.Load(&b, c.stateWaits())
+	}
+	state := s.addSnapshot(c, &b, cache)
+	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
+	s.sections.writeBehind(c, &b, state)
+	if b.Empty() {
+		return false
+	}
+	c.link.Finish(&b)
+	return true
+}
+
+// addSnapshot writes rows that the client lacks, as many as fit. It returns their payload, nil if none did.
+func (s *Server) addSnapshot(c *Session, b *peer.Builder, cache *snapshot.EncodeCache) (state []byte) {
+	if s.store.Tick() == tick.None || !c.stateWaits() {
+		return nil
+	}
+	if state = c.link.AddState(b, c.view, cache); state != nil {
+		c.timed = s.frame.Now
+	}
+	return state
+}
+
+// repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a
+// join, would cost more than the wait.
+const repeatMost = 64
+
+// repeat sends entities that are unconfirmed after half a round trip once more, in a tick with nothing new. So the last
+// packets before a rest do not wait for the detection of their loss, again and again on a bad link.
+func (s *Server) repeat(c *Session) {
+	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
+		return
+	}
+	rtt, _ := c.link.Conn.RTT()
+	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
@@ -292,59 +339,6 @@ func (s *Server) pulse(c *Session) {
 	}
 }
 
-// repeat sends entities that are unconfirmed after half a round trip once more, in a tick with nothing new. So the last
-// packets before a rest do not wait for the detection of their loss, again and again on a bad link.
-func (s *Server) repeat(c *Session) {
-	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
-		return
-	}
-	rtt, _ := c.link.Conn.RTT()
-	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
-}
-
-// fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
-	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sections.due(c, false) {
-		if c.link.Short() || !s.sendPacket(c, desk) {
-			return
-		}
-	}
-}
-
-// sendPacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
-// rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or if there was
-// no room for a packet.
-func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
-	b, ok := c.link.Begin()
-	if !ok {
-		return false
-	}
-	s.sections.write(c, &b)
-	borrowed := false
-	if !c.stateFirst && c.mayLoad() {
-		borrowed = c.link.Load(&b, c.stateWaits())
-	}
-	state := s.addSnapshot(c, &b, desk)
-	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
-	s.sections.writeBehind(c, &b, state)
-	if b.Empty() {
-		return false
-	}
-	c.link.Finish(&b)
-	return true
-}
-
-// addSnapshot writes rows that the client lacks, as many as fit. It returns their payload, nil if none did.
-func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) (state []byte) {
-	if s.store.Tick() == tick.None || !c.stateWaits() {
-		return nil
-	}
-	if state = c.link.AddState(b, c.view, desk); state != nil {
-		c.timed = s.frame.Now
-	}
-	return state
-}
-
 // reportOversize reports an entity that does not fit into a packet, once for each client and entity in a row.
 func (s *Server) reportOversize(c *Session) {
 	if c.view.Oversize() == c.oversize {
@@ -358,6 +352,41 @@ func (s *Server) reportOversize(c *Session) {
 	}
 	c.oversizeID = stats.OversizeID
 	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.link.Fitted)})
+}
+
+// expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
+func (s *Server) expire() {
+	if s.decisions.Len() > 0 {
+		s.expireApprovals()
+	}
+	if len(s.players.Away()) > 0 {
+		s.expireAway()
+	}
+	for _, c := range s.sessions {
+		switch {
+		case c.link.near != nil:
+		case c.state == connected && c.link.Silent():
+			s.stats.SilenceTimeouts++
+			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
+		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
+			s.remove(c)
+		}
+	}
+}
+
+// secretFor is the time for which a secret of the cookies is used.
+const secretFor = time.Minute
+
+// rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
+// their few seconds.
+func (s *Server) rotateSecret() {
+	s.secretAt = s.frame.Now
+	var secret [32]byte
+	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
+		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
+		return
+	}
+	s.cookies.Rotate(secret)
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
@@ -419,7 +448,7 @@ type sendWorkers struct {
 
 // worker is the memory of one part.
 type worker struct {
-	desk     *snapshot.EncodeCache
+	cache    *snapshot.EncodeCache
 	out      outbox.Buffer
 	counters link.Counters
 }
@@ -432,38 +461,10 @@ func (s *Server) setUpWorkers() {
 	}
 	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), parallel.MaxParts))
 	for i := range w.workers {
-		w.workers[i].desk = s.store.NewEncodeCache()
+		w.workers[i].cache = s.store.NewEncodeCache()
 	}
 	w.fill = s.fillPart
 	w.runner.Use(s.config.Executor.Do)
-}
-
-// serveAll sends every client its packets of this frame.
-func (s *Server) serveAll() {
-	w := &s.workers
-	before := len(w.filling)
-	w.filling = w.filling[:0]
-	for _, c := range s.sessions {
-		if s.serve(c) {
-			w.filling = append(w.filling, c)
-		}
-	}
-	if now := len(w.filling); now < before {
-		clear(w.filling[now:before])
-	}
-	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
-		s.deliverInParts()
-	} else {
-		for _, c := range w.filling {
-			s.deliver(c, s.store.EncodeCache())
-		}
-	}
-	for _, c := range w.filling {
-		s.reportOversize(c)
-	}
-	if s.frame.Due {
-		s.lines.endTick(s.frame.Now)
-	}
 }
 
 // deliverInParts is deliver for all clients, several at a time. Each part has consecutive clients, so that the datagrams of
@@ -494,6 +495,6 @@ func (s *Server) fillPart(part int) {
 	}()
 	for _, c := range mine {
 		c.link.Out, c.link.Counters = &h.out, &h.counters
-		s.deliver(c, h.desk)
+		s.deliver(c, h.cache)
 	}
 }

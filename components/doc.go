@@ -10,7 +10,6 @@
 //   - predicted.go: Simulate, Predicted, SpawnOf
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
-//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - scene.go: SceneID
 //   - local.go: LocalOnly
 //   - math.go: colours, vectors, rotations, rays

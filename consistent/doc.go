@@ -24,4 +24,11 @@
 // the queue of a slow line. On a line of 16 KiB/s the measured loss is 18 to 36 %, at round trips of 290 to 370 ms. Where the line is
 // a little too narrow for every tick, some 8 whole ticks a second are shown. So this package is for games whose changes of a tick fit
 // the line.
+//
+// # Files
+//
+//   - consistent.go: registration and settings
+//   - server.go: when a tick is complete, which packets it took, and how much of the rate is saved up
+//   - client.go: which tick is shown
+//   - section.go: claims and repeated packets on the wire
 package consistent

@@ -18,7 +18,7 @@ func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (kee
 }
 
 // differ does nothing: differs handles each row, since there are few.
-func (l *localChanges) differ(*table, *column, []int32) bool { return false }
+func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false }
 
 // restore compares a row with the applied value in a slot of a shadow. If a field that is sent differs, it writes the server's
 // value.

@@ -123,7 +123,7 @@ func (c *Capture) Run(t tick.Tick) {
 	c.tracker.noteLocked()
 	m := &c.marks
 	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks tell all changes
-		c.tracker.scan(c)
+		c.tracker.scan(c) // calls differs, rowsDiffer and appears below
 		c.despawnLost()
 		m.world = false
 	}

@@ -186,8 +186,8 @@ func (f *ownedRows) add(rows []int32) {
 	}
 }
 
-// differ captures rows of one column, each step for all of them before the next.
-func (c *Capture) differ(t *table, col *column, rows []int32) bool {
+// rowsDiffer captures rows of one column, each step for all of them before the next: the fast path of differs.
+func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
 	}

@@ -57,9 +57,9 @@ type trackerEvents interface {
 	// differs is called when the bytes of a component are not those in the slot, which belongs to id. The row is the same entity
 	// as before. If it returns false, the shadow stays as it is, and the next scan finds the component different again.
 	differs(id wire.NetworkID, c *column, row, slot int) (keep bool)
-	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers. It updates the shadow. If it
+	// rowsDiffer is differs for rows of a table that is one archetype, whose slots have the same numbers. It updates the shadow. If it
 	// returns false, it did nothing, and differs is called for each row.
-	differ(t *table, c *column, rows []int32) bool
+	rowsDiffer(t *table, c *column, rows []int32) bool
 	// appears is called when the row's Replicated is not the one in the slot, or there is no slot yet (-1 in a scattered table).
 	// The entity is new, moved, or its Replicated was written.
 	appears(t *table, row, slot int)
@@ -238,7 +238,7 @@ func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) 
 		w.rows = c.collect(from, end, w.rows)
 		differed = len(w.rows) > n
 	}
-	if len(w.rows) == 0 || len(w.rows) >= leastRows && h.differ(t, c, w.rows) {
+	if len(w.rows) == 0 || len(w.rows) >= leastRows && h.rowsDiffer(t, c, w.rows) {
 		return
 	}
 	for _, row := range w.rows {

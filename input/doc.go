@@ -16,4 +16,13 @@
 //   - queue: the inputs of a client by tick, at the server
 //   - relay: tell clients the inputs of the other players whom they see; see [Relay]
 //   - guess: the newest input of another player, in place of one that is not known
+//
+// # Files
+//
+//   - input.go: Register, and the section of inputs, written and read
+//   - client.go: what a player does, and the tail
+//   - server.go: the queue of a client: which input a tick takes
+//   - feedback.go: tells a client how early its inputs come
+//   - used.go: tells a client which inputs the server used in place of its own
+//   - relay.go, relay_server.go, relay_client.go: inputs of other players
 package input

@@ -19,9 +19,9 @@
 //
 //   - compile.go, parse.go: a type and its tags, or a description, to a plan
 //   - coarse.go: plans with larger steps
-//   - deviation.go: how far a value is from another, field by field
+//   - deviation.go: how far a value is from another, field by field; the first difference beyond a tolerance
 //   - plan.go: what a plan tells
-//   - field.go: rounding, ranges, quaternions: one field to lanes and back
+//   - field.go: rounding, ranges, angles and rotations: one field to lanes and back
 //   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare
 //   - columns.go: many rows of one component at once, as one does by one
 //   - row.go: absolute rows and runs in bits
@@ -30,6 +30,5 @@
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions
 //   - layout.go: types that are sent whole
-//   - deviation.go: the first difference of two rows beyond a tolerance
 //   - describe.go: plans as text; markers of debug builds
 package quantize

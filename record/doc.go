@@ -4,8 +4,8 @@
 // # Files
 //
 //   - start.go: the extension that records a server
-//   - writer.go, reader.go, format.go: recordings
-//   - player.go: a server plays a recording
+//   - writer.go, reader.go, format.go: a recording, written and read tick by tick: chunks and their sums
+//   - player.go: a server plays a recording: speed, pause, seek
 //   - sight.go: owners and what each client saw
 //   - memory.go: the newest seconds, for killcams
 //   - cut.go: parts and differences of recordings

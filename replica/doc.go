@@ -3,6 +3,8 @@
 // [Replica] decodes payloads, whole or not at all, and stores each decoded version by tick, so that later records can be coded against
 // it. It has the newest rows of every entity, for a bridge to apply. It does no I/O, starts no goroutine and reads no clock.
 //
+// A rule with a number, as (rule 1), is one of docs/design.md, The rules of replication.
+//
 // # Words
 //
 //   - version: all rows of an entity as one decoded record left them

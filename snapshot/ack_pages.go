@@ -12,7 +12,7 @@ import (
 type ackState struct {
 	base  tick.Tick // T: tick of the newest acknowledged record of this life; tick.None: none
 	went  tick.Tick // tick in which the newest record was sent
-	lean  uint16    // T - T': how many ticks before T the baseline of T's own record lies; 0: not usable
+	span  uint16    // T - T': how many ticks before T the baseline of T's own record lies; 0: not usable
 	after uint16    // the first record sent since T, in ticks after T, at most maxSpan; 0: none, or not known
 }
 
@@ -171,7 +171,7 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 	v.settlePage(w)
 	if in := of & g.members; in != 0 && t > g.base {
 		if in = v.keepMost(w, in); in != 0 {
-			g.base, g.lean, g.after = t, span, 0
+			g.base, g.span, g.after = t, span, 0
 			v.confirmed(w, in, t)
 			rest &^= in
 		}

@@ -148,7 +148,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 }
 
 // forget notes that the client holds nothing of an entity.
-func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, Mask{}, 0, 0 }
+func (a *ackRecord) forget() { a.base, a.mask, a.span, a.after = tick.None, Mask{}, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
@@ -211,7 +211,7 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 		v.meet(index)
 	}
 	if t > q.base {
-		q.base, q.mask, q.lean, q.after = t, rows, span, 0
+		q.base, q.mask, q.span, q.after = t, rows, span, 0
 	}
 	if v.ties.n > 0 {
 		v.ties.untie(index, t)

@@ -265,8 +265,8 @@ func (p *packetWriter) each(do func(index uint32)) {
 	}
 }
 
-// tie chooses the units with despawns that the packet has, and keeps their room.
-func (p *packetWriter) tie() {
+// chooseUnits chooses the units with despawns that the packet has, and keeps their room.
+func (p *packetWriter) chooseUnits() {
 	v := p.v
 	t := &v.ties
 	p.tied = true
@@ -463,9 +463,9 @@ func (p *packetWriter) unitMask(w int) uint64 {
 	return p.v.ties.mine[w]
 }
 
-// leave sets the limit for one despawn. One of a chosen unit has its room kept; any other ends before the room that is kept.
+// limitDespawn sets the limit for one despawn. One of a chosen unit has its room kept; any other ends before the room that is kept.
 // plain is the limit of the others.
-func (p *packetWriter) leave(index uint32, plain int) {
+func (p *packetWriter) limitDespawn(index uint32, plain int) {
 	if !p.tied {
 		return
 	}
@@ -478,8 +478,8 @@ func (p *packetWriter) leave(index uint32, plain int) {
 	p.limit = min(plain, p.full-p.headed-p.kept-p.ending)
 }
 
-// together writes the records of the chosen units.
-func (p *packetWriter) together() {
+// writeUnits writes the records of the chosen units.
+func (p *packetWriter) writeUnits() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.ties.placed {
 		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.fitsAll() {
@@ -559,8 +559,9 @@ func (p *packetWriter) passes(index uint32) bool {
 	return true
 }
 
-// isStarved reports whether a packet begins with the group that was left out.
-func (p *packetWriter) isStarved() bool {
+// beginsWithStarved reports whether a packet begins with the group that was left out. It counts the packets since then, and forgets a
+// group that was sent meanwhile.
+func (p *packetWriter) beginsWithStarved() bool {
 	v := p.v
 	h := &v.starved
 	index := h.index - 1

@@ -23,8 +23,8 @@ func (b SentBaselines) RecordAt(index uint32, t tick.Tick) (rows format.Mask, ba
 	}
 	a, mask := v.ack(index), v.maskOf(index)
 	prior := tick.None
-	if a.lean > 0 {
-		prior = a.base - tick.Tick(a.lean)
+	if a.span > 0 {
+		prior = a.base - tick.Tick(a.span)
 	}
 	g, bit := &v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
 	switch {

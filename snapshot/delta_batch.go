@@ -84,7 +84,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	for range pairsAhead {
 		b, u := p.newBatch(), w
 		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			p.turn(&v.pages[u])
+			p.setPage(&v.pages[u])
 			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
 				p.addToBatch(b, firstOf(u, of))
 			}
@@ -126,17 +126,17 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
 		return
 	}
-	lean, known := p.before(index, &ack)
-	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != 0 {
+	before, known := p.before(index, &ack)
+	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, before) != 0 {
 		return
 	}
 	if b.n == 0 {
 		if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
 			return
 		}
-		b.mask, b.t, b.before = rows, base, lean
+		b.mask, b.t, b.before = rows, base, before
 	}
-	if rows == b.mask && base == b.t && lean == b.before && b.room > 0 {
+	if rows == b.mask && base == b.t && before == b.before && b.room > 0 {
 		b.index[b.n] = index
 		b.n++
 		b.room--

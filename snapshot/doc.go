@@ -3,6 +3,8 @@
 // [Store] is the server's newest state of everything, with what it was in the last ticks. [View] is the server's knowledge of one
 // client: it writes snapshots and learns from acknowledgements. Package replica is the client's side. None of them does I/O, starts a goroutine or reads a clock.
 //
+// A rule with a number, as (rule 1), is one of docs/design.md, The rules of replication.
+//
 // # Words
 //
 //   - row: one component of one entity, as its quantised lanes; a lane is 32 bits

@@ -37,7 +37,8 @@ type lists struct {
 	none      int    // pages of the list since, without a code so far
 }
 
-// chooseRefs finds out whether the packet has lists, and up to which tick they refer to.
+// chooseRefs finds out whether the packet has lists, and up to which tick they refer to. The R and N of each page were chosen when
+// acknowledgements came (View.ackedAt). It steps to the first page with somebody to list.
 func (p *packetWriter) chooseRefs() {
 	v := p.v
 	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
@@ -55,8 +56,7 @@ func (p *packetWriter) chooseRefs() {
 	if v.newestRef == tick.None || p.s-v.newestRef >= v.store.cfg.Window {
 		return
 	}
-	p.refers = true
-	for p.refers = false; v.nextPage < len(v.pages); v.nextPage++ {
+	for ; v.nextPage < len(v.pages); v.nextPage++ {
 		if p.waitsIn(uint32(v.nextPage)) != 0 {
 			p.refers, p.upTo, p.gapContext = true, v.newestRef, 1
 			return
@@ -126,8 +126,8 @@ func (p *packetWriter) endList() {
 	}
 }
 
-// turn makes a page the one that is written.
-func (p *packetWriter) turn(g *ackPage) {
+// setPage makes a page the one that is written.
+func (p *packetWriter) setPage(g *ackPage) {
 	if p.page, p.near = g, g.near; p.s-g.near >= p.v.store.cfg.Window {
 		p.near = tick.None
 	}
@@ -170,7 +170,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
 		return false // each entity may need a group of its own
 	}
-	p.turn(g)
+	p.setPage(g)
 	if few := bits.OnesCount64(wait) < fewEntities; !plain.On && !(p.cache.alone && few) { // else no other client is likely to need the text
 		if room, done := p.copyPage(g, w, wait); done {
 			return room
@@ -178,7 +178,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	}
 	if !plain.On && v.listed >= leastTogether {
 		p.encodePagesAhead(w, wait)
-		p.turn(g)
+		p.setPage(g)
 	}
 	list := v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {

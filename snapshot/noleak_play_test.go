@@ -19,7 +19,7 @@ type leakWorld struct {
 	store  *Store
 	view   *View // of that client
 	twin   *View // of one who sees and acknowledges the same, nil where there is none
-	desks  []*EncodeCache
+	caches []*EncodeCache
 	others []*leakOther
 	unborn []wire.NetworkID // born in this tick, of which the client is to learn nothing though it sees what is new
 }
@@ -61,7 +61,7 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 	for i := range g.worlds {
 		w := &leakWorld{store: NewStore(schema, cfg)}
 		if g.chance(50) {
-			w.desks = []*EncodeCache{w.store.NewEncodeCache(), w.store.NewEncodeCache()}
+			w.caches = []*EncodeCache{w.store.NewEncodeCache(), w.store.NewEncodeCache()}
 		}
 		w.view = NewView(w.store, cfg)
 		if g.chance(40) {
@@ -194,7 +194,7 @@ func (g *leakGame) writeOthers(w *leakWorld) {
 	for _, o := range w.others {
 		buf := make([]byte, g.client.net.payload)
 		for range g.below(3) {
-			if o.view.WriteAt(w.desk(g.below(2)), buf, o.seq+1) > 0 {
+			if o.view.WriteAt(w.cache(g.below(2)), buf, o.seq+1) > 0 {
 				o.seq++
 				o.open = append(o.open, o.seq)
 			}
@@ -216,11 +216,11 @@ func (g *leakGame) both(do func(v *View)) {
 	}
 }
 
-func (w *leakWorld) desk(i int) *EncodeCache {
-	if w.desks == nil {
+func (w *leakWorld) cache(i int) *EncodeCache {
+	if w.caches == nil {
 		return w.store.EncodeCache()
 	}
-	return w.desks[i]
+	return w.caches[i]
 }
 
 // at is who lives at an index, the zero id where nobody does.

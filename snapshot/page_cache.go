@@ -16,7 +16,7 @@ import (
 type pageKey struct {
 	page     uint32
 	all      bool      // a record of each entity of R
-	lean     uint16    // R - T' where no N is named; 0: none
+	span     uint16    // R - T' where no N is named; 0: none
 	ref      tick.Tick // R
 	near     tick.Tick // N, tick.None where no record is coded against it
 	list, of uint64    // entities with a record of R; those of them that are written
@@ -83,7 +83,7 @@ func (c *pageCache) reset(s *Store) {
 
 // slot returns the place of a key in the table, empty if the key is not there.
 func (c *pageCache) slot(k *pageKey) *int32 {
-	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.lean) ^ k.of*0x9E3779B97F4A7C15
+	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.span) ^ k.of*0x9E3779B97F4A7C15
 	h *= 0xD6E8FEB86659FD93
 	mask := uint64(len(c.table) - 1)
 	for i := h >> 32 & mask; ; i = (i + 1) & mask {
@@ -116,7 +116,7 @@ func (c *pageCache) addText(k *pageKey) *cachedPage {
 // encoded reports whether deltas of a page against the same baselines were made for another text.
 func (c *pageCache) encoded(t *cachedPage) bool {
 	for n := t.next; n > 0; n = c.texts[n-1].next {
-		if o := &c.texts[n-1]; o.ref == t.ref && (o.near == t.near || o.lean == t.lean) {
+		if o := &c.texts[n-1]; o.ref == t.ref && (o.near == t.near || o.span == t.span) {
 			return true
 		}
 	}
@@ -164,8 +164,8 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	}
 	switch near := p.near; {
 	case near == tick.None:
-		if p.v.store.own(g.base, g.lean) != tick.None {
-			k.lean = g.lean
+		if p.v.store.own(g.base, g.span) != tick.None {
+			k.span = g.span
 		}
 	case g.nearOf&of != 0:
 		k.near, k.nearOf = near, g.nearOf&of
@@ -259,7 +259,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 // encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
 func (p *packetWriter) encode(t *cachedPage) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
-	known, own := c.encoded(t), s.own(t.ref, t.lean)
+	known, own := c.encoded(t), s.own(t.ref, t.span)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := t.maskOf(p.v, first), own
@@ -474,7 +474,7 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden, own: t.own}
+	of := pageKey{page: t.page, span: t.span, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from), hidden: t.hidden, own: t.own}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}

@@ -226,10 +226,10 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	step(1, d[0])
 	step(3, d[1])
 	step(25, d[0], d[1])
-	for i, lean := range []uint16{24, 22} {
+	for i, span := range []uint16{24, 22} {
 		g := &d[i].view.pages[0]
 		require.Equal(t, []tick.Tick{25, tick.None}, []tick.Tick{g.ref, g.near})
-		require.Equal(t, lean, g.lean)
+		require.Equal(t, span, g.span)
 	}
 	require.Zero(t, store.PagesShared())
 	step(26, d[0], d[1])

@@ -13,12 +13,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// listTwin is a store with views that are written at a number of desks, by an
+// listTwin is a store with views that are written at a number of caches, by an
 // order of their own: whatever that is, the same has to be written.
 type listTwin struct {
 	store   *Store
 	views   []*View
-	desks   []*EncodeCache // none: the store's own
+	caches  []*EncodeCache // none: the store's own
 	seqs    []uint64
 	flights [][]listFlight
 
@@ -39,16 +39,16 @@ type listGame struct {
 	loss, personal, plan bool
 	grouped, reordered   bool
 	messages             bool // take room in some packets
-	shares               bool // so much is alike that lists are shared at several desks too
+	shares               bool // so much is alike that lists are shared at several caches too
 	between              bool // something of one client's own changes between the packets of a tick
 	history              int  // bytes; so few that not all is held that records would lean on
 }
 
-func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
+func (g listGame) twin(t testing.TB, shared bool, caches int) *listTwin {
 	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg)}
-	for range desks {
-		w.desks = append(w.desks, w.store.NewEncodeCache())
+	for range caches {
+		w.caches = append(w.caches, w.store.NewEncodeCache())
 	}
 	if !shared {
 		w.store.cache.plain = true
@@ -146,9 +146,9 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 
 // send writes a client's packets.
 func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, payloads [][]byte) [][]byte {
-	v, desk := w.views[i], &w.store.cache
-	if len(w.desks) > 0 {
-		desk = w.desks[i%len(w.desks)]
+	v, cache := w.views[i], &w.store.cache
+	if len(w.caches) > 0 {
+		cache = w.caches[i%len(w.caches)]
 	}
 	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
 		if g.between && packets == 1 && r.IntN(5) == 0 { // what waits after that makes the next tick one without lists
@@ -166,7 +166,7 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 		}
 		buf := make([]byte, room)
 		w.seqs[i]++
-		n := v.WriteAt(desk, buf, w.seqs[i])
+		n := v.WriteAt(cache, buf, w.seqs[i])
 		if n == 0 {
 			break
 		}
@@ -181,9 +181,9 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 }
 
 func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
-	desks := []int{0, 1, 3}
+	caches := []int{0, 1, 3}
 	if testing.Short() {
-		desks = []int{0, 3}
+		caches = []int{0, 3}
 	}
 	for name, g := range map[string]listGame{
 		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
@@ -203,12 +203,12 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 			alone := g.twin(t, false, 0)
 			want := g.play(alone)
 			require.Zero(t, alone.store.PagesShared())
-			for _, desks := range desks {
-				twin := g.twin(t, true, desks)
+			for _, caches := range caches {
+				twin := g.twin(t, true, caches)
 				got := g.play(twin)
 				require.Equal(t, len(want), len(got))
 				for i := range want {
-					require.Equal(t, want[i], got[i], "payload %d of %d, %d desks", i, len(want), desks)
+					require.Equal(t, want[i], got[i], "payload %d of %d, %d caches", i, len(want), caches)
 				}
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)

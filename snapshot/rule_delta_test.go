@@ -61,7 +61,7 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 				set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
 				d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
 				d.ack(d.at(c.base, func() { set(3000) }))
-				require.Equal(t, uint16(c.base-1), d.view.ack(id.Index).lean)
+				require.Equal(t, uint16(c.base-1), d.view.ack(id.Index).span)
 				require.Equal(t, c.base-1 <= format.MaxNear, d.view.pages[0].near != tick.None)
 				for between := c.base + 1; between < s; between++ {
 					d.at(between, nil)

@@ -48,6 +48,9 @@ import (
 // despawnShare is the part of a packet for despawns while any are owed: a third. So neither they nor updates starve.
 const despawnShare = 3
 
+// endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
+const endBits = 1 + 1 + 2*15 + 1
+
 // MinPayload is the least room for a snapshot, in bytes: any despawn fits a third of it.
 const MinPayload = 64
 
@@ -90,13 +93,13 @@ type packetWriter struct {
 func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
 
 // WriteAt does what Write does, with another cache of the view's store.
-func (v *View) WriteAt(desk *EncodeCache, dst []byte, seq uint64) int {
-	return v.WriteWithin(desk, dst, len(dst), false, seq)
+func (v *View) WriteAt(cache *EncodeCache, dst []byte, seq uint64) int {
+	return v.WriteWithin(cache, dst, len(dst), false, seq)
 }
 
 // WriteWithin does what WriteAt does within a budget: it uses the first room bytes of dst. With lend it uses more for one
 // entity or group that is too large for room, if an earlier packet has left it out.
-func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
+func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if v.store.open {
 		return 0 // a tick that is open is not written
 	}
@@ -106,26 +109,26 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 	if v.payload > 0 && len(dst) > v.payload {
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
-	if desk.deltas.tick != v.store.tick {
-		desk.begin()
+	if cache.deltas.tick != v.store.tick { // the first payload of a tick with this cache
+		cache.begin()
 	}
 	room = min(room, len(dst))
-	p := packetWriter{v: v, cache: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
+	p := packetWriter{v: v, cache: cache, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		v.stats.RingFull++
 		return 0
 	}
-	if v.wrote != p.s {
+	if v.wrote != p.s { // the client's first payload of a tick
 		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
-	p.full, p.short = room*8-endBits, room < len(dst)
+	p.full, p.short = room*8-endBits, room < len(dst) // writePayload leaves the room for the ends free
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
 	p.writePayload()
-	if p.sent.n == 0 && !v.answer {
+	if p.sent.n == 0 && !v.answer { // nothing fitted: there is no packet
 		v.sent.cancel(p.sent)
 		return 0
 	}
@@ -143,33 +146,33 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 	return n
 }
 
-// writePayload writes a payload: its header, despawns, listed records, unlisted records. A starved group comes in place of the listed
-// ones.
+// writePayload writes a payload: its header, despawns, listed records, unlisted records. A starved group comes in place of the despawns
+// and the listed records. Atomic units are chosen before anything, so that their room is kept, and written first of the unlisted records.
 func (p *packetWriter) writePayload() {
 	v := p.v
 	p.w.Write(uint64(p.s.Low()), 16)
 	if p.w.Bool(v.epoch != 0); v.epoch != 0 {
 		p.w.Write(uint64(v.epoch), 16)
 	}
-	hungry := v.starved.index != 0 && p.isStarved()
-	if !hungry {
+	starved := v.starved.index != 0 && p.beginsWithStarved()
+	if !starved {
 		p.chooseRefs()
 		if v.ties.n > 0 {
-			p.tie()
+			p.chooseUnits()
 		}
 		if v.anyDespawnOwed {
 			p.writeDespawns()
 		}
 	}
-	p.w.Bool(false)
+	p.w.Bool(false) // no more despawns
 	p.limit = p.full - p.kept - p.ending
 	p.writeListsHead()
 	room := !p.refers || p.writeListed()
 	p.last = 0
 	if p.tied {
-		p.together()
+		p.writeUnits()
 	}
-	if hungry {
+	if starved {
 		p.writeStarved()
 	}
 	if room {
@@ -181,9 +184,7 @@ func (p *packetWriter) writePayload() {
 	p.symbol(v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
-// endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
-const endBits = 1 + 1 + 2*15 + 1
-
+// overwritten takes a packet as lost whose place in the ring of sent packets another one needs.
 func (v *View) overwritten(p *sentPacket) {
 	v.stats.Overwritten++
 	v.lost(p)
@@ -222,7 +223,7 @@ func (p *packetWriter) writeDespawns() {
 			if v.lifetimes[index].ended > p.s {
 				continue // ended after this tick's first packets: the next tick's business
 			}
-			if p.leave(index, plain); !p.fits(func() { p.despawn(index) }) {
+			if p.limitDespawn(index, plain); !p.fits(func() { p.despawn(index) }) {
 				if plain = 0; !p.tied {
 					return
 				}
@@ -330,11 +331,11 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	ack, mask := v.ack(index), v.maskOf(index)
 	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
 	base, shown := ack.base, mask
-	if p.inList {
+	if p.inList { // T is R of the page
 		if base = p.page.ref; v.otherRows(index, base) {
 			return
 		}
-	} else if base == tick.None {
+	} else if base == tick.None { // the client has acknowledged nothing of it
 		return
 	} else {
 		shown = v.shown(index, mask)
@@ -372,7 +373,7 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 	case ack.base != g.ref: // nobody remembers what the record of R was coded against
 		return tick.None, false
 	}
-	return p.v.store.own(ack.base, ack.lean), true
+	return p.v.store.own(ack.base, ack.span), true
 }
 
 // own returns the tick that a record of T was coded against, span ticks before T, if it may serve as T' now.

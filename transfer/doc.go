@@ -9,4 +9,11 @@
 // Pieces wait in the queue of messages only as far as the line takes them, so other messages do not wait behind megabytes. Where state
 // and messages wait for the budget, each gets half: a transfer takes at most half of it from state that needs all, and nothing from
 // state that needs less than half. Where a server saves up for whole ticks (package consistent), half of what comes in is kept for them.
+//
+// # Files
+//
+//   - transfer.go: registration, bounds, Send and On
+//   - end.go: the transfers of each connection, and how many pieces wait in its queue of messages (feed)
+//   - sending.go, receiving.go: one transfer, at either end
+//   - messages.go: the messages between them
 package transfer

@@ -7,4 +7,10 @@
 //   - batch: up to MaxStreams rows of one component that are encoded side by side, each into a stream of bits of its own;
 //   - column: the rows of a batch, with their baselines;
 //   - token: the code of how far a lane is from its extrapolation.
+//
+// # Files
+//
+//   - kernel.go, column.go: the memory that loops share with plain Go
+//   - kernel_amd64.go, kernel_none.go: the loops in assembly, or none
+//   - endian_little.go, endian_other.go: the byte order of the machine
 package kernel

@@ -282,7 +282,7 @@ func (l *Link) Load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 
 // AddState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
 // returns their payload, nil if there were none. One entity, or group, that is larger than the share borrows the rest.
-func (l *Link) AddState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) (state []byte) {
+func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.EncodeCache) (state []byte) {
 	share := b.Room()
 	lend, borrows := l.mayGrow()
 	spare := b.Spare()
@@ -290,7 +290,7 @@ func (l *Link) AddState(b *peer.Builder, view *snapshot.View, desk *snapshot.Enc
 		spare = min(spare, l.pathLeft(b))
 	}
 	spare = b.Grow(spare)
-	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
+	n := view.WriteWithin(cache, b.Payload(), share, lend, b.Sequence())
 	if n > 0 {
 		state = b.Payload()[:n]
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)

@@ -54,7 +54,7 @@ func pages() []mutation {
 		text("other entities have a record of N", "nearOf", ""),
 		text("R is another", "ref", " ^ uint64(k.ref)<<20"),
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
-		text("T' is another", "lean", " ^ uint64(k.lean)").by("TestRule3PagesOfDifferentSecondVersionsShareNoText"),
+		text("T' is another", "span", " ^ uint64(k.span)").by("TestRule3PagesOfDifferentSecondVersionsShareNoText"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
 			"snapshot/list.go", "at-place >= cutBits", "at-place >= 0"),
 		change("pages", "a page is cut elsewhere where it is copied", twins,

@@ -8,4 +8,14 @@
 //   - [Codes]: the prefix codes of the schema
 //   - page: [PageEntities] entities, neighbours by index
 //   - nibble: the symbol that tells of which of the next [NibbleSize] entities of a page a payload has records
+//
+// # Files
+//
+//   - schema.go: the components of a protocol as rows, with their options
+//   - bands.go: distance bands as rows of their own
+//   - mask.go, mask_64.go, mask_256.go: sets of rows; the most rows of a build
+//   - mask_bits.go: a set of rows in bits
+//   - pages.go: pages, and the symbols for entities of them
+//   - codes.go: prefix codes
+//   - config.go: limits
 package format

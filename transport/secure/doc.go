@@ -17,4 +17,13 @@
 // 2^20 numbers that share a key. A path is the address at which a client receives at the moment; its name is the address by which
 // the layer above knows it, and stays. A cookie proves that a client receives at its address. A Key is the secret of a server, an
 // Identity is the user and data of a token.
+//
+// # Files
+//
+//   - server.go, client.go: the two ends as a transport.Conn
+//   - handshake.go: the datagrams of the handshake; accept.go: the server answers them; address.go: addresses in cookies
+//   - path.go: a client at another address, the names of sessions, and resets of sessions that are over
+//   - seal.go: seals and opens datagrams; epochs and the window of numbers
+//   - admit.go, token.go, key.go: who may join; connect tokens; keys
+//   - stats.go, errors.go: counters and errors
 package secure

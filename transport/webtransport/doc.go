@@ -7,8 +7,10 @@
 //
 // A datagram has at most 1215 bytes at first (measured with Chromium 156), so Config.PacketSize of 1200, the default, fits.
 //
-//	server.go        Server: listens; a session for each client
-//	client.go        Dial: a native client
-//	session.go       session: one connection as a queued.Pipe
-//	certificate.go   NewCertificate: a certificate of ten days that a page can pin
+// # Files
+//
+//   - server.go: Server: listens; a session for each client
+//   - client.go: Dial: a native client
+//   - session.go: session: one connection as a queued.Pipe
+//   - certificate.go: NewCertificate: a certificate of ten days that a page can pin
 package webtransport
