@@ -99,7 +99,7 @@ func TestDumpShowsTheContentsOfPackets(t *testing.T) {
 		c.Close()
 		r.run(1e8)
 		for _, want := range []string{
-			"handshake datagram of kind 1,", "message 1 snapshot, stage Initialization", "entity " + id.String() + ", whole", "position X=137.25 Y=0",
+			"handshake datagram of kind 1, Hello,", "message 1 snapshot, stage Initialization", "entity " + id.String() + ", whole", "position X=137.25 Y=0",
 			"message 16 steps, stage Update", "X=7", ", against tick ", "position X=138.5 Y=0", "despawn " + id.String(), "message 3 close", "ack ",
 		} {
 			require.Contains(t, text.String(), want)

@@ -133,7 +133,7 @@ type ViewpointError struct {
 
 // Error implements error.
 func (e *ViewpointError) Error() string {
-	return fmt.Sprintf("netcode: client %d has had no viewpoint for %d network ticks and sees nothing that has a position: say Follow or Look of its interest.Grid", e.Client, e.Ticks)
+	return fmt.Sprintf("netcode: client %d has had no viewpoint for %d network ticks and sees nothing that has a position: say Follow or Look of its interest.Grid; an entity that it follows needs a position itself", e.Client, e.Ticks)
 }
 
 // GroupError says that a group has so many members or components that, whole, it does not fit into one packet. Its

@@ -177,7 +177,7 @@ func ClientsWrite(p *netcode.Protocol) bool {
 }
 
 // MayWrite tells if the client, or the server, may write component T of an entity by now. Nobody may write a T that was not given
-// to netcode.Replicate, and OnError is told once: netcode.ErrNoComponent.
+// to netcode.Replicate, and OnError is told once: netcode.ErrNoComponent. It is a right, and no sign that the entity has a T by now.
 func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	s, c := netcode.ServerOf(end), netcode.ClientOf(end)
 	var p *netcode.Protocol

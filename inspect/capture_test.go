@@ -18,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // pcap is a capture file that is written.
@@ -168,6 +169,30 @@ func TestTapBeginsWithinASession(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, inspect.Tap(&out, p, file))
 	require.Equal(t, packets, strings.Count(out.String(), "packet of"))
+}
+
+// shout is a message with a text, which serializes itself.
+type shout struct{ Text string }
+
+func (m *shout) Serialize(s *wire.Serializer) { s.String(&m.Text, 40) }
+
+// A message of either kind has its name and its values, and a close its reason.
+func TestDumpNamesMessages(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Handle(p, func(*netcode.Context, *shout) {}, netcode.FromClient())
+	netcode.Handle(p, func(*netcode.Context, *health) {}, netcode.FromClient())
+	var text []byte
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1})
+	n.OnSend(func(_, _ transport.Addr, datagram []byte) { text = inspect.AppendDump(text, p, datagram) })
+	require.True(t, n.RunUntil(time.Second, n.Connected))
+	require.NoError(t, netcode.Send(n.Clients[0], netcode.ToServer(), &shout{"hello"}))
+	require.NoError(t, netcode.Send(n.Clients[0], netcode.ToServer(), &health{7}))
+	n.Run(time.Second)
+	n.Server.Server.Kick(n.Clients[0].ID(), "be nice")
+	n.Run(time.Second)
+	require.Regexp(t, `(?m)^  message \d+ shout, stage .*\n   \{Text:hello\}$`, string(text))
+	require.Regexp(t, `(?m)^  message \d+ health, stage .*\n   Points=7$`, string(text))
+	require.Regexp(t, `(?m)^  message 3 close, stage .*\n   kicked: be nice$`, string(text))
 }
 
 func TestTapRefuses(t *testing.T) {

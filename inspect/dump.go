@@ -42,7 +42,7 @@ const resyncSize = 2
 func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payload []byte) []byte) []byte {
 	d := wire.Dump{
 		Name: func(t wire.MessageType) string {
-			if m, ok := p.Messages().Lookup(t); ok && m.Codec.Plan() != nil {
+			if m, ok := p.Messages().Lookup(t); ok {
 				return m.Name
 			}
 			return ""
@@ -53,7 +53,7 @@ func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payl
 				return state(dst, payload), true
 			case h.Type == wire.MessageClose:
 				reason, err := peer.ParseClose(payload)
-				return fmt.Appendf(dst, "   %v %v\n", reason, err), err == nil
+				return fmt.Appendf(dst, "   %s\n", reason.Error()), err == nil
 			case h.Type == wire.MessageResync && len(payload) == resyncSize:
 				return fmt.Appendf(dst, "   epoch %d\n", binary.LittleEndian.Uint16(payload)), true
 			case h.Type == wire.MessageCredit && len(payload) == peer.CreditSize:
@@ -66,8 +66,7 @@ func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payl
 				if plan := m.Codec.Plan(); plan != nil {
 					return plan.AppendPayload(dst, payload), true
 				}
-				dst = fmt.Appendf(dst, "   %s: ", m.Name)
-				return append(m.Codec.AppendValues(dst, payload), '\n'), true
+				return append(m.Codec.AppendValues(append(dst, "   "...), payload), '\n'), true
 			}
 			return dst, false
 		},

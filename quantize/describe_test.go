@@ -339,7 +339,9 @@ func TestDumpOfHeaders(t *testing.T) {
 	for want, b := range map[string][]byte{
 		"packet of 0 bytes, which is no packet\n":                                       {},
 		"packet of 3 bytes, which is no packet\n 0000 00 01 00\n":                       {0, 1, 0},
-		"handshake datagram of kind 3, 2 bytes\n 0000 83 01\n":                          {0x83, 1},
+		"handshake datagram of kind 3, Accept, 2 bytes\n 0000 83 01\n":                  {0x83, 1},
+		"handshake datagram of kind 9, unknown, 2 bytes\n 0000 89 01\n":                 {0x89, 1},
+		"  message 11 packet section, stage Initialization, 0 bytes\n":                  {0, 1, 0, 6, 0, 11, 0, 0, 0, 1, 2, 3, 4},
 		"sequence 1, nothing acknowledged\n no batch, in 0 bytes\n checksum 00000000\n": {0, 1, 0, 0, 0, 0, 0},
 		"ack 7 and all 32 before it\n batch of 2 bytes\n checksum 04030201\n":           {1, 1, 0, 7, 0, 2, 0, 1, 2, 3, 4},
 		"ack 7, before it none\n batch of 2 bytes\n":                                    {31, 1, 0, 7, 0, 0, 0, 0, 0, 2, 0, 1, 2, 3, 4},

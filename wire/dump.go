@@ -30,7 +30,7 @@ type Dump struct {
 //	 checksum 9f0c11e2, right
 func (d *Dump) Append(dst, packet []byte) []byte {
 	if len(packet) > 0 && packet[0]&HandshakeFlag != 0 {
-		dst = fmt.Appendf(dst, "handshake datagram of kind %d, %d bytes\n", packet[0]&^HandshakeFlag, len(packet))
+		dst = fmt.Appendf(dst, "handshake datagram of kind %d, %s, %d bytes\n", packet[0]&^HandshakeFlag, handshakeName(packet[0]&^HandshakeFlag), len(packet))
 		return AppendHex(dst, packet, 1)
 	}
 	dst = fmt.Appendf(dst, "packet of %d bytes", len(packet))
@@ -170,6 +170,15 @@ func appendPrefix(dst []byte, h MessageHeader, r *Reader, ch Channel) []byte {
 	return dst
 }
 
+// handshakeName names a kind of handshake datagram, as PROTOCOL.md does.
+func handshakeName(kind byte) string {
+	names := [...]string{"unknown", "Hello", "Challenge", "Accept", "Refuse", "Join", "Welcome", "Resume", "Reset"}
+	if int(kind) < len(names) {
+		return names[kind]
+	}
+	return names[0]
+}
+
 // messageName names netcode's own message types.
 func messageName(t MessageType) string {
 	switch t {
@@ -191,6 +200,9 @@ func messageName(t MessageType) string {
 		return "feedback"
 	case MessageInput:
 		return "input"
+	}
+	if t < FirstUserMessage {
+		return "packet section" // of a feature: Protocol.Description names it
 	}
 	return "unknown"
 }

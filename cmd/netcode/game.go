@@ -34,7 +34,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, game)
 	build.Stdout, build.Stderr = progress, progress
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("go build %s: %w", game, err)
+		return fmt.Errorf("go build %s: %w: the reason stands above; netcode %s -game PACKAGE, before other flags, names your game", game, err, command)
 	}
 	run := exec.CommandContext(ctx, program, append([]string{command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }

@@ -319,6 +319,7 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	require.ErrorContains(t, err, "ended with status")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
+	require.ErrorContains(t, run([]string{"bots", "-n", "2"}, &out, &progress), "netcode bots -game PACKAGE, before other flags, names your game", "there is no examples/arena in this folder")
 }
 
 // untilLine ends a context when a line of the table of bots has come.

@@ -21,7 +21,7 @@ func mayWrite(to string, inputs ...string) error {
 	}
 	for _, name := range inputs {
 		if in, err := os.Stat(name); err == nil && os.SameFile(there, in) {
-			return fmt.Errorf("%s is %s, a recording to read: the tables need a file of their own", to, name)
+			return fmt.Errorf("%s is %s, a recording to read: give -o another file", to, name)
 		}
 	}
 	if !there.Mode().IsRegular() {

@@ -58,14 +58,6 @@ func move(s *predict.Step) { // the game's rules, on both sides
 	}
 }
 
-func serve(group *systems.ServerSystems, world *ecs.World, rules ...predict.System) {
-	predict.Simulate(group, predict.Config{}, rules...)
-	tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world)
-	group.Server.OnConnect(func(id netcode.ClientID) {
-		tanks.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
-	})
-}
-
 func join(group *systems.ClientSystems, stick func() Stick, rules ...predict.System) *predict.Simulation {
 	sim := predict.Simulate(group, predict.Config{}, rules...) // the same systems, in the same order
 	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) {
@@ -146,6 +138,15 @@ func relayed(p *netcode.Protocol) { // on both sides
 
 const bang = 1
 
+// driven is the server of the page: each client gets a tank, as it got its avatar on the page start.md.
+func driven(group *systems.ServerSystems, world *ecs.World) {
+	predict.Simulate(group, predict.Config{}, predict.Func(move), &gun{})
+	tanks := generic.NewMap4[components.Replicated, components.Owner, Body, Pace](world)
+	group.Server.OnConnect(func(id netcode.ClientID) {
+		tanks.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &Body{}, &Pace{})
+	})
+}
+
 func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
 	// begin guide
 	sim.OnEffect(play)  // a sound: once, however often the tick is replayed
@@ -175,7 +176,7 @@ func TestGuidePrediction(t *testing.T) {
 	heard, wrong, unspawned := 0, []string(nil), 0
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 100 * time.Millisecond, Loss: .05},
-		Setup: func(s *systems.ServerSystems, w *ecs.World) { serve(s, w, predict.Func(move), &gun{}) },
+		Setup: driven,
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 			sim = join(c, func() Stick { return stick }, predict.Func(move), &gun{})
 			explain(sim, func(predict.Effect) { heard++ }, func(predict.Effect) { heard-- }, func(ecs.Entity) { unspawned++ }, func(s string) { wrong = append(wrong, s) })
@@ -223,7 +224,7 @@ func TestGuideRelayedInputs(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 5, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .1},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
-			serve(s, w, predict.Func(move), &gun{})
+			driven(s, w)
 			tanks := generic.NewFilter1[Body]().Without(generic.T[components.Predicted]())
 			s.Add(netcode.StagePreUpdate, systems.Func(func(w *ecs.World) { w.Batch().Add(tanks.Filter(w), ecs.ComponentID[components.Predicted](w)) }))
 		},

@@ -37,7 +37,7 @@ func watching(protocol *netcode.Protocol) { // on both sides
 		player.Pause(w.Speed == 0)
 		_ = player.SetSpeed(float64(w.Speed)) // what is out of range changes nothing
 		player.Follow(ctx.Sender, w.Follow)
-	}, netcode.FromClient())
+	}, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
 }
 
 func replay(group *systems.ServerSystems, file io.ReadSeeker) (*record.Player, error) {
