@@ -188,19 +188,18 @@ func (l *connection) leaveOut(p *peer.Post, name string) error {
 // Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
 func (c *Session) Protocol() uint64 { return c.server.protocol.hashWith(c.link.older) }
 
-// RowsThere numbers rows as the client does, which may be of an older build, for extensions that send such numbers. Rows that the
-// client lacks are left out.
-func (c *Session) RowsThere(rows snapshot.Mask) snapshot.Mask {
-	if o := c.link.older; o != nil {
-		return rows.Minus(o.unknown).Squeeze(o.unknown)
-	}
-	return rows
-}
+// SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
+// place among these.
+func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.rowsWith(c.link.older) }
 
-// RowsHere is the inverse of Session.RowsThere: it numbers rows that the server named, whose build may be older.
-func (c *Client) RowsHere(rows snapshot.Mask) snapshot.Mask {
-	if o := c.link.older; o != nil {
-		return rows.Spread(o.unknown)
+// SharedRows returns the components that the server's build has too, see Session.SharedRows.
+func (c *Client) SharedRows() snapshot.Mask { return c.protocol.rowsWith(c.link.older) }
+
+// rowsWith returns the rows that a session knows.
+func (p *Protocol) rowsWith(o *older) snapshot.Mask {
+	rows := snapshot.AllRows().Below(p.schema.Rows())
+	if o != nil {
+		rows = rows.Minus(o.unknown)
 	}
 	return rows
 }

@@ -44,10 +44,9 @@ func WrittenBy(w Writer) netcode.Option {
 
 // writers is the rows of a protocol that clients write.
 type writers struct {
-	byPlan   map[*quantize.Plan]Writer // Looked up only.
-	owner    snapshot.Mask
-	named    snapshot.Mask
-	numbered snapshot.Mask // The rows that bits of right.Rows are.
+	byPlan map[*quantize.Plan]Writer // Looked up only.
+	owner  snapshot.Mask
+	named  snapshot.Mask
 }
 
 // note takes over the writer of a component that is being registered.
@@ -100,10 +99,6 @@ func (w *writers) freeze(f *netcode.Freezing) {
 			f.DescribeComponent(row, "[named]")
 		}
 	}
-	w.numbered = snapshot.AllRows()
-	if f.Schema.Rows() > maxWritten {
-		w.numbered = w.owner.Union(w.named)
-	}
 	if n := w.owner.Union(w.named).Count(); n > maxWritten {
 		panic(fmt.Sprintf("netcode: WrittenBy: clients write %d component types, at most %d are possible: join some into one", n, maxWritten))
 	}
@@ -111,6 +106,14 @@ func (w *writers) freeze(f *netcode.Freezing) {
 
 // maxWritten is the number of component types that clients may write in a protocol.
 const maxWritten = 64
+
+// numbered returns the rows that bits of right.Rows are, of those that both ends have.
+func (w *writers) numbered(both snapshot.Mask) snapshot.Mask {
+	if both.Count() > maxWritten {
+		return both.Intersect(w.owner.Union(w.named))
+	}
+	return both
+}
 
 // wordOf returns rows as a bit for each of numbered.
 func wordOf(rows, numbered snapshot.Mask) (word uint64) {
@@ -132,8 +135,8 @@ func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0. Bits of Rows are the rows of the
-// schema. In a protocol with more than 64 they are those rows that clients write, in the schema's order.
+// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0. Bits of Rows are the rows that both
+// ends have. Where these are more than 64 they are those that clients write, in the schema's order.
 type right struct {
 	Entity wire.NetworkID
 	Rows   uint64

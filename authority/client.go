@@ -65,7 +65,7 @@ func (w *client) setRight(m *right) {
 		return
 	}
 	h, has := w.rights[m.Entity]
-	rows, most := maskOf(m.Rows, w.writers.numbered.Intersect(w.RowsHere(snapshot.AllRows()))), w.Config().MaxEntities
+	rows, most := maskOf(m.Rows, w.writers.numbered(w.SharedRows())), w.Config().MaxEntities
 	switch {
 	case h.rows == rows:
 		return

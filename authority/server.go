@@ -249,7 +249,7 @@ func (s *server) tellRightsTo(c *session) {
 	for _, h := range c.held {
 		rows := s.rights(c, h.id)
 		if rows != h.rows {
-			m := right{Entity: h.id, Rows: wordOf(c.RowsThere(rows), c.RowsThere(s.writers.numbered)), Tick: uint32(s.Tick())}
+			m := right{Entity: h.id, Rows: wordOf(rows, s.writers.numbered(c.SharedRows())), Tick: uint32(s.Tick())}
 			if netcode.Send(s.Server, netcode.To(c.ID()), &m) == nil {
 				if !h.rows.Within(rows) {
 					c.View().Again(h.id)

@@ -102,3 +102,51 @@ func TestADrainBringsRatesNearer(t *testing.T) {
 	require.Greater(t, b.line, int64(60_000*7/10))
 	require.InDelta(t, 150_000*7/10, a.line+b.line, 2)
 }
+
+// Clients that tell of queues that are none do not starve a neighbour with a line of its own, also not while that starts: behind an address
+// of a provider anybody may be one.
+func TestClientsThatLieDoNotStarveTheirNeighbour(t *testing.T) {
+	drains := 0
+	play := func(liars int) float64 {
+		w, interval, group := &world{}, time.Second/60, &Group{}
+		honest := &flow{w: w, q: &queue{rate: 256 << 10, most: 200 * ms}, interval: interval, frame: interval, delay: 30 * ms,
+			random: rand.New(rand.NewPCG(1, 3)), c: own(interval), record: true, phase: 120 * interval}
+		honest.start()
+		for i := range liars {
+			c := own(interval).(*Controller)
+			group.Join(c)
+			var sent []uint32
+			var lie func()
+			lie = func() { // It acknowledges 12 ticks late in every other 24.
+				w.at(w.now+interval, lie)
+				sent = append(sent, c.Sent(w.now, 200, true))
+				behind := 1
+				if (int(w.now/interval)+7*i)%48 < 24 {
+					behind += 12
+				}
+				for ; len(sent) > behind; sent = sent[1:] {
+					c.Acked(w.now, sent[0], 200, true)
+				}
+				if c.Tick(w.now, true); c.drainsSince(w.now) {
+					drains++
+				}
+			}
+			w.at(0, lie)
+		}
+		w.at(honest.phase-1, func() { group.Join(honest.c.(*Controller)) })
+		var end func()
+		end = func() { // Behind the ticks of all.
+			w.at(w.now+interval, end)
+			group.Tick(w.now)
+		}
+		w.at(0, end)
+		w.run(12 * time.Second)
+		return float64(honest.delivered) / float64(256<<10*10)
+	}
+	alone := play(0)
+	for _, liars := range []int{1, 3, 30, 200} {
+		drains = 0
+		require.Greater(t, play(liars), 0.85*alone, "%d", liars)
+		require.Greater(t, drains, 10*liars)
+	}
+}

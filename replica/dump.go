@@ -14,18 +14,19 @@ import (
 
 // dumper prints one payload, or adds up its bits. It reads the same as Replica.decode and changes nothing.
 type dumper struct {
-	schema *format.Schema
-	b      wire.BitReader
-	dst    []byte
-	s      tick.Tick // the packet's own
-	upTo   tick.Tick // U: the newest R that lists may have, or the packet's own without lists
-	listed tick.Tick // R, while a list is read; else tick.None
-	near   tick.Tick // N then; tick.None: none
-	past   Baselines
-	lanes  []uint32
-	bits   *Bits  // nil: it prints
-	left   int    // bits that were not accounted for yet
-	last   uint32 // index of the last record
+	schema  *format.Schema
+	unknown format.Mask // rows that the server lacks
+	b       wire.BitReader
+	dst     []byte
+	s       tick.Tick // the packet's own
+	upTo    tick.Tick // U: the newest R that lists may have, or the packet's own without lists
+	listed  tick.Tick // R, while a list is read; else tick.None
+	near    tick.Tick // N then; tick.None: none
+	past    Baselines
+	lanes   []uint32
+	bits    *Bits  // nil: it prints
+	left    int    // bits that were not accounted for yet
+	last    uint32 // index of the last record
 }
 
 // Baselines knows the baselines of records.
@@ -52,7 +53,9 @@ func AppendDump(s *format.Schema, dst, payload []byte, near tick.Tick, past Base
 
 // AppendDump is the function AppendDump with the replica's baselines. Call it before or after Read of the payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
-	return AppendDump(r.schema, dst, payload, r.newest, r)
+	d := dumper{schema: r.schema, unknown: r.unknown, dst: dst, past: r}
+	d.all(payload, r.newest)
+	return d.dst
 }
 
 // RecordAt implements Baselines.
@@ -251,7 +254,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		if !ok {
 			return d.illegal("generation")
 		}
-		mask, ok := d.schema.ReadMask(&d.b, format.Mask{})
+		mask, ok := d.schema.ReadMask(&d.b, d.unknown)
 		if !ok {
 			return d.illegal("rows")
 		}
@@ -278,7 +281,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	mask := rows
 	if odd && !d.b.Bool() {
 		var ok bool
-		if mask, ok = d.schema.ReadMask(&d.b, format.Mask{}); !ok {
+		if mask, ok = d.schema.ReadMask(&d.b, d.unknown); !ok {
 			return d.illegal("rows")
 		}
 	}
@@ -490,7 +493,10 @@ func (b *Bits) Total() uint64 {
 
 // AddBits adds a payload to an account. The replica has the baselines: call it before or after Read of the payload, and for a lost one as
 // soon as it was written.
-func (r *Replica) AddBits(to *Bits, payload []byte) { AddBits(r.schema, to, payload, r.newest, r) }
+func (r *Replica) AddBits(to *Bits, payload []byte) {
+	d := dumper{schema: r.schema, unknown: r.unknown, past: r, bits: to}
+	d.all(payload, r.newest)
+}
 
 // AddBits adds a payload to an account. Its tick is read as near to the one given. The baselines of records are those of past: a replica,
 // or a server's View.Baselines for a payload that was just written. Behind the first record whose baseline past lacks, all is Unknown.

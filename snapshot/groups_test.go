@@ -296,3 +296,42 @@ func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
 	require.LessOrEqual(t, m.least(store, limit), limit)
 	require.Greater(t, m.least(store, limit)+record, limit, "one more does not fit")
 }
+
+// A group that does not fit an empty packet is sent one by one. What is noted as sent is what each packet has, also where others follow
+// behind the place at which the group was taken back.
+func TestATornGroupIsNotedAsItWasSent(t *testing.T) {
+	cfg := Config{Window: 64, SentPackets: 64}
+	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
+	d.view, d.replica = NewView(d.store, cfg), replica.New(d.store.schema, cfg, 1)
+	ids := map[uint32]wire.NetworkID{}
+	d.game(1, func() {
+		for i := range uint32(120) {
+			id := d.spawn(i % 16)
+			ids[id.Index] = id
+			if i%2 == 0 { // Others lie between its members.
+				d.store.SetGroup(id, 5)
+			}
+		}
+	})
+	packets := 0
+	for p := d.packet(MinPayload); p != nil; p = d.packet(MinPayload) {
+		packets++
+		came, sent, noted := map[uint32]bool{}, d.view.sent.get(p.seq), map[uint32]bool{}
+		for index, id := range ids {
+			came[index] = !d.there(id)
+		}
+		d.ack(p)
+		for i := range sent.n {
+			g := d.view.sent.group(sent, i)
+			for of := g.of; of != 0; of &= of - 1 {
+				noted[firstOf(g.word, of)] = true
+			}
+		}
+		for index, id := range ids {
+			require.Equal(t, came[index] && d.there(id), noted[index], "packet %d, entity %d", packets, index)
+		}
+	}
+	require.Greater(t, packets, 3)
+	require.NotZero(t, d.view.Stats().TornGroups)
+	require.True(t, d.view.Synced())
+}

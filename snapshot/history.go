@@ -1,12 +1,12 @@
 package snapshot
 
 import (
-	"github.com/arche-netcode/netcode/snapshot/format"
 	"math"
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
 

@@ -81,12 +81,18 @@ func (c *pageCache) reset(s *Store) {
 	c.code.Reset()
 }
 
+// hash is of all that differs from text to text of a page.
+func (k *pageKey) hash() uint64 {
+	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.span) ^ k.of*0x9E3779B97F4A7C15
+	h = (h ^ k.hidden.Hash() ^ k.own) * 0xD6E8FEB86659FD93
+	h = (h ^ h>>32) * 0xD6E8FEB86659FD93
+	return h >> 32
+}
+
 // slot returns the place of a key in the table, empty if the key is not there.
 func (c *pageCache) slot(k *pageKey) *int32 {
-	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.span) ^ k.of*0x9E3779B97F4A7C15
-	h *= 0xD6E8FEB86659FD93
 	mask := uint64(len(c.table) - 1)
-	for i := h >> 32 & mask; ; i = (i + 1) & mask {
+	for i := k.hash() & mask; ; i = (i + 1) & mask {
 		if n := c.table[i]; n == 0 || c.texts[n-1].pageKey == *k {
 			return &c.table[i]
 		}

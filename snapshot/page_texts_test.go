@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -224,5 +225,23 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Texts of a page that differ in what clients see alone lie at places of their own in the table: else a search would look at all of them.
+func TestTextsOfOneClientLieApart(t *testing.T) {
+	for name, at := range map[string]func(n uint64) pageKey{
+		"clients": func(n uint64) pageKey { return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), own: n} },
+		"pages": func(n uint64) pageKey {
+			return pageKey{ref: 100, near: 99, list: ^uint64(0), of: ^uint64(0), page: uint32(n)}
+		},
+		"rows": func(n uint64) pageKey { return pageKey{ref: 100, near: 99, of: 1, hidden: format.FromWords(n)} },
+	} {
+		places := map[uint64]bool{}
+		for n := range uint64(256) {
+			k := at(n)
+			places[k.hash()%1024] = true
+		}
+		require.Greater(t, len(places), 180, name)
 	}
 }
