@@ -206,7 +206,7 @@ func TestAPlayerWhoReturnsIsFollowed(t *testing.T) {
 	seen := map[tick.Tick]map[netcode.NetworkID]snapshot.Mask{}
 	n := nettest.New(t, nettest.Config{
 		Protocol: replayProtocol(), Clients: 1, Rate: replayRate, Game: replayGame(2, 4),
-		Server: netcode.Config{TickRate: replayRate, Keep: time.Minute, SilenceTimeout: 200 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
+		Server:  netcode.Config{TickRate: replayRate, Keep: time.Minute, SilenceTimeout: 200 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
 		Payload: func(int) []byte { return []byte("the same") },
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			s.Server.SetInterest(&changing{})
