@@ -112,15 +112,21 @@ func Remove[T any](s *Server, id NetworkID) error {
 // alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
 func (s *Server) Publish() { s.worldless.Publish() }
 
-// PutRow gives an entity of Spawn a component by its lanes, or takes it away where they are nil, for extensions. It reports whether the entity
-// is one of Spawn. The next capture has it, whatever the rates of components: Every, Once and components.Rate are those of Put.
+// PutRow gives an entity of Spawn a component by its lanes, for extensions, and reports whether the entity is one of Spawn. The next capture has
+// it, whatever the rates of components: Every, Once and components.Rate are those of Put.
 func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
 	spawned := s.worldless.Has(id)
-	switch {
-	case spawned && lanes == nil:
-		s.worldless.Remove(id, row)
-	case spawned:
+	if spawned {
 		s.worldless.Set(id, row, lanes)
+	}
+	return spawned
+}
+
+// RemoveRow takes a component from an entity of Spawn, as PutRow gives it.
+func (s *Server) RemoveRow(id NetworkID, row int) bool {
+	spawned := s.worldless.Has(id)
+	if spawned {
+		s.worldless.Remove(id, row)
 	}
 	return spawned
 }

@@ -23,6 +23,7 @@ const (
 	maxRaw    = 1 << 28 // bytes of a chunk, unpacked
 	maxShrink = 1040    // how many bytes one of DEFLATE can stand for, and some
 	maxTicks  = 1 << 16 // of a chunk
+	maxNotes  = 1 << 16 // of a tick
 )
 
 // Errors of reading.

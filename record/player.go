@@ -25,6 +25,8 @@ const (
 var (
 	// ErrSpeed means that a speed is not from MinSpeed to MaxSpeed.
 	ErrSpeed = fmt.Errorf("record: a speed is from %g to %d", MinSpeed, MaxSpeed)
+	// ErrPlaying means that a server plays a recording already: make another server for each.
+	ErrPlaying = errors.New("record: the server plays a recording already: make another server for this one")
 	// ErrNothingRecorded means that a recording has no whole chunk, or none where it was asked for one.
 	ErrNothingRecorded = errors.New("record: no tick that can be read")
 )
@@ -36,7 +38,8 @@ type Player struct {
 	file   io.ReadSeeker
 	reader *Reader
 	index  []chunkPlace
-	rows   []int // by recorded row: that of the server; -1 for a distance band
+	rows   []int         // by recorded row: that of the server; -1 for a distance band
+	plays  snapshot.Mask // the recorded rows that are none
 	naming snapshot.Mask
 
 	chunk  int // of the index: the one that the reader is in; -1 for none
@@ -74,8 +77,11 @@ type played struct {
 // it may have others. The server's own entities stay. Each network tick of the server takes up to MaxSpeed recorded ones from the file, and
 // a seek a chunk, which is a second. Damage in the file is passed over and told to OnError.
 //
-// Owners of entities are nobody: a spectator owns nothing and writes nothing. The errors are ErrNothingRecorded, ErrProtocol, and those of NewReader and of the file.
+// Owners of entities are nobody: a spectator owns nothing and writes nothing. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
+	if _, ok := netcode.ExtensionOf[*Player](s); ok {
+		return nil, ErrPlaying
+	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
@@ -89,7 +95,10 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 		return nil, err
 	}
 	for row, to := range p.rows {
-		if to >= 0 && len(schema.Plan(to).Refs()) > 0 {
+		if to < 0 {
+			continue
+		}
+		if p.plays = p.plays.With(row); len(schema.Plan(to).Refs()) > 0 {
 			p.naming = p.naming.With(row)
 		}
 	}
@@ -307,8 +316,9 @@ func (p *Player) put(index uint32) {
 		return
 	}
 	_, mask := p.reader.Entity(index)
+	mask = mask.Intersect(p.plays)
 	for gone := e.mask.Minus(mask); !gone.IsZero(); gone = gone.Rest() {
-		p.server.PutRow(e.id, p.rows[gone.Lowest()], nil)
+		p.server.RemoveRow(e.id, p.rows[gone.Lowest()])
 	}
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()

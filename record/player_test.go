@@ -362,3 +362,31 @@ func (b *brittle) Read(to []byte) (int, error) {
 	}
 	return b.Reader.Read(to)
 }
+
+// A component without fields is played, also of an entity that has no other.
+func TestAComponentWithoutFieldsIsPlayed(t *testing.T) {
+	var file bytes.Buffer
+	live := nettest.New(t, nettest.Config{
+		Protocol: replayProtocol(), Rate: replayRate, Server: netcode.Config{TickRate: replayRate},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			marks := generic.NewMap2[components.Replicated, shown](w)
+			marks.NewWith(&components.Replicated{}, &shown{})
+		},
+	})
+	stop, err := record.Start(live.Server.Server, &file)
+	require.NoError(t, err)
+	live.Run(time.Second)
+	require.NoError(t, stop())
+	n, p := replayOf(t, file.Bytes(), 1)
+	n.Run(500 * time.Millisecond)
+	require.Equal(t, stateHash(live.Server.Store(), itself), stateHash(n.Server.Store(), p.Recorded))
+	n.AssertConverge()
+}
+
+// A server plays one recording: entities of a second one would stand among those of the first.
+func TestAServerPlaysOneRecording(t *testing.T) {
+	g := recordGame(t, 2, 2)
+	n, _ := replayOf(t, g.file.Bytes(), 0)
+	_, err := record.Play(n.Server.Server, bytes.NewReader(g.file.Bytes()))
+	require.ErrorIs(t, err, record.ErrPlaying)
+}

@@ -237,7 +237,7 @@ func (r *Reader) readNotes() bool {
 			return ok
 		}
 		size, ok := r.varint(uint64(len(r.raw)))
-		if !ok || size > uint64(len(r.raw)) {
+		if !ok || size > uint64(len(r.raw)) || len(r.notes) == maxNotes {
 			return false
 		}
 		r.notes = append(r.notes, Note{kind, r.raw[:size:size]})

@@ -77,3 +77,28 @@ func TestLoadOfAnEmptyFile(t *testing.T) {
 	_, err = record.Load(s, bytes.NewReader([]byte{0xAB}))
 	require.ErrorContains(t, err, "it begins ab, which is no saved game")
 }
+
+// An entity whose only component has no fields has it after it was loaded.
+func TestAComponentWithoutFieldsIsLoaded(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[shown](p)
+	servers := [2]*netcode.Server{}
+	for i := range servers {
+		var err error
+		servers[i], err = netcode.NewServer(p, netcode.Config{})
+		require.NoError(t, err)
+	}
+	capture := func(s *netcode.Server) {
+		s.Store().Begin(s.Store().Tick() + 1)
+		s.Publish()
+		s.Store().Commit()
+	}
+	require.NoError(t, netcode.Put(servers[0], servers[0].Spawn(), &shown{}))
+	capture(servers[0])
+	var file bytes.Buffer
+	require.NoError(t, record.Save(servers[0], &file))
+	ids, err := record.Load(servers[1], &file)
+	require.NoError(t, err)
+	capture(servers[1])
+	require.Equal(t, 1, servers[1].Store().Mask(ids[0]).Count())
+}

@@ -29,7 +29,7 @@ type sights struct {
 	moved   bool // owners may be others than those told
 	owners  []byte
 	clients []byte
-	told    map[netcode.ClientID]*sight
+	told    map[netcode.ClientID]*sight // Of the clients of the tick before.
 	note    []byte
 }
 
@@ -38,6 +38,7 @@ type sight struct {
 	visible []uint64                 // A bit for each index.
 	rows    map[uint32]snapshot.Mask // Of entities of which it sees some components only.
 	told    []byte                   // The rows in the note.
+	here    bool                     // The client is connected.
 }
 
 func (v *sight) has(index uint32) bool {
@@ -87,6 +88,10 @@ func (v *sights) write(s *netcode.Server, w *Writer) {
 	for client := range s.Clients {
 		v.writeView(w, store, client, s.Session(client).View())
 	}
+	maps.DeleteFunc(v.told, func(_ netcode.ClientID, old *sight) (gone bool) { // The reader forgets it too, also one who returns.
+		gone, old.here = !old.here, false
+		return gone
+	})
 }
 
 // tell adds a note unless the chunk has told the same.
@@ -104,6 +109,7 @@ func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.Clie
 		old = &sight{}
 		v.told[client] = old
 	}
+	old.here = true
 	v.note = wire.AppendVarint(v.note[:0], uint64(client))
 	last, before := uint32(0), len(v.note)
 	for id := range store.All {
@@ -151,10 +157,11 @@ func (v *recorded) read(r *Reader) bool {
 			ok = len(b.left) == 0
 		case noteViews:
 			var clients []netcode.ClientID
-			for b.ok && len(b.left) > 0 {
+			for b.ok && len(b.left) > 0 && len(clients) < netcode.MaxClients {
 				clients = append(clients, b.client())
 			}
-			for _, client := range clients[:min(len(clients), netcode.MaxClients)] {
+			ok = len(b.left) == 0
+			for _, client := range clients {
 				if v.views[client] == nil {
 					v.views[client] = &sight{}
 				}

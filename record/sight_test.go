@@ -199,3 +199,46 @@ func TestWithoutViewsNobodyIsFollowed(t *testing.T) {
 	n.Step()
 	require.Len(t, seenBy(n.Server.Server, n.Clients[0].ID(), p.Recorded), n.Server.Store().Len())
 }
+
+// A player who leaves and returns within a second, under the same id, is followed as before.
+func TestAPlayerWhoReturnsIsFollowed(t *testing.T) {
+	var file bytes.Buffer
+	seen := map[tick.Tick]map[netcode.NetworkID]snapshot.Mask{}
+	n := nettest.New(t, nettest.Config{
+		Protocol: replayProtocol(), Clients: 1, Rate: replayRate, Game: replayGame(2, 4),
+		Server:  netcode.Config{TickRate: replayRate, Keep: time.Minute, SilenceTimeout: 200 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
+		Payload: func(int) []byte { return []byte("the same") },
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			s.Server.SetInterest(&changing{})
+			s.Server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+		},
+	})
+	n.Run(time.Second)
+	player := n.Clients[0].ID()
+	stop, err := record.Start(n.Server.Server, &file, record.Views())
+	require.NoError(t, err)
+	n.Kill(n.Clients[0])
+	left := 0
+	for range replayRate {
+		n.Step()
+		if slices.Contains(slices.Collect(n.Server.Clients), player) {
+			seen[n.Server.Store().Tick()] = seenBy(n.Server.Server, player, itself)
+		} else if left++; left == 2 {
+			n.Join()
+		}
+	}
+	require.NoError(t, stop())
+	require.Equal(t, player, n.Clients[len(n.Clients)-1].ID())
+	require.NotZero(t, left)
+	replay, p := replayOf(t, file.Bytes(), 1)
+	replay.Server.SetInterest(p.Interest(nil))
+	replay.Run(time.Second)
+	p.Pause(true)
+	spectator := replay.Clients[0].ID()
+	p.Follow(spectator, player)
+	for now, want := range seen {
+		p.Seek(now)
+		replay.Step()
+		require.Equal(t, want, seenBy(replay.Server.Server, spectator, p.Recorded), "tick %d", now)
+	}
+}

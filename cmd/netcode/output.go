@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func mayWrite(to string, inputs ...string) error {
 	}
 	for _, name := range inputs {
 		if in, err := os.Stat(name); err == nil && os.SameFile(there, in) {
-			return fmt.Errorf("%s is %s, a recording to read: give -o another file", to, name)
+			return fmt.Errorf("%s is %s, a recording to read: give what is written another name", to, name)
 		}
 	}
 	if !there.Mode().IsRegular() {
@@ -32,7 +33,7 @@ func mayWrite(to string, inputs ...string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("whether it is a recording cannot be seen: %w", err)
 	case err == nil || !errors.Is(err, record.ErrFormat):
-		return fmt.Errorf("%s is a recording, and would be lost: give the tables another name", to)
+		return fmt.Errorf("%s is a recording, and would be lost: give what is written another name", to)
 	}
 	return nil
 }
@@ -43,9 +44,17 @@ const usualMode = fs.FileMode(0o644)
 // replace writes a file in one go: who reads it meanwhile, or after a failure, finds what was there before. Where that cannot be done, with a
 // device, a link to nothing, or in a folder that takes no new file, it is written to.
 func replace(to string, text []byte) error {
+	return replaceBy(to, func(out io.Writer) error {
+		_, err := out.Write(text)
+		return err
+	})
+}
+
+// replaceBy is replace with a function that writes. Where that fails, all is as before.
+func replaceBy(to string, write func(out io.Writer) error) error {
 	there, err := os.Stat(to)
 	if link, lerr := os.Lstat(to); err != nil && lerr == nil && link.Mode()&fs.ModeSymlink != 0 || err == nil && !there.Mode().IsRegular() {
-		return os.WriteFile(to, text, usualMode)
+		return writeTo(to, write)
 	}
 	if err == nil {
 		if to, err = filepath.EvalSymlinks(to); err != nil {
@@ -56,19 +65,27 @@ func replace(to string, text []byte) error {
 	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, usualMode)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return os.WriteFile(to, text, usualMode)
+			return writeTo(to, write)
 		}
 		return err
 	}
 	if there != nil {
 		err = file.Chmod(there.Mode().Perm())
 	}
-	_, werr := file.Write(text)
-	if err = errors.Join(err, werr, file.Close()); err == nil {
+	if err = errors.Join(err, write(file), file.Close()); err == nil {
 		err = os.Rename(beside, to)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(beside))
 	}
 	return nil
+}
+
+// writeTo writes to a file as it is.
+func writeTo(name string, write func(out io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usualMode)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }

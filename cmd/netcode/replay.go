@@ -34,13 +34,13 @@ func runCut(args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer in.Close()
-	file, err := os.Create(*to)
+	var begins, ends tick.Tick
+	err = replaceBy(*to, func(file io.Writer) (err error) {
+		begins, ends, err = record.Cut(file, in, tick.Tick(min(*from, math.MaxInt64)), tick.Tick(min(*last, math.MaxInt64)))
+		return named(name, err)
+	})
 	if err != nil {
 		return err
-	}
-	begins, ends, err := record.Cut(file, in, tick.Tick(min(*from, math.MaxInt64)), tick.Tick(min(*last, math.MaxInt64)))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(named(name, err), os.Remove(*to))
 	}
 	fmt.Fprintf(out, "%s: ticks %d to %d\n", *to, begins, ends)
 	return nil

@@ -49,3 +49,21 @@ func TestCutAndDiffRefuse(t *testing.T) {
 		require.NoFileExists(t, to)
 	}
 }
+
+// What was there before a cut that fails stays: a file of another kind, and a device, which is no file of ours to remove.
+func TestACutThatFailsLeavesWhatWasThere(t *testing.T) {
+	name := recorded(t, 40)
+	to := filepath.Join(t.TempDir(), "notes.txt")
+	require.NoError(t, os.WriteFile(to, []byte("notes"), 0o644))
+	var out bytes.Buffer
+	require.ErrorContains(t, run([]string{"cut", "-o", to, "-from", "900", name}, &out, &out), "no tick that can be read")
+	text, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.Equal(t, "notes", string(text))
+	device := filepath.Join(t.TempDir(), "device")
+	require.NoError(t, os.Symlink(os.DevNull, device))
+	require.Error(t, run([]string{"cut", "-o", device, "-from", "900", name}, &out, &out))
+	_, err = os.Lstat(device)
+	require.NoError(t, err)
+	require.NoError(t, run([]string{"cut", "-o", device, name}, &out, &out))
+}

@@ -1,0 +1,86 @@
+package record
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Notes that name more clients than a server has are refused, and so no series of them makes a reader keep more.
+func TestMoreViewsThanClientsAreRefused(t *testing.T) {
+	list := func(from, n int) (b []byte) {
+		for i := range n {
+			b = wire.AppendVarint(b, uint64(from+i))
+		}
+		return b
+	}
+	r := &Reader{whole: true}
+	var all recorded
+	r.notes = []Note{{noteViews, list(1, netcode.MaxClients)}}
+	require.True(t, all.read(r))
+	require.Len(t, all.views, netcode.MaxClients)
+	r.notes = append(r.notes, Note{noteViews, append(list(5000, netcode.MaxClients), list(1, netcode.MaxClients)...)})
+	require.False(t, all.read(r))
+	require.LessOrEqual(t, len(all.views), netcode.MaxClients)
+}
+
+// A note takes two bytes of a file and many times that in memory.
+func TestTooManyNotesOfATickAreRefused(t *testing.T) {
+	for n, want := range map[int]bool{maxNotes: true, maxNotes + 1: false} {
+		r := &Reader{raw: append(bytes.Repeat([]byte{9, 0}, n), 0)}
+		require.Equal(t, want, r.readNotes())
+		require.LessOrEqual(t, len(r.notes), maxNotes)
+	}
+}
+
+type banded struct {
+	X float32 `net:"min=-512,max=512,step=0.01"`
+}
+
+// Distance bands follow from their components: a recording that has rows of one is played without them.
+func TestRowsOfABandAreNotPlayed(t *testing.T) {
+	protocol := func() *netcode.Protocol {
+		p := netcode.NewProtocol()
+		netcode.Replicate[banded](p, netcode.Bands(netcode.Band{Beyond: 50, Scale: 8}))
+		return p
+	}
+	server, err := netcode.NewServer(protocol(), netcode.Config{TickRate: 30})
+	require.NoError(t, err)
+	server.OnError(func(err error) { t.Log(err) })
+	schema := server.Protocol().Schema()
+	require.Equal(t, 2, schema.Rows())
+	var file bytes.Buffer
+	w, err := NewWriter(&file, Header{TickRate: 30, Entries: server.Protocol().Description()}, schema)
+	require.NoError(t, err)
+	plans := []*quantize.Plan{schema.Plan(0), schema.Plan(1)}
+	w.begin(1)
+	w.first, w.last, w.ticks = 1, 1, 1
+	w.tick = wire.AppendVarint(w.tick[:0], 1) // the entity 0
+	w.tick = append(w.tick, recordNew, 1)
+	w.tick = appendMask(appendMask(w.tick, snapshot.AllRows().Below(2), 2), snapshot.AllRows().Below(2), 2)
+	w.tick = append(w.tick, make([]byte, plans[0].Lanes()+plans[1].Lanes()+2)...)
+	w.raw = len(w.tick)
+	_, err = w.packer.Write(w.tick)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+
+	r, err := NewReader(bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.NoError(t, err, "the reader takes them")
+	p, err := Play(server, bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	server.BeginFrame(0)
+	server.Send()
+	id := p.ID(netcode.NetworkID{Generation: 1})
+	require.False(t, id.IsZero())
+	require.Equal(t, 1, server.Store().Mask(id).Count())
+	require.Equal(t, tick.Tick(1), p.Tick())
+}
