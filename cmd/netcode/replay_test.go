@@ -37,7 +37,7 @@ func TestCutAndDiffRefuse(t *testing.T) {
 		{[]string{"cut", name}, "cut wants -o FILE"},
 		{[]string{"cut", "-o", to}, "cut wants -o FILE"},
 		{[]string{"cut", "-o", to, "-from", "x", name}, "-from"},
-		{[]string{"cut", "-o", name, name}, "a recording to read: give -o another file"},
+		{[]string{"cut", "-o", name, name}, "a recording to read: give what is written another name"},
 		{[]string{"cut", "-o", to, "-from", "900", name}, "no tick that can be read from tick 900"},
 		{[]string{"cut", "-o", to, "/no/such"}, "no such file"},
 		{[]string{"diff", name}, "diff wants two recordings"},
