@@ -79,8 +79,7 @@ func TestKilledProcessesLoseOneChunk(t *testing.T) {
 		require.GreaterOrEqual(t, p.Last(), last-replayRate, "process %d", i)
 		p.Pause(true)
 		for now := p.First(); now <= min(p.Last(), last); now++ {
-			p.Seek(now)
-			n.Step()
+			seek(n, p, now)
 			require.Equal(t, hashes[now], stateHash(n.Server.Store(), p.Recorded), "process %d, tick %d", i, now)
 		}
 		_, err = lastTick(file)
