@@ -44,7 +44,7 @@ import (
 //
 // # Methods for extensions
 //
-//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow]
+//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow]
 type Server struct {
 	protocol *Protocol
 	config   Config
