@@ -208,7 +208,7 @@ func TestABadLinkIsThereInBothDirections(t *testing.T) {
 	require.GreaterOrEqual(t, last.State.At(1), 120*time.Millisecond)
 }
 
-// Seconds above the bound end a run when there are three in a row, without those of which nothing is known; the answer is the most bots in a
+// Seconds above the bound end a run when there are three in a row; seconds without figures do not count; the answer is the most bots in a
 // second before.
 func TestTheBoundOfTheTicks(t *testing.T) {
 	t.Parallel()

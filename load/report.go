@@ -91,7 +91,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	switch {
 	case s.Ticks.P99 > r.Bound:
 		r.above++
-	case s.Ticks.P99 > 0: // A second of which nothing is known, as of a server that is too busy to answer, counts as neither.
+	case s.Ticks.P99 > 0: // A second without figures counts as neither: the server may be too busy to answer.
 		r.above = 0
 	}
 	if r.above == 0 && r.Failed == 0 && s.Ticks.P99 > 0 {

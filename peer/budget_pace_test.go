@@ -39,7 +39,7 @@ func TestPace(t *testing.T) {
 	require.True(t, b.MayBorrow())
 	b.Take(minPace - PacketOverhead)
 	require.True(t, b.Spent())
-	b.Refill(100*ms, 1000, 0) // 100 bytes, of which the headers take 28
+	b.Refill(100*ms, 1000, 0) // 100 bytes; the headers take 28 of them
 	require.Equal(t, 72, b.Left())
 	b.Refill(time.Hour, 1000, 0)
 	require.Equal(t, minPace-PacketOverhead, b.Left(), "a low rate saves up a small packet")

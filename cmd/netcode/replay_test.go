@@ -50,7 +50,7 @@ func TestCutAndDiffRefuse(t *testing.T) {
 	}
 }
 
-// What was there before a cut that fails stays: a file of another kind, and a device, which is no file of ours to remove.
+// A cut that fails leaves the file that was there before. It does not remove a device.
 func TestACutThatFailsLeavesWhatWasThere(t *testing.T) {
 	name := recorded(t, 40)
 	to := filepath.Join(t.TempDir(), "notes.txt")

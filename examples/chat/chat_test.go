@@ -110,7 +110,7 @@ func (c *cable) Receive(buf []byte) (int, transport.Addr, error) {
 	return c.Conn.Receive(buf)
 }
 
-// hotel is where chats run in goroutines, on virtual time.
+// hotel runs chats in goroutines, on virtual time.
 type hotel struct {
 	t       *testing.T
 	network *memory.Network

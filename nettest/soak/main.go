@@ -40,7 +40,7 @@ type options struct {
 	progress io.Writer // nil: none
 	only     []event   // these events and no others
 	all      bool      // draw the events; else only
-	phase    phase     // of which a run is made
+	phase    phase     // of a run
 	measures bool      // the heap, at each tenth
 }
 
