@@ -36,7 +36,7 @@ type sights struct {
 // sight has the entities that a client sees, by index.
 type sight struct {
 	visible []uint64                 // A bit for each index.
-	rows    map[uint32]snapshot.Mask // Of entities of which it sees some components only.
+	rows    map[uint32]snapshot.Mask // Entities that it sees with some of their components only.
 	told    []byte                   // The rows in the note.
 	here    bool                     // The client is connected.
 }
@@ -102,7 +102,7 @@ func (v *sights) tell(w *Writer, kind uint64, told *[]byte) {
 	}
 }
 
-// writeView adds the note of one client: the entities that came into its sight or left it, and those of which it sees a part.
+// writeView adds the note of one client: the entities that came into its sight or left it, and those that it sees without some of their components.
 func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.ClientID, view *snapshot.View) {
 	old := v.told[client]
 	if old == nil {

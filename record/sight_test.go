@@ -21,7 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// seenBy is what a client is shown: the visible entities, by the ids that was gives, with the visible rows that they have.
+// seenBy returns the state that a client is shown: the visible entities, by the ids that was gives, with their visible rows.
 func seenBy(s *netcode.Server, client netcode.ClientID, was func(netcode.NetworkID) netcode.NetworkID) map[netcode.NetworkID]snapshot.Mask {
 	seen := map[netcode.NetworkID]snapshot.Mask{}
 	for id := range s.Store().All {

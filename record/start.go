@@ -75,7 +75,7 @@ func (r *recording) beforeSend() {
 	}
 }
 
-// afterSend records the newest capture, of which each client was told.
+// afterSend records the newest capture, after the server sent it to each client.
 func (r *recording) afterSend() {
 	if r.writer == nil || !r.server.TickDue() || r.server.Store().Tick() != r.server.Tick() {
 		return

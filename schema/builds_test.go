@@ -358,7 +358,7 @@ func playBuilds(t *testing.T, there, here string, serverLeavesOut, clientLeavesO
 	require.Contains(t, last, "unknown false")
 }
 
-// What is not additive is refused by name, and so is a newer build that does not support the older one.
+// A change that is not additive is refused by name, and so is a newer build that does not support the older one.
 func TestProcessesThatCannotPlay(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no processes and no sockets here")

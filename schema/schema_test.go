@@ -56,7 +56,7 @@ type (
 	command struct{ Order uint8 }
 )
 
-// build is how a test registers one protocol. Each part may differ from the first build.
+// build registers the protocol of a test. Each part may differ from the first build.
 type build struct {
 	position  func(p *netcode.Protocol)
 	health    func(p *netcode.Protocol)
