@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -39,7 +40,7 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 }
 
 // strandDeltas is rows of every kind that bodies made side by side may have, several at a time where the processor can.
-func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
+func strandDeltas(t testing.TB, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
 		if p.Lanes() <= MaxStreamLanes {
 			d, err := NewDelta(p, Shipped())
@@ -55,10 +56,20 @@ func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
 
 // Bodies that are made side by side are, bit by bit, those that are made row by row.
 func TestBatchEqualsRowByRow(t *testing.T) {
-	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
 	ahead, cases := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		cases++
+	rapid.Check(t, batches(t, &ahead, &cases))
+	if !testing.Short() { // then there are too few cases to say
+		require.Greater(t, ahead, 2*cases, "rows that did not go their own way")
+	}
+}
+
+// FuzzBatch is TestBatchEqualsRowByRow for a fuzzer.
+func FuzzBatch(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(batches(f, new(int), new(int)))) }
+
+func batches(t testing.TB, ahead, cases *int) func(*rapid.T) {
+	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
+	return func(t *rapid.T) {
+		*cases++
 		n := rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
 		deltas := rapid.SampledFrom([][]*Delta{plain, several}).Draw(t, "how")
 		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStreamRows).Draw(t, "rows")
@@ -92,7 +103,7 @@ func TestBatchEqualsRowByRow(t *testing.T) {
 			d.CodeColumn(s, &columns[i], &v)
 			for k := range n {
 				if columns[i].Changed(k) != 0 && s.Odd[k] == 0 {
-					ahead++
+					*ahead++
 				}
 			}
 		}
@@ -109,9 +120,6 @@ func TestBatchEqualsRowByRow(t *testing.T) {
 			got.AppendStream(s, k)
 			require.Equal(t, want.All(), got.All()[from:], "of body %d", k)
 		}
-	})
-	if !testing.Short() { // then there are too few cases to say
-		require.Greater(t, ahead, 2*cases, "rows that did not go their own way")
 	}
 }
 
@@ -181,12 +189,17 @@ func drawFloat(r *rand.Rand, near uint32) uint32 {
 }
 
 // Columns of floats are coded, bit by bit, as they are row by row: plainly, and several lanes at a time where the processor can.
-func TestFloatColumnsEqualRowByRow(t *testing.T) {
+func TestFloatColumnsEqualRowByRow(t *testing.T) { rapid.Check(t, floatColumns(t)) }
+
+// FuzzFloatColumns is TestFloatColumnsEqualRowByRow for a fuzzer.
+func FuzzFloatColumns(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(floatColumns(f))) }
+
+func floatColumns(t testing.TB) func(*rapid.T) {
 	if plain.On {
 		t.Skip("a test of row classes, which netcode_plain leaves out")
 	}
 	deltas := floatDeltas(t)
-	rapid.Check(t, func(t *rapid.T) {
+	return func(t *rapid.T) {
 		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		v := quantize.Baselines{Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
@@ -230,7 +243,7 @@ func TestFloatColumnsEqualRowByRow(t *testing.T) {
 				require.Equal(t, want.All(), got.All(), "of body %d, several at a time: %v", k, wide)
 			}
 		}
-	})
+	}
 }
 
 // clone is a code of the same rows, with the same tables.

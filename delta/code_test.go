@@ -190,41 +190,44 @@ func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]i
 }
 
 // A rotation is extrapolated as the plain way does it, for any lanes of any width.
-func TestRotationIsThePlainOne(t *testing.T) {
+func TestRotationIsThePlainOne(t *testing.T) { rapid.Check(t, rotations) }
+
+// FuzzRotation is TestRotationIsThePlainOne for a fuzzer.
+func FuzzRotation(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(rotations)) }
+
+func rotations(t *rapid.T) {
 	var q rotation
-	rapid.Check(t, func(t *rapid.T) {
-		m := int64(1)<<rapid.IntRange(4, 16).Draw(t, "bits") - 1
-		draw := func(label string) []uint32 {
-			lanes := []uint32{rapid.Uint32Range(0, 3).Draw(t, label)}
-			for range 3 {
-				lanes = append(lanes, rapid.Uint32Range(0, uint32(m)).Draw(t, label))
-			}
-			return lanes
+	m := int64(1)<<rapid.IntRange(4, 16).Draw(t, "bits") - 1
+	draw := func(label string) []uint32 {
+		lanes := []uint32{rapid.Uint32Range(0, 3).Draw(t, label)}
+		for range 3 {
+			lanes = append(lanes, rapid.Uint32Range(0, uint32(m)).Draw(t, label))
 		}
-		v := quantize.Baselines{Base: draw("base"), Age: rapid.Int64Range(1, 4096).Draw(t, "age"), Span: rapid.Int64Range(1, 4096).Draw(t, "span")}
-		switch rapid.IntRange(0, 4).Draw(t, "before") {
-		case 0:
-		case 1:
-			v.Before = v.Base
-		default:
-			v.Before = draw("before")
+		return lanes
+	}
+	v := quantize.Baselines{Base: draw("base"), Age: rapid.Int64Range(1, 4096).Draw(t, "age"), Span: rapid.Int64Range(1, 4096).Draw(t, "span")}
+	switch rapid.IntRange(0, 4).Draw(t, "before") {
+	case 0:
+	case 1:
+		v.Before = v.Base
+	default:
+		v.Before = draw("before")
+	}
+	if rapid.Bool().Draw(t, "a tick each") {
+		v.Age, v.Span = 1, 1
+	}
+	at, expected := plainRotation(v.Base, v.Before, m, v.Age, v.Span)
+	q.lane = -1
+	q.aim(0, m, &v, false)
+	require.Equal(t, at, q.at)
+	require.Equal(t, expected, q.expected)
+	k := 0
+	for i, c := range expected {
+		if abs(c) > abs(expected[k]) {
+			k = i
 		}
-		if rapid.Bool().Draw(t, "a tick each") {
-			v.Age, v.Span = 1, 1
-		}
-		at, expected := plainRotation(v.Base, v.Before, m, v.Age, v.Span)
-		q.lane = -1
-		q.aim(0, m, &v, false)
-		require.Equal(t, at, q.at)
-		require.Equal(t, expected, q.expected)
-		k := 0
-		for i, c := range expected {
-			if abs(c) > abs(expected[k]) {
-				k = i
-			}
-		}
-		require.Equal(t, k, q.largest())
-	})
+	}
+	require.Equal(t, k, q.largest())
 }
 
 func TestCodeAllocatesNothing(t *testing.T) {

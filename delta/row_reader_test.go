@@ -25,6 +25,40 @@ func drawRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
 
 // What RowReader reads is what Delta.Read reads: the same lanes, as many bits, and refused alike where bits are changed or missing.
 func TestRowReaderEqualsDelta(t *testing.T) {
+	turn, random, refused, read := readerTurns(t), rand.New(rand.NewPCG(7, 13)), 0, 0
+	for i := range 600 {
+		n, ok := turn(t, random, damage(i%3), random.Uint32())
+		if read += n; !ok {
+			refused++
+		}
+	}
+	require.Greater(t, refused, 50)
+	require.Greater(t, read, 2000)
+}
+
+// FuzzRowReader is TestRowReaderEqualsDelta for a fuzzer: rows that a seed stands for, with a bit changed or the end cut off.
+func FuzzRowReader(f *testing.F) {
+	for seed := range uint64(12) {
+		f.Add(seed, uint8(seed), uint32(seed*seed*seed))
+	}
+	turn := readerTurns(f)
+	f.Fuzz(func(t *testing.T, seed uint64, how uint8, where uint32) {
+		turn(t, rand.New(rand.NewPCG(seed, 13)), damage(how%3), where)
+	})
+}
+
+// damage is what a payload of rows meets.
+type damage int
+
+const (
+	undamaged damage = iota
+	oneBitChanged
+	cutOff
+)
+
+// readerTurns returns a function that draws the rows of some entities and has them read in both ways. It tells how many were read, and
+// whether all were.
+func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 	plans := []*quantize.Plan{
 		deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t),
 	}
@@ -38,8 +72,7 @@ func TestRowReaderEqualsDelta(t *testing.T) {
 	}
 	which, err := Shipped().Table("rows.4", "rows.4", 16, WhichContexts(4))
 	require.NoError(t, err)
-	random, refused, read := rand.New(rand.NewPCG(7, 13)), 0, 0
-	for turn := range 600 {
+	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 		age, span := 1+random.Int64N(3)*random.Int64N(12), 1+random.Int64N(2)*random.Int64N(9)
 		known := random.IntN(6) > 0
 		cases := make([]readerCase, 1+random.IntN(MaxExpected))
@@ -60,12 +93,11 @@ func TestRowReaderEqualsDelta(t *testing.T) {
 		if !known {
 			before = nil
 		}
-		if turn%3 > 0 {
-			if bit := random.IntN(8 * len(payload)); turn%3 == 1 {
-				payload[bit/8] ^= 1 << (bit % 8)
-			} else {
-				payload = payload[:bit/8]
-			}
+		switch bit := where % uint32(8*len(payload)); how {
+		case oneBitChanged:
+			payload[bit/8] ^= 1 << (bit % 8)
+		case cutOff:
+			payload = payload[:bit/8]
 		}
 		var g [1]RowGroup
 		g[0].Begin(which, deltas, at)
@@ -81,21 +113,19 @@ func TestRowReaderEqualsDelta(t *testing.T) {
 			q.Begin(&fast)
 			ok := q.Entity(g[:], k, got, cases[k].base, of)
 			q.End(&fast)
-			require.Equal(t, readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span), ok, "turn %d, entity %d", turn, k)
+			require.Equal(t, readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span), ok, "entity %d", k)
 			if !ok {
-				refused++
-				break
+				return read, false
 			}
 			read++
 			require.Equal(t, want, got)
 			require.Equal(t, slow.Remaining(), fast.Remaining())
-			if turn%3 == 0 {
+			if how == undamaged {
 				require.Equal(t, cases[k].now, got)
 			}
 		}
+		return read, true
 	}
-	require.Greater(t, refused, 50)
-	require.Greater(t, read, 2000)
 }
 
 // rowsMoved returns the rows that differ.

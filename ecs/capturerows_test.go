@@ -136,31 +136,43 @@ func (s *rowsSide) play() {
 // Rows that are captured together are what they are one by one, whatever they hold: in the store, in its history and in what
 // is reported, and in the same order.
 func TestRowsTogetherAreRowsApart(t *testing.T) {
+	games := uint64(12)
+	if testing.Short() {
+		games = 4
+	}
+	for seed := range games {
+		require.NotEmpty(t, requireRowsAlike(t, seed, 60).problems)
+	}
+}
+
+// FuzzRows is TestRowsTogetherAreRowsApart for any seed and number of ticks.
+func FuzzRows(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(seed, uint8(10*seed))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, ticks uint8) { requireRowsAlike(t, seed, int(ticks%32)) })
+}
+
+func requireRowsAlike(t *testing.T, seed uint64, ticks int) (together *rowsSide) {
 	var plans []*quantize.Plan
 	for _, v := range []any{rowsPlace{}, rowsTurn{}, rowsSpeed{}, rowsWide{}, rowsSmall{}} {
 		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	games := uint64(12)
-	if testing.Short() {
-		games = 4
+	schema := format.NewSchema(plans)
+	if seed%4 == 3 {
+		schema.SetOptions(2, snapshot.RowOptions{Every: 3})
 	}
-	for seed := range games {
-		schema := format.NewSchema(plans)
-		if seed%4 == 3 {
-			schema.SetOptions(2, snapshot.RowOptions{Every: 3})
-		}
-		together, apart := newRowsSide(schema, seed, false), newRowsSide(schema, seed, true)
-		for range 60 {
-			together.play()
-			apart.play()
-			require.Equal(t, apart.store.Changed(), together.store.Changed(), "seed %d", seed)
-			require.Equal(t, apart.problems, together.problems, "seed %d", seed)
-			requireSameRows(t, seed, apart, together)
-		}
-		require.NotEmpty(t, together.problems)
+	together, apart := newRowsSide(schema, seed, false), newRowsSide(schema, seed, true)
+	for range ticks {
+		together.play()
+		apart.play()
+		require.Equal(t, apart.store.Changed(), together.store.Changed(), "seed %d", seed)
+		require.Equal(t, apart.problems, together.problems, "seed %d", seed)
+		requireSameRows(t, seed, apart, together)
 	}
+	return together
 }
 
 func requireSameRows(t *testing.T, seed uint64, a, b *rowsSide) {

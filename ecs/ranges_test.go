@@ -250,63 +250,79 @@ func TestRangesEqualSingleEntities(t *testing.T) { playStretches(t, newStretchSe
 // TestRangesOfDeltasEqualSingleEntities is the same for rows that are sent as deltas and are dequantised.
 func TestRangesOfDeltasEqualSingleEntities(t *testing.T) { playStretches(t, newDeltaServer) }
 
+// FuzzRanges is both for any seed.
+func FuzzRanges(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		playStretch(t, newStretchServer(t, seed), seed)
+		playStretch(t, newDeltaServer(t, seed), seed)
+	})
+}
+
 func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {
 	ranges, details := 0, 0
 	for seed := range uint64(40) {
-		s := server(t, seed)
-		fast, slow := newStretchClient(s, false, seed%2 == 0), newStretchClient(s, true, seed%2 == 0)
-		both := []*stretchClient{fast, slow}
-		for turn := range 80 {
-			first := s.seq + 1
-			for i, p := range s.turn() {
-				lost, again := s.random.IntN(15) == 0, s.random.IntN(15) == 0
-				for _, c := range both {
-					if !lost {
-						require.NoError(t, c.replica.Read(p))
-					}
-					if again {
-						_ = c.replica.Read(p)
-					}
-				}
-				if !lost && (s.deltas && s.random.IntN(8) > 0 || seed%4 == 3 && s.random.IntN(8) == 0) {
-					s.view.Acked(first + uint64(i))
-				}
-			}
-			for range min(len(s.ids), s.random.IntN(3)*s.random.IntN(2)) {
-				id, what := s.ids[s.random.IntN(len(s.ids))], s.random.IntN(12)
-				if what >= 8 && s.random.IntN(8) > 0 {
-					continue
-				}
-				for _, c := range both {
-					c.mischief(id, what)
-				}
-			}
-			if turn == 20 && seed%4 > 1 {
-				order := s.random.Uint64()
-				for _, c := range both {
-					c.shuffle(s.ids, rand.New(rand.NewPCG(order, 0)))
-				}
-			}
-			if s.random.IntN(6) == 0 {
-				continue
-			}
-			for _, c := range both {
-				c.run()
-			}
-			require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
-			require.Equal(t, slow.problems, fast.problems)
-			require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
-			require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
-			fast.sameShadow(t, slow)
-			details += len(fast.apply.writer.ranges.details)
-		}
-		ranges += fast.ranges
-		require.Zero(t, slow.ranges)
+		r, d := playStretch(t, server(t, seed), seed)
+		ranges, details = ranges+r, details+d
 	}
 	if !plain.On {
 		require.NotZero(t, ranges, "the test shows nothing")
 		require.NotZero(t, details, "in no range some changed and others did not")
 	}
+}
+
+// playStretch plays one game. It returns the ranges that were written, and the rows in them that did not change.
+func playStretch(t *testing.T, s *stretchServer, seed uint64) (ranges, details int) {
+	fast, slow := newStretchClient(s, false, seed%2 == 0), newStretchClient(s, true, seed%2 == 0)
+	both := []*stretchClient{fast, slow}
+	for turn := range 80 {
+		first := s.seq + 1
+		for i, p := range s.turn() {
+			lost, again := s.random.IntN(15) == 0, s.random.IntN(15) == 0
+			for _, c := range both {
+				if !lost {
+					require.NoError(t, c.replica.Read(p))
+				}
+				if again {
+					_ = c.replica.Read(p)
+				}
+			}
+			if !lost && (s.deltas && s.random.IntN(8) > 0 || seed%4 == 3 && s.random.IntN(8) == 0) {
+				s.view.Acked(first + uint64(i))
+			}
+		}
+		for range min(len(s.ids), s.random.IntN(3)*s.random.IntN(2)) {
+			id, what := s.ids[s.random.IntN(len(s.ids))], s.random.IntN(12)
+			if what >= 8 && s.random.IntN(8) > 0 {
+				continue
+			}
+			for _, c := range both {
+				c.mischief(id, what)
+			}
+		}
+		if turn == 20 && seed%4 > 1 {
+			order := s.random.Uint64()
+			for _, c := range both {
+				c.shuffle(s.ids, rand.New(rand.NewPCG(order, 0)))
+			}
+		}
+		if s.random.IntN(6) == 0 {
+			continue
+		}
+		for _, c := range both {
+			c.run()
+		}
+		require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
+		require.Equal(t, slow.problems, fast.problems)
+		require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
+		require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
+		fast.sameShadow(t, slow)
+		details += len(fast.apply.writer.ranges.details)
+	}
+	require.Zero(t, slow.ranges)
+	return fast.ranges, details
 }
 
 // TestRangesHoldTheServersValues compares a world that is written in ranges with the store.

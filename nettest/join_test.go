@@ -93,3 +93,14 @@ func TestAThousandClientsJoinAgainAfterARestart(t *testing.T) {
 	require.LessOrEqual(t, slowest, 3*time.Second)
 	t.Logf("the slowest of %d clients is in %v after it learned that its server was gone", clients, slowest)
 }
+
+// Cookies change every 5 s. Where the round trip is longer than the time between two Hellos, a client gets the old cookie and then the new one.
+func TestClientsJoinWhileCookiesChange(t *testing.T) {
+	n := nettest.New(t, nettest.Config{Protocol: protocol(), Seed: 19, Link: transport.Link{Delay: 150 * time.Millisecond}})
+	n.Run(peer.CookieBucket - 600*time.Millisecond)
+	for range 40 {
+		n.Join()
+		n.Step()
+	}
+	require.True(t, n.RunUntil(2*time.Second, n.Connected), "%d of %d are connected", in(n), len(n.Clients))
+}

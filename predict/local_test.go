@@ -105,6 +105,31 @@ func TestLocalStateComesFromTheServer(t *testing.T) {
 	}
 }
 
+// An answer about local state holds in every later replay of its tick: what the client had there before is not computed anew.
+func TestLocalStateStaysThroughAReplay(t *testing.T) {
+	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 44, 1, predict.Config{})
+	p := g.players[0]
+	p.act = func(p *player) control { c := wander(p); c.Fire = true; return c }
+	g.run(5 * rate)
+	jam := generic.NewMap1[cooldown](g.world)
+	jam.Get(g.bodies[p.client.ID()]).Ticks = 1000 // A gun that jams.
+	g.rules.wind = .3                             // A misprediction of something else: the client asks.
+	g.run(2)
+	g.rules.wind = 0
+	for frame := 0; p.sim.Stats().Resynced == 0; frame++ {
+		require.Less(t, frame, 2*rate)
+		g.frame()
+	}
+	cools := generic.NewMap1[cooldown](p.world)
+	jammed := cools.Get(p.body(g)).Ticks
+	require.Greater(t, jammed, int32(900))
+	for range 5 {
+		predict.GoBack(p.sim, 30) // To a tick in which the client thought that the gun fires.
+		require.Equal(t, jammed, cools.Get(p.body(g)).Ticks)
+	}
+	g.heal()
+}
+
 // A client that becomes the owner has the local state of the one before.
 func TestANewOwnerHasTheLocalState(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 42, 2, predict.Config{})

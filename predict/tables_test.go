@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
 type (
@@ -23,78 +24,81 @@ type (
 )
 
 // Whatever comes, goes and moves, the order is what a query finds entity by entity, and it tells of each change.
-func TestTheOrderIsWhatAQueryFinds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := ecs.NewWorld()
-		placed, tagged := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w)
-		a, b, c, link := ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w), ecs.ComponentID[tableC](&w), ecs.ComponentID[tableLink](&w)
-		h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}, {id: c}}}
-		o := newOrder(&w, h, placed, tagged)
-		var all []ecs.Entity
-		targets := []ecs.Entity{w.NewEntity(), w.NewEntity()}
-		before := map[int]ecs.Entity{}
-		for range rapid.IntRange(1, 60).Draw(t, "operations") {
-			one := func() ecs.Entity { return all[rapid.IntRange(0, len(all)-1).Draw(t, "which")] }
-			switch op := rapid.IntRange(0, 5).Draw(t, "operation"); {
-			case op == 0 || len(all) == 0:
-				for range rapid.IntRange(1, 5).Draw(t, "count") {
-					e := w.NewEntity(placed, tagged)
-					placeOf(&w, e, placed).number = int32(len(all)) + 1
-					all = append(all, e)
-				}
-			case op == 1:
-				if e := one(); w.Alive(e) {
-					w.RemoveEntity(e)
-				}
-			case op == 2:
-				id := rapid.SampledFrom([]ecs.ID{a, b, c, tagged}).Draw(t, "component")
-				if e := one(); w.Alive(e) && w.Has(e, id) {
-					w.Remove(e, id)
-				} else if w.Alive(e) {
-					w.Add(e, id)
-				}
-			case op == 3:
-				if e := one(); w.Alive(e) {
-					if !w.Has(e, link) {
-						w.Add(e, link)
-					}
-					w.Relations().Set(e, link, rapid.SampledFrom(targets).Draw(t, "target"))
-				}
+func TestTheOrderIsWhatAQueryFinds(t *testing.T) { rapid.Check(t, orders) }
+
+// FuzzOrder is TestTheOrderIsWhatAQueryFinds for a fuzzer.
+func FuzzOrder(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(orders)) }
+
+func orders(t *rapid.T) {
+	w := ecs.NewWorld()
+	placed, tagged := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w)
+	a, b, c, link := ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w), ecs.ComponentID[tableC](&w), ecs.ComponentID[tableLink](&w)
+	h := &history{components: []component{{id: a, size: 4}, {id: b, size: 24}, {id: c}}}
+	o := newOrder(&w, h, placed, tagged)
+	var all []ecs.Entity
+	targets := []ecs.Entity{w.NewEntity(), w.NewEntity()}
+	before := map[int]ecs.Entity{}
+	for range rapid.IntRange(1, 60).Draw(t, "operations") {
+		one := func() ecs.Entity { return all[rapid.IntRange(0, len(all)-1).Draw(t, "which")] }
+		switch op := rapid.IntRange(0, 5).Draw(t, "operation"); {
+		case op == 0 || len(all) == 0:
+			for range rapid.IntRange(1, 5).Draw(t, "count") {
+				e := w.NewEntity(placed, tagged)
+				placeOf(&w, e, placed).number = int32(len(all)) + 1
+				all = append(all, e)
 			}
-			moved := o.look(&w, len(all))
-			now, n := map[int]ecs.Entity{}, 0
-			for q := w.Query(ecs.All(placed, tagged)); q.Next(); n++ {
-				slot := int((*place)(q.Get(placed)).number) - 1
-				now[slot] = q.Entity()
-				found := false
-				for i := range o.list {
-					for row, number := range placesAt(o.list[i].columns[0], o.list[i].rows) {
-						if int(number)-1 != slot {
-							continue
-						}
-						found = true
-						mask := uint64(alive)
-						for k, id := range []ecs.ID{a, b, c} {
-							if q.Has(id) {
-								mask |= 1 << k
-								if size := h.components[k].size; size > 0 {
-									require.Same(t, byteAt(q.Get(id)), &o.bytes(&o.list[i], 1+k, row, 1)[0])
-								}
+		case op == 1:
+			if e := one(); w.Alive(e) {
+				w.RemoveEntity(e)
+			}
+		case op == 2:
+			id := rapid.SampledFrom([]ecs.ID{a, b, c, tagged}).Draw(t, "component")
+			if e := one(); w.Alive(e) && w.Has(e, id) {
+				w.Remove(e, id)
+			} else if w.Alive(e) {
+				w.Add(e, id)
+			}
+		case op == 3:
+			if e := one(); w.Alive(e) {
+				if !w.Has(e, link) {
+					w.Add(e, link)
+				}
+				w.Relations().Set(e, link, rapid.SampledFrom(targets).Draw(t, "target"))
+			}
+		}
+		moved := o.look(&w, len(all))
+		now, n := map[int]ecs.Entity{}, 0
+		for q := w.Query(ecs.All(placed, tagged)); q.Next(); n++ {
+			slot := int((*place)(q.Get(placed)).number) - 1
+			now[slot] = q.Entity()
+			found := false
+			for i := range o.list {
+				for row, number := range placesAt(o.list[i].columns[0], o.list[i].rows) {
+					if int(number)-1 != slot {
+						continue
+					}
+					found = true
+					mask := uint64(alive)
+					for k, id := range []ecs.ID{a, b, c} {
+						if q.Has(id) {
+							mask |= 1 << k
+							if size := h.components[k].size; size > 0 {
+								require.Same(t, byteAt(q.Get(id)), &o.bytes(&o.list[i], 1+k, row, 1)[0])
 							}
 						}
-						require.Equal(t, mask, o.parts[i].mask)
 					}
+					require.Equal(t, mask, o.parts[i].mask)
 				}
-				require.True(t, found && o.in[slot])
 			}
-			require.Equal(t, n, o.count)
-			if len(now) != len(before) {
-				require.True(t, moved)
-			}
-			before = now
-			require.False(t, o.look(&w, len(all)), "nothing moved since")
+			require.True(t, found && o.in[slot])
 		}
-	})
+		require.Equal(t, n, o.count)
+		if len(now) != len(before) {
+			require.True(t, moved)
+		}
+		before = now
+		require.False(t, o.look(&w, len(all)), "nothing moved since")
+	}
 }
 
 // Entities that change places in a table are noticed: as many as before, with the same components.

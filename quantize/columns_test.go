@@ -95,11 +95,16 @@ func TestNoRunsWhereTheProcessorIsNotMadeForThem(t *testing.T) {
 // Rows by whatever the processor has are what they are by plain code, bit for bit: at and next to the bounds and what is halfway between two numbers,
 // beyond them and no numbers at all, as many rows as there may be, from any place on. Faults are told of the same ones, which keep what
 // they had where they do, and nothing else is written to.
-func TestWideRowsArePlainRows(t *testing.T) {
+func TestWideRowsArePlainRows(t *testing.T) { rapid.Check(t, wideRows(t)) }
+
+// FuzzWideRows is TestWideRowsArePlainRows for a fuzzer.
+func FuzzWideRows(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(wideRows(f))) }
+
+func wideRows(t testing.TB) func(*rapid.T) {
 	p := mustCompile[bounded](t, "Bounded")
 	plain := withoutWide(p)
 	n, size := p.Lanes(), int(p.Size())
-	rapid.Check(t, func(t *rapid.T) {
+	return func(t *rapid.T) {
 		column := make([]bounded, rapid.IntRange(1, 20).Draw(t, "rows"))
 		oddity := rapid.SampledFrom([]int{0, 30, 300}).Draw(t, "one odd in")
 		for i := range column {
@@ -127,7 +132,7 @@ func TestWideRowsArePlainRows(t *testing.T) {
 		slices.Sort(badly)
 		slices.Sort(bad)
 		require.Equal(t, bad, badly)
-	})
+	}
 }
 
 // drawFixed is a value of a field: any within its bounds, one next to them, one between two numbers, or an odd one.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -36,10 +37,15 @@ func drawLane(t *rapid.T, most uint64) uint32 {
 
 // Values by whatever the processor has are what they are by plain code, bit for bit, of lanes that are legal and of others. Nothing else
 // is written to.
-func TestWideValuesArePlainValues(t *testing.T) {
+func TestWideValuesArePlainValues(t *testing.T) { rapid.Check(t, wideValues(t)) }
+
+// FuzzWideValues is TestWideValuesArePlainValues for a fuzzer.
+func FuzzWideValues(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(wideValues(f))) }
+
+func wideValues(t testing.TB) func(*rapid.T) {
 	p := mustCompile[floats](t, "Floats")
 	plain, size := withoutWide(p), int(p.Size())
-	rapid.Check(t, func(t *rapid.T) {
+	return func(t *rapid.T) {
 		n, stride := rapid.IntRange(1, 20).Draw(t, "rows"), p.Lanes()+rapid.IntRange(0, 5).Draw(t, "gap")
 		odd := rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
 		lanes := make([]uint32, (n-1)*stride+p.Lanes())
@@ -71,7 +77,7 @@ func TestWideValuesArePlainValues(t *testing.T) {
 		require.True(t, p.DequantiseRows(got[size:(n+1)*size], lanes, stride, n))
 		require.True(t, plain.DequantiseRows(want[size:(n+1)*size], lanes, stride, n))
 		require.Equal(t, want, got)
-	})
+	}
 }
 
 // Values are written, and lanes read, where there are some: a loop in assembly asks nobody.
@@ -165,27 +171,32 @@ func TestSnapRowsIsRowByRow(t *testing.T) {
 
 // Rows are compared with lanes that lie apart as one by one.
 func TestDifferingAtIsComparing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 64).Draw(t, "rows")
-		stride := words + rapid.IntRange(0, 3).Draw(t, "gap")
-		a := make([]uint32, n*words)
-		b := make([]uint32, max(0, (n-1)*stride+words))
-		want := uint64(0)
-		for i := range n {
-			for k := range words {
-				a[i*words+k] = rapid.Uint32().Draw(t, "word")
-				b[i*stride+k] = a[i*words+k]
-			}
-			if rapid.IntRange(0, 3).Draw(t, "differs") == 0 {
-				b[i*stride+rapid.IntRange(0, words-1).Draw(t, "where")] ^= 1 << rapid.IntRange(0, 31).Draw(t, "bit")
-				want |= 1 << i
-			}
-		}
-		require.Equal(t, want, NewRows(4*words).DifferingAt(a, b, stride, n))
-		require.Equal(t, want, Rows{size: 4 * words}.DifferingAt(a, b, stride, n))
-	})
+	rapid.Check(t, differingAt)
 	require.Panics(t, func() { NewRows(12).DifferingAt(make([]uint32, 6), make([]uint32, 6), 4, 2) })
 	require.Panics(t, func() { NewRows(12).DifferingAt(make([]uint32, 5), make([]uint32, 8), 4, 2) })
 	rows, a, b := NewRows(16), make([]uint32, 256), make([]uint32, 640)
 	alloctest.Zero(t, 10, func() { rows.DifferingAt(a, b, 10, 64) })
+}
+
+// FuzzDifferingAt is TestDifferingAtIsComparing for a fuzzer.
+func FuzzDifferingAt(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(differingAt)) }
+
+func differingAt(t *rapid.T) {
+	words, n := rapid.IntRange(1, 6).Draw(t, "words"), rapid.IntRange(0, 64).Draw(t, "rows")
+	stride := words + rapid.IntRange(0, 3).Draw(t, "gap")
+	a := make([]uint32, n*words)
+	b := make([]uint32, max(0, (n-1)*stride+words))
+	want := uint64(0)
+	for i := range n {
+		for k := range words {
+			a[i*words+k] = rapid.Uint32().Draw(t, "word")
+			b[i*stride+k] = a[i*words+k]
+		}
+		if rapid.IntRange(0, 3).Draw(t, "differs") == 0 {
+			b[i*stride+rapid.IntRange(0, words-1).Draw(t, "where")] ^= 1 << rapid.IntRange(0, 31).Draw(t, "bit")
+			want |= 1 << i
+		}
+	}
+	require.Equal(t, want, NewRows(4*words).DifferingAt(a, b, stride, n))
+	require.Equal(t, want, Rows{size: 4 * words}.DifferingAt(a, b, stride, n))
 }

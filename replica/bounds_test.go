@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,22 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 	}
 	r := New(schema, format.Config{Window: 16}, 1)
 	require.ErrorIs(t, r.Read(payloadOf(1, spawnsOf(schema, 1))), ErrMalformed, "nothing was asked for")
+}
+
+// The last index makes the tables by index as long as they need to be, and no more: FuzzRead of package snapshot found five times as much.
+func TestAFarIndexTakesTheMemoryOfTheTablesOnce(t *testing.T) {
+	schema := runSchema(t)
+	for name, payload := range map[string][]byte{
+		"a spawn":   payloadOf(0, spawnsOf(schema, format.MaxEntities-1)),
+		"a despawn": payloadOf(0, despawnsOf(schema, format.MaxEntities-1)),
+	} {
+		r := New(schema, format.Config{Window: 16}, 1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		require.NoError(t, r.Read(payload), name)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(5*format.MaxEntities), name)
+	}
 }
 
 // A payload with more entities than this end takes is refused whole.

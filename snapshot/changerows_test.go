@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -15,11 +16,16 @@ import (
 
 // Rows that are replaced together are to a store what they are one by one: now, at every tick that it holds, in what changed,
 // and in what had to be forgotten for want of room.
-func TestReplaceRowsIsReplace(t *testing.T) {
+func TestReplaceRowsIsReplace(t *testing.T) { rapid.Check(t, replaceRows(t)) }
+
+// FuzzReplaceRows is TestReplaceRowsIsReplace for a fuzzer.
+func FuzzReplaceRows(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(replaceRows(f))) }
+
+func replaceRows(t testing.TB) func(*rapid.T) {
 	type wide struct{ A, B, C, D, E float32 }
 	type small struct{ N int32 }
 	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[small](t)})
-	rapid.Check(t, func(t *rapid.T) {
+	return func(t *rapid.T) {
 		cfg := Config{Window: 8, HistoryBytes: rapid.SampledFrom([]int{0, 1, 90 << 10}).Draw(t, "bytes")}
 		single, together := NewStore(schema, cfg), NewStore(schema, cfg)
 		stores := []*Store{single, together}
@@ -49,7 +55,7 @@ func TestReplaceRowsIsReplace(t *testing.T) {
 			}
 			requireSameStore(t, single, together, ids)
 		}
-	})
+	}
 }
 
 // replaceSome gives some entities another value of a row, and sets it where they have none yet, now and then before the others are

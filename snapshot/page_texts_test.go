@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,7 @@ type listGame struct {
 	shares               bool // so much is alike that lists are shared at several caches too
 	between              bool // something of one client's own changes between the packets of a tick
 	history              int  // bytes; so few that not all is held that records would lean on
+	ticks                int  // 0: 150
 }
 
 func (g listGame) twin(t testing.TB, shared bool, caches int) *listTwin {
@@ -65,7 +67,7 @@ func (g listGame) twin(t testing.TB, shared bool, caches int) *listTwin {
 func (g listGame) play(w *listTwin) (payloads [][]byte) {
 	r := rand.New(rand.NewPCG(g.seed, 5))
 	var ids []wire.NetworkID
-	for range 150 {
+	for range cmp.Or(g.ticks, 150) {
 		s := w.store
 		s.Begin(s.Tick() + 1)
 		for len(ids) < g.entities {
@@ -201,23 +203,8 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone := g.twin(t, false, 0)
-			want := g.play(alone)
-			require.Zero(t, alone.store.PagesShared())
 			for _, caches := range caches {
-				twin := g.twin(t, true, caches)
-				got := g.play(twin)
-				require.Equal(t, len(want), len(got))
-				for i := range want {
-					require.Equal(t, want[i], got[i], "payload %d of %d, %d caches", i, len(want), caches)
-				}
-				for i := range alone.views {
-					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
-					require.Equal(t, alone.views[i].ties.n, twin.views[i].ties.n, "ties of view %d", i)
-					for index := range uint32(len(alone.views[i].acks)) {
-						require.Equal(t, alone.views[i].ack(index), twin.views[i].ack(index), "ack state %d of view %d", index, i)
-					}
-				}
+				twin := g.requireAlike(t, caches)
 				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, plain.On || twin.together > 0, "no page had members: the test shows nothing")
 				if g.shares && !plain.On {
@@ -226,6 +213,41 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// requireAlike plays a game with the plain code and with fast paths: the same is written. It returns the twin with fast paths.
+func (g listGame) requireAlike(t *testing.T, caches int) *listTwin {
+	alone, twin := g.twin(t, false, 0), g.twin(t, true, caches)
+	want, got := g.play(alone), g.play(twin)
+	require.Zero(t, alone.store.PagesShared())
+	require.Equal(t, len(want), len(got))
+	for i := range want {
+		require.Equal(t, want[i], got[i], "payload %d of %d, %d caches", i, len(want), caches)
+	}
+	for i := range alone.views {
+		require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
+		require.Equal(t, alone.views[i].ties.n, twin.views[i].ties.n, "ties of view %d", i)
+		for index := range uint32(len(alone.views[i].acks)) {
+			require.Equal(t, alone.views[i].ack(index), twin.views[i].ack(index), "ack state %d of view %d", index, i)
+		}
+	}
+	return twin
+}
+
+// FuzzPages plays small games of any kind: pages and deltas that clients share, and deltas that are made together, change no bit.
+func FuzzPages(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, uint8(seed*5), uint8(30*seed), uint8(1<<seed|1<<(seed/2)), seed%2 > 0)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, clients, entities, kind uint8, fewBytes bool) {
+		g := listGame{seed: seed, clients: 1 + int(clients)%6, entities: 1 + int(entities), ticks: 20}
+		g.loss, g.personal, g.plan, g.grouped = kind&1 > 0, kind&2 > 0, kind&4 > 0, kind&8 > 0
+		g.reordered, g.messages, g.between = kind&16 > 0, kind&32 > 0, kind&64 > 0
+		if fewBytes {
+			g.history = 1
+		}
+		g.requireAlike(t, int(kind>>7)*3)
+	})
 }
 
 // Texts of a page that differ in what clients see alone lie at places of their own in the table: else a search would look at all of them.

@@ -15,6 +15,8 @@ const (
 	HelloEvery = 250 * time.Millisecond
 	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	JoinEvery = 100 * time.Millisecond
+	// cookieFor is the least time for which a cookie is kept. Another one that comes in it answers an earlier Hello, and so does the Accept for it.
+	cookieFor = 4 * HelloEvery
 )
 
 // Attempt is one attempt to connect.
@@ -29,12 +31,13 @@ type Attempt struct {
 	refuse  peer.Refuse    // Of the first of them, which the player is told.
 	Rejoins bool           // The session was reset and the client is to connect again (Config.Rejoin).
 
-	cookie  peer.Cookie
-	waits   bool // Its time runs from the next frame on: only frames know the time.
-	began   time.Duration
-	sayAt   time.Duration // When the next Hello or Join is due.
-	busy    bool          // The server answered that too many attempts come from here.
-	pending bool          // The server answered that it has not decided yet.
+	cookie   peer.Cookie
+	cookieAt time.Duration // When the cookie came.
+	waits    bool          // Its time runs from the next frame on: only frames know the time.
+	began    time.Duration
+	sayAt    time.Duration // When the next Hello or Join is due.
+	busy     bool          // The server answered that too many attempts come from here.
+	pending  bool          // The server answered that it has not decided yet.
 
 	accept   peer.Accept // The offer of the server,
 	accepted bool        // if it did: then this end joins, until it is welcome.
@@ -142,8 +145,8 @@ func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer 
 		if err != nil || challenge.Nonce != a.Nonce {
 			return Answer{}
 		}
-		if challenge.Cookie != a.cookie { // One while this end joins means that the cookie before is not valid any more.
-			a.cookie, a.sayAt, a.joins, a.accepted = challenge.Cookie, now, false, false
+		if challenge.Cookie != a.cookie && (a.cookie.IsZero() || now-a.cookieAt >= cookieFor) { // The one before is not valid any more.
+			a.cookie, a.cookieAt, a.sayAt, a.joins, a.accepted = challenge.Cookie, now, now, false, false
 		}
 		return Answer{Effect: Challenged}
 	case peer.KindAccept:

@@ -141,6 +141,19 @@ func TestANewCookieStartsAgain(t *testing.T) {
 	require.Equal(t, Foreign, take(a, welcome(), 3*time.Second).Effect)
 }
 
+// A second Hello may be answered with another cookie. The Accept for the first one comes behind it, and its epoch is that of the first.
+func TestTheAnswerToAnEarlierHelloChangesNoCookie(t *testing.T) {
+	a := newAttempt()
+	take(a, challenge(), time.Second)
+	a.Append(nil, time.Second)
+	take(a, peer.AppendChallenge(nil, peer.Challenge{Nonce: nonce, Cookie: peer.Cookie{2}}), time.Second+HelloEvery)
+	take(a, accept(), time.Second+HelloEvery)
+	packet, _ := a.Append(nil, time.Second+HelloEvery)
+	join, err := peer.ParseJoin(packet)
+	require.NoError(t, err)
+	require.Equal(t, peer.Cookie{1}, join.Cookie)
+}
+
 func TestTheTimeOfAnAttemptRunsInFrames(t *testing.T) {
 	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(1))
 	a.Begin(time.Hour)

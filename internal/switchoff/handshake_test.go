@@ -23,6 +23,8 @@ func handshake() []mutation {
 		change("handshake", "a client is connected with its Accept", "TestOnConnectComesWithTheFirstDatagramOfTheSession",
 			"internal/handshake/attempt.go", "a.accept, a.accepted, a.sayAt = accept, true, now",
 			"a.accept, a.accepted, a.sayAt = accept, true, now\n\t\t\treturn Answer{Effect: Welcomed, Welcome: peer.Welcome{Client: 1, Tick: 1}}").inFolder("."),
+		change("handshake", "a cookie for an earlier Hello is taken", "TestTheAnswerToAnEarlierHelloChangesNoCookie",
+			"internal/handshake/attempt.go", "(a.cookie.IsZero() || now-a.cookieAt >= cookieFor)", "true"),
 		change("handshake", "a Join needs no Accept", "TestOnlyAJoinMakesASession",
 			"handshake.go", "peer.JoinSealed(join, fromClient) {", "true || peer.JoinSealed(join, fromClient) {"),
 		change("handshake", "a Join makes a session again", "TestAJoinOfASessionThatIsOverMakesNone",

@@ -95,6 +95,8 @@ func laterPredictions() []mutation {
 			"predict/client.go", "c.take(i)\n\t\t\t\tc.wantLocals(i)", "c.take(i)"),
 		change("predict", "a client does not ask for local state after a misprediction", local,
 			"predict/compare.go", "if k.slots[n].asked+Window < k.now {", "if k.slots[n].asked > k.now {"),
+		change("predict", "an answer about local state is lost in a replay", "TestLocalStateStaysThroughAReplay",
+			"predict/client.go", "if len(c.locals.taken) > 0 {", "if len(c.locals.taken) < 0 {"),
 		change("predict", "local state of others is told", others,
 			"predict/local.go", "&& s.predictedBy(e, ctx.Sender) {", "{"),
 		change("predict", "local state of hidden entities is told", others,
