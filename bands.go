@@ -103,15 +103,22 @@ type bandedPlan struct {
 	beyond []float32
 }
 
-// setBands tells the schema which rows are bands. The rows are known.
+// setBands tells the schema which rows are bands, and which are forms of older builds. The rows are known.
 func (p *Protocol) setBands() {
 	for _, of := range p.banded {
-		var bands []format.Band
-		for i, plan := range of.bands {
-			bands = append(bands, format.Band{Row: slices.Index(p.components, plan), Beyond: of.beyond[i]})
-		}
-		p.schema.SetBands(slices.Index(p.components, of.base), bands)
+		p.schema.SetBands(p.family(of))
 	}
+	for _, of := range p.forms {
+		p.schema.SetOlder(p.family(of))
+	}
+}
+
+// family returns the row of a component and those that stand for it.
+func (p *Protocol) family(of bandedPlan) (row int, bands []format.Band) {
+	for i, plan := range of.bands {
+		bands = append(bands, format.Band{Row: slices.Index(p.components, plan), Beyond: of.beyond[i]})
+	}
+	return slices.Index(p.components, of.base), bands
 }
 
 // describeBands adds to the entry of each band which component it is of.

@@ -2,11 +2,13 @@ package netcode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -19,17 +21,21 @@ const mostOlder = 8
 type older struct {
 	canon   canon.Description
 	unknown snapshot.Mask // Rows that it lacks.
+	grown   snapshot.Mask // Rows that have fewer fields there,
+	forms   snapshot.Mask // and those that stand for them.
 	types   peer.Types
 	nobody  wire.MessageType // No type of it. Messages that it lacks have this number there.
 }
 
 // Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
-// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components and messages that
-// this one has beside those of the older build are left out. The older build needs to know nothing of it.
+// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
+// components and messages that this one has beside those of the older build are left out. The older build needs to know nothing of it.
 //
 // All that the older build has must be here as it was there, but for messages, which may be gone. The first NewServer or NewClient panics,
-// naming the entry, where that is not so. Support panics on a frozen protocol, and on more than 8 builds. A description that is the
-// protocol's own changes nothing.
+// naming the entry, where that is not so. A component that has more fields takes a second place among the components of the protocol, and
+// memory of one more at the server; it has neither bands nor is it written by clients. A client reads zero from a field that an older server lacks.
+//
+// Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.
 func (p *Protocol) Support(description []string) {
 	if p.frozen {
 		panic("netcode: Support: the protocol is frozen: name the older builds before the first NewServer or NewClient")
@@ -65,6 +71,8 @@ func (p *Protocol) compareOlder(description []string) *older {
 		of, have := here[kindAndName(text)]
 		theirs[kindAndName(text)] = true
 		switch {
+		case have && of != text && kind == kindComponent && p.formOf(text) >= 0:
+			o.grown, o.forms = o.grown.With(rowOf(p.schema, name)), o.forms.With(p.formOf(text))
 		case have && of != text:
 			panic(fmt.Sprintf("netcode: Support: %s %s differs from that of the older build: there it is %s, here %s: leave it as it was and add another type beside it, or do not support that build", kind, name, text, of))
 		case !have && kind != kindMessage:
@@ -72,7 +80,7 @@ func (p *Protocol) compareOlder(description []string) *older {
 		case kind == kindMessage:
 			messages = append(messages, name)
 		case kind == kindComponent:
-			writes = writes || strings.HasPrefix(canon.Behind(text), "[")
+			writes = writes || isWritten(text)
 		}
 	}
 	o.canon = canon.New(o.canon.Entries)
@@ -80,17 +88,69 @@ func (p *Protocol) compareOlder(description []string) *older {
 		switch {
 		case theirs[kindAndName(e.Text)]:
 		case e.Kind != kindComponent && e.Kind != kindMessage:
-			panic(fmt.Sprintf("netcode: Support: the older build does not have %s: only components and messages can be left out", kindAndName(e.Text)))
+			panic(fmt.Sprintf("netcode: Support: the older build does not have %s: only components, their fields and messages can be left out", kindAndName(e.Text)))
 		case e.Kind == kindComponent:
 			o.unknown = o.unknown.With(rowOf(p.schema, e.Name))
 		}
 	}
 	if p.upstream && !writes {
-		panic("netcode: Support: clients of the older build write no component: only components and messages can be left out")
+		panic("netcode: Support: clients of the older build write no component: only components, their fields and messages can be left out")
 	}
 	o.number(p, messages)
 	return o
 }
+
+// addForms gives a component that has fewer fields in an older build another row, behind its own, with these fields.
+func (p *Protocol) addForms() {
+	var all []*quantize.Plan
+	for _, plan := range p.components {
+		all = append(all, plan)
+		if forms := p.formsOf(plan); forms != nil {
+			all = append(all, forms...)
+			p.forms = append(p.forms, bandedPlan{base: plan, bands: forms, beyond: make([]float32, len(forms))})
+		}
+	}
+	if len(all) > snapshot.MaxRows {
+		panic(fmt.Sprintf("netcode: Support: %d components have fewer fields in older builds, and each takes a place among the components, of which there are at most %d%s",
+			len(p.forms), snapshot.MaxRows, snapshot.MoreRows))
+	}
+	p.components = all
+}
+
+// formsOf compiles a component as older builds have it, where it has fewer fields there.
+func (p *Protocol) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
+	if slices.ContainsFunc(p.banded, func(of bandedPlan) bool { return of.base == plan || slices.Contains(of.bands, plan) }) {
+		return nil
+	}
+	for _, text := range slices.Concat(p.supported...) {
+		if kind, name := canon.NameOf(text); kind != kindComponent || name != plan.Name() || isWritten(text) {
+			continue
+		}
+		form, err := quantize.CompileOlder(plan.Type(), plan.Name(), canon.Fields(text))
+		same := func(other *quantize.Plan) bool { return slices.Equal(other.Fields(), form.Fields()) }
+		if err != nil || same(plan) || slices.ContainsFunc(forms, same) {
+			continue // One that cannot be compiled is refused by compareOlder.
+		}
+		p.rows[form] = snapshot.RowOptions{Importance: p.rows[plan].Importance}
+		forms = append(forms, form)
+	}
+	return forms
+}
+
+// formOf returns the row that stands for a component of an older build, -1 if there is none. What is behind its fields must be as it was.
+func (p *Protocol) formOf(text string) int {
+	for rows := p.schema.Older; !rows.IsZero(); rows = rows.Rest() {
+		row := rows.Lowest()
+		of := rowOf(p.schema, p.schema.Plan(row).Name())
+		if describePlan(kindComponent, p.schema.Plan(row)).Text+p.described.components[of] == text {
+			return row
+		}
+	}
+	return -1
+}
+
+// isWritten reports whether clients write the component of an entry.
+func isWritten(text string) bool { return strings.HasPrefix(canon.Behind(text), "[") }
 
 // kindAndName returns the begin of an entry, which names it.
 func kindAndName(text string) string {
@@ -163,7 +223,7 @@ func (o *older) lacks(t wire.MessageType) bool {
 // state is a configuration of state for the session.
 func (o *older) state(c snapshot.Config) snapshot.Config {
 	if o != nil {
-		c.Unknown = o.unknown
+		c.Unknown, c.Older = o.unknown.Union(o.grown), o.forms
 	}
 	return c
 }
@@ -197,7 +257,7 @@ func (c *Client) SharedRows() snapshot.Mask { return c.protocol.rowsWith(c.link.
 
 // rowsWith returns the rows that a session knows.
 func (p *Protocol) rowsWith(o *older) snapshot.Mask {
-	rows := snapshot.AllRows().Below(p.schema.Rows())
+	rows := snapshot.AllRows().Below(p.schema.Rows()).Minus(p.schema.Older)
 	if o != nil {
 		rows = rows.Minus(o.unknown)
 	}

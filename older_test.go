@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -25,8 +26,15 @@ type (
 	asking struct{ A uint8 }           // A question of the newer build,
 	told   struct{ A uint8 }           // and its answer.
 	seat   struct{ Number uint8 }      // Written by clients.
-	farm   struct{ X, Y float32 }      // Another component.
-	lever  struct {
+	farm   struct{ X, Y float32 }      // Another component,
+	acre   struct{ X float32 }         // and with a field less.
+	crate  struct{ Left uint16 }       // A component,
+	stock  struct {                    // and with more fields, under its name.
+		Left  uint16
+		Price uint32
+		Of    wire.NetworkID `net:"entity"`
+	}
+	lever struct {
 		Up bool `net:"event"`
 	} // An input.
 )
@@ -38,6 +46,13 @@ type meeting struct {
 
 // first registers what players have.
 func (m *meeting) first() *netcode.Protocol {
+	p := m.build()
+	netcode.Replicate[crate](p)
+	return p
+}
+
+// build registers what all builds have.
+func (m *meeting) build() *netcode.Protocol {
 	p := protocol()
 	netcode.Handle(p, func(_ *netcode.Context, c *chat) { m.chats = append(m.chats, c.Number) }, netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle(p, func(_ *netcode.Context, b *cargo) { m.bulks = append(m.bulks, uint32(b.Bytes[1999])) }, netcode.Over(netcode.Reliable))
@@ -46,7 +61,8 @@ func (m *meeting) first() *netcode.Protocol {
 
 // second registers the build after it, which has more.
 func (m *meeting) second() *netcode.Protocol {
-	p := m.first()
+	p := m.build()
+	netcode.Replicate[stock](p, netcode.Named("crate"))
 	netcode.Replicate[aegis](p)
 	netcode.Handle(p, func(_ *netcode.Context, a *alarm) { m.alarms = append(m.alarms, uint32(a.Level)) }, netcode.Over(netcode.ReliableOrdered))
 	netcode.Answer(p, func(_ *netcode.Context, q *asking, r *told) error { r.A = q.A; return nil })
@@ -79,13 +95,17 @@ func TestBuildsMeet(t *testing.T) {
 			r.change(func(store *snapshot.Store) {
 				id = store.Spawn()
 				for row := range rows.Rows() {
-					lanes := make([]uint32, rows.Plan(row).Lanes())
-					lanes[0] = 7
-					store.Set(id, row, lanes)
+					if lanes := make([]uint32, rows.Plan(row).Lanes()); !rows.Older.Has(row) {
+						lanes[0] = 7
+						store.Set(id, row, lanes)
+					}
 				}
 			})
 			r.run(200 * time.Millisecond)
 			for row := range here.Schema().Rows() {
+				if here.Schema().Older.Has(row) {
+					continue
+				}
 				want := []uint32(nil)
 				if here.Schema().Plan(row).Name() != "aegis" {
 					want = make([]uint32, here.Schema().Plan(row).Lanes())
@@ -169,8 +189,12 @@ func TestSupportCostsEqualBuildsNothing(t *testing.T) {
 		c := r.joined(build(), netcode.Config{})
 		var id wire.NetworkID
 		r.change(func(store *snapshot.Store) { id = store.Spawn() })
+		place, crates := rowIn[position](r.server.Protocol()), rowIn[stock](r.server.Protocol())
 		for n := range uint32(20) {
-			r.change(func(store *snapshot.Store) { store.Set(id, 2, []uint32{n, n}) }) // position
+			r.change(func(store *snapshot.Store) {
+				store.Set(id, place, []uint32{n, n})
+				store.Set(id, crates, []uint32{n, n / 2, 0, 0})
+			})
 			require.NoError(t, netcode.Send(c, netcode.ToServer(), &alarm{uint8(n)}))
 			require.NoError(t, netcode.Send(r.server, netcode.ToAll(), &chat{n}))
 			r.run(50 * time.Millisecond)
@@ -179,6 +203,61 @@ func TestSupportCostsEqualBuildsNothing(t *testing.T) {
 	}
 	require.Greater(t, bytes.Count(traces[0], []byte("\n")), 60)
 	require.Equal(t, traces[0], traces[1])
+}
+
+// rowIn returns the row of a component.
+func rowIn[T any](p *netcode.Protocol) int { return p.RowOf(reflect.TypeFor[T]()) }
+
+// A component has more fields in the newer build. Its server sends them to clients of its build, and the others to clients of the older
+// build, which get nothing while only the new ones change. A newer client reads zero from an older server.
+func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
+	p, first := (&meeting{}).supporting(), (&meeting{}).first()
+	require.Equal(t, (&meeting{}).second().Description(), p.Description(), "an older build is not in the protocol")
+	require.EqualValues(t, 1, p.Schema().Older.Count())
+	r := newRig(t, p, netcode.Config{})
+	newer, older := r.joined(p, netcode.Config{}), r.joined(first, netcode.Config{})
+	there, here := rowIn[stock](p), rowIn[crate](first)
+	var id, named wire.NetworkID
+	r.change(func(store *snapshot.Store) {
+		id, named = store.Spawn(), store.Spawn()
+		store.Set(id, there, []uint32{7, 100, named.Index, named.Generation})
+	})
+	r.run(200 * time.Millisecond)
+	require.Equal(t, []uint32{7, 100, named.Index, named.Generation}, newer.Replica().Row(id.Index, there))
+	require.Equal(t, []uint32{7}, older.Replica().Row(id.Index, here))
+	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), r.server.Session(2).View().Rows(id).Intersect(r.server.Store().Mask(id)).Count())
+	require.Equal(t, r.server.Session(2).SharedRows().Count(), first.Schema().Rows())
+	require.True(t, r.server.Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
+
+	records := older.Replica().Stats().Records
+	for n := range uint32(10) { // The new fields alone.
+		r.change(func(store *snapshot.Store) { store.Set(id, there, []uint32{7, 200 + n, 0, 0}) })
+		r.run(100 * time.Millisecond)
+	}
+	require.Equal(t, []uint32{7, 209, 0, 0}, newer.Replica().Row(id.Index, there))
+	require.Equal(t, records, older.Replica().Stats().Records)
+	for _, rows := range []snapshot.Mask{{}, snapshot.AllRows()} { // Hidden, and shown again.
+		r.server.Session(1).View().SetRows(id, rows)
+		r.server.Session(2).View().SetRows(id, rows)
+		r.change(func(store *snapshot.Store) { store.Set(id, there, []uint32{8, 1, 0, 0}) })
+		r.run(200 * time.Millisecond)
+		if rows.IsZero() {
+			require.Nil(t, newer.Replica().Row(id.Index, there))
+			require.Nil(t, older.Replica().Row(id.Index, here))
+		}
+	}
+	require.Equal(t, []uint32{8, 1, 0, 0}, newer.Replica().Row(id.Index, there))
+	require.Equal(t, []uint32{8}, older.Replica().Row(id.Index, here))
+
+	r = newRig(t, first, netcode.Config{})
+	newer = r.joined(p, netcode.Config{})
+	r.change(func(store *snapshot.Store) {
+		id = store.Spawn()
+		store.Set(id, here, []uint32{9})
+	})
+	r.run(200 * time.Millisecond)
+	require.Equal(t, []uint32{9, 0, 0, 0}, newer.Replica().Row(id.Index, there))
+	require.Equal(t, snapshot.Mask{}.With(there), newer.Replica().Entity(id.Index).Mask)
 }
 
 // A server that does not speak any protocol of a client refuses it by name, as ever: the difference is that to the client's own build.
@@ -227,8 +306,18 @@ func TestSupportNamesWhatIsNotAdditive(t *testing.T) {
 		newer func(p *netcode.Protocol)
 		want  string
 	}{
-		"a component less":   {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(*netcode.Protocol) {}, "component farm of the older build is not here: keep it registered"},
-		"another component":  {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(p *netcode.Protocol) { netcode.Replicate[seat](p, netcode.Named("farm")) }, "component farm differs from that of the older build: there it is component farm{X:f32;Y:f32}, here component farm{Number:u8}"},
+		"a component less":  {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(*netcode.Protocol) {}, "component farm of the older build is not here: keep it registered"},
+		"another component": {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(p *netcode.Protocol) { netcode.Replicate[seat](p, netcode.Named("farm")) }, "component farm differs from that of the older build: there it is component farm{X:f32;Y:f32}, here component farm{Number:u8}"},
+		"a field less":      {first(func(p *netcode.Protocol) { netcode.Replicate[farm](p) }), func(p *netcode.Protocol) { netcode.Replicate[acre](p, netcode.Named("farm")) }, "component farm differs"},
+		"a field more that clients write": {first(func(p *netcode.Protocol) {
+			netcode.Replicate[acre](p, netcode.Named("farm"), authority.WrittenBy(authority.OwnerWrites))
+		}), func(p *netcode.Protocol) { netcode.Replicate[farm](p, authority.WrittenBy(authority.OwnerWrites)) }, "component farm differs"},
+		"a field more, and clients write": {first(func(p *netcode.Protocol) { netcode.Replicate[acre](p, netcode.Named("farm")) }), func(p *netcode.Protocol) { netcode.Replicate[farm](p, authority.WrittenBy(authority.OwnerWrites)) }, "component farm differs"},
+		"a field more with bands": {first(func(p *netcode.Protocol) {
+			netcode.Replicate[acre](p, netcode.Named("farm"), netcode.Bands(netcode.Band{Beyond: 5, Every: 3}))
+		}), func(p *netcode.Protocol) {
+			netcode.Replicate[farm](p, netcode.Bands(netcode.Band{Beyond: 5, Every: 3}))
+		}, "component farm differs"},
 		"another message":    {first(func(p *netcode.Protocol) { netcode.Handle[alarm](p, nil) }), func(p *netcode.Protocol) { netcode.Handle[alarm](p, nil, netcode.FromClient()) }, "message alarm differs"},
 		"an input more":      {first(func(*netcode.Protocol) {}), func(p *netcode.Protocol) { input.Register[lever](p) }, "the older build does not have input lever"},
 		"an input less":      {first(func(p *netcode.Protocol) { input.Register[lever](p) }), func(*netcode.Protocol) {}, "input lever of the older build is not here"},

@@ -43,6 +43,7 @@ type Protocol struct {
 	described  described
 	settings   [][]any // Of components, by row, once frozen.
 	banded     []bandedPlan
+	forms      []bandedPlan // Components with fewer fields in older builds, in bandedPlan.bands.
 
 	freezing sync.Once
 	frozen   bool
@@ -121,6 +122,7 @@ func (p *Protocol) freeze() {
 		if p.unpacked {
 			p.turnPackingOff()
 		}
+		p.addForms()
 		p.messages.Freeze()
 		for _, h := range p.handled {
 			p.roles[h.of.ID()] = h.role
@@ -135,11 +137,7 @@ func (p *Protocol) freeze() {
 		p.setBands()
 		p.freezeExtensions()
 		p.describeBands()
-		p.canon.Entries = append(p.describe(), p.described.behind...)
-		for row := range p.components {
-			p.canon.Entries[1+row].Text += p.described.components[row]
-		}
-		p.canon = canon.New(p.canon.Entries)
+		p.canon = canon.New(append(p.describe(), p.described.behind...))
 		p.freezeOlder()
 	})
 }
@@ -473,7 +471,7 @@ func limitOfRows(components int) int {
 func (p *Protocol) describe() []canon.Entry {
 	entries := make([]canon.Entry, 0, 1+len(p.components)+len(p.handled))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
-		peer.Version, limitOfRows(len(p.components)), snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
+		peer.Version, limitOfRows(len(p.components)-p.schema.Older.Count()), snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
 		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
 	limits += ";tables:" + p.describeTables()
 	if p.unpacked {
@@ -481,8 +479,12 @@ func (p *Protocol) describe() []canon.Entry {
 	}
 	limits += "}"
 	entries = append(entries, canon.Entry{Kind: kindLimits, Name: "netcode", Text: limits})
-	for _, plan := range p.components {
-		entries = append(entries, describePlan(kindComponent, plan))
+	for row, plan := range p.components {
+		if !p.schema.Older.Has(row) {
+			e := describePlan(kindComponent, plan)
+			e.Text += p.described.components[row]
+			entries = append(entries, e)
+		}
 	}
 	entries = append(entries, p.described.before...)
 	for _, m := range p.handled {

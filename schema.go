@@ -20,15 +20,15 @@ func WriteSchema(w io.Writer, p *Protocol) error {
 	for _, o := range p.older {
 		fmt.Fprintf(&b, "supports %016x\n", o.canon.Hash)
 	}
-	for i, e := range p.canon.Entries {
+	for _, e := range p.canon.Entries {
 		kind, name := canon.NameOf(e.Text)
 		fmt.Fprintf(&b, "\n%s %s #%08x {\n", kind, name, canon.ID(kind, name))
 		for _, field := range canon.Fields(e.Text) {
 			fmt.Fprintf(&b, "\t%s\n", field)
 		}
 		fmt.Fprintf(&b, "}%s\n", canon.Behind(e.Text))
-		if row := i - 1; kind == kindComponent { // The limits are the entry before them.
-			writeOptions(&b, p.schema.Options(row))
+		if kind == kindComponent {
+			writeOptions(&b, p.schema.Options(rowOf(p.schema, name)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

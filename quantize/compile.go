@@ -61,7 +61,7 @@ func (c *compiler) compile(t reflect.Type) error {
 	if err := c.value(t, "", 0, ""); err != nil {
 		return err
 	}
-	if isRelation(t) {
+	if isRelation(t) && c.sends("target") {
 		if err := c.target(); err != nil {
 			return err
 		}
@@ -98,6 +98,8 @@ type compiler struct {
 	found  []tailSpec // texts and lists, which come behind all other fields
 	scale  int        // of CompileCoarse; 0: fields have the steps of their tags
 	coarse int        // fields that became coarser
+	some   bool       // only fields are compiled, see CompileOlder
+	fields []string
 }
 
 // fail returns an error that names the field.
@@ -117,6 +119,9 @@ func (e *NotFieldsError) Error() string { return e.text }
 
 // value compiles what lies at offset: a field, or a whole component when path is empty.
 func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
+	if !c.sends(path) {
+		return nil
+	}
 	if isTail(t) {
 		c.found = append(c.found, tailSpec{t, path, offset, tagText})
 		return nil

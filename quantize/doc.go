@@ -19,6 +19,7 @@
 //
 //   - compile.go, parse.go: a type and its tags, or a description, to a plan
 //   - coarse.go: plans with larger steps
+//   - older.go: plans of a component as it was in an older build
 //   - deviation.go: how far a value is from another, field by field; the first difference beyond a tolerance
 //   - plan.go: what a plan tells
 //   - field.go: rounding, ranges, angles and rotations: one field to lanes and back

@@ -562,7 +562,7 @@ type Conversion struct {
 	value    unsafe.Pointer // a component
 }
 
-// NewConversion returns the conversion between two plans of one type without entity fields.
+// NewConversion returns the conversion between two plans of one type. A field that only to has is zero in its rows.
 func NewConversion(from, to *Plan) Conversion {
 	// SAFETY: the memory is that of a value of the type, which the garbage collector knows by its type.
 	return Conversion{from: from, to: to, value: reflect.New(from.typ).UnsafePointer()}
@@ -573,4 +573,7 @@ func (c *Conversion) Row(from, to []uint32) {
 	// SAFETY: value points to a value of the type of both plans.
 	c.from.Dequantise(from, c.value)
 	c.to.Quantise(c.value, to)
+	if c.from.aimed && c.to.aimed { // a target lies in no memory
+		copy(to[c.to.goal:c.to.goal+2], from[c.from.goal:])
+	}
 }

@@ -21,6 +21,7 @@ type Writer struct {
 	out      io.Writer
 	rate     int
 	plans    []*quantize.Plan
+	older    snapshot.Mask // of plans: they are not recorded
 	packer   *flate.Writer
 	packed   buffer
 	tick     []byte // of one tick, not yet compressed
@@ -94,7 +95,7 @@ func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error
 	if len(head) > headerFixed+maxHeader {
 		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(head))
 	}
-	w := &Writer{out: out, rate: h.TickRate}
+	w := &Writer{out: out, rate: h.TickRate, older: schema.Older}
 	for row := range schema.Rows() {
 		w.plans = append(w.plans, schema.Plan(row))
 	}
@@ -240,8 +241,9 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	w.tick = appendMask(w.tick, mask, len(w.plans))
-	w.tick = appendMask(w.tick, changed, len(w.plans))
+	recorded := len(w.plans) - w.older.Count()
+	w.tick = appendMask(w.tick, mask.Squeeze(w.older), recorded)
+	w.tick = appendMask(w.tick, changed.Squeeze(w.older), recorded)
 	moving := m.change(w.plans, mask, changed, w.ticks)
 	at := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {

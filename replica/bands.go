@@ -22,7 +22,7 @@ const keptResults = 8
 
 func newBandReader(schema *format.Schema) *bandReader {
 	b := &bandReader{rows: make([]bandRow, schema.Rows())}
-	for _, c := range schema.Banded() {
+	for _, c := range schema.Families() {
 		for _, band := range c.Bands {
 			width := schema.Plan(c.Row).Lanes()
 			b.rows[band.Row] = bandRow{

@@ -46,7 +46,7 @@ type Baselines interface {
 // AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
 // The baselines of records are those of past. The dump ends at the first one that past lacks.
 func AppendDump(s *format.Schema, dst, payload []byte, near tick.Tick, past Baselines) []byte {
-	d := dumper{schema: s, dst: dst, past: past}
+	d := dumper{schema: s, unknown: s.Older, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
 }
@@ -501,7 +501,7 @@ func (r *Replica) AddBits(to *Bits, payload []byte) {
 // AddBits adds a payload to an account. Its tick is read as near to the one given. The baselines of records are those of past: a replica,
 // or a server's View.Baselines for a payload that was just written. Behind the first record whose baseline past lacks, all is Unknown.
 func AddBits(s *format.Schema, to *Bits, payload []byte, near tick.Tick, past Baselines) {
-	d := dumper{schema: s, past: past, bits: to}
+	d := dumper{schema: s, unknown: s.Older, past: past, bits: to}
 	d.all(payload, near)
 }
 

@@ -100,7 +100,7 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 		left:    newRowPages(schema, sinceWords),
 		kept:    newRowPages(schema, 0),
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
-		unknown: cfg.Unknown,
+		unknown: cfg.Lacks(schema),
 	}
 	r.complete = make([]tick.Tick, len(r.history.blocks))
 	if !schema.Coarse.IsZero() {
@@ -335,7 +335,7 @@ func (r *Replica) admit() error {
 	if r.guard != nil {
 		for i := range records {
 			v := &records[i]
-			if !r.guard(wire.NetworkID{Index: v.index, Generation: v.generation}, v.mask) {
+			if !r.guard(wire.NetworkID{Index: v.index, Generation: v.generation}, r.schema.Fold(v.mask)) {
 				r.stats.Guarded++
 				return ErrGuarded
 			}

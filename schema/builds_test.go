@@ -27,6 +27,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // This program is a small game too, in several builds: a test starts a server of one and a client of another.
@@ -43,12 +44,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The types of the game. All but the last four are those of the first build. The names of the new ones come first, so that all rows and types
+// The types of the game. All but the last five are those of the first build. The names of the new ones come first, so that all rows and types
 // get other numbers.
 type (
-	gun      struct{ X, Y int16 }
-	counted  struct{ Number uint32 }
-	bye      struct{ Number uint32 }
+	gun     struct{ X, Y int16 }
+	kit     struct{ Ammo uint16 }
+	counted struct{ Number uint32 }
+	bye     struct{ Number uint32 }
+	newKit  struct { // the kit with more fields
+		Colour uint8
+		Ammo   uint16
+		Owner  wire.Text[[8]byte]
+	}
 	newPart  struct{ X, Y, Z float32 }
 	newWord  struct{ Text [40]uint8 }
 	question struct{ A uint32 }
@@ -77,6 +84,11 @@ func newGame(build string) *game {
 	}
 	netcode.Replicate[position](p)
 	netcode.Replicate[health](p, rate)
+	if g.has["field"] {
+		netcode.Replicate[newKit](p, netcode.Named("kit"))
+	} else {
+		netcode.Replicate[kit](p)
+	}
 	netcode.Replicate[gun](p, authority.WrittenBy(authority.OwnerWrites))
 	input.Register[stick](p)
 	netcode.Handle(p, func(_ *netcode.Context, m *counted) {
@@ -102,6 +114,31 @@ func newGame(build string) *game {
 		schema.Support(p, lock.String())
 	}
 	return g
+}
+
+// kits is the kits of a world: in a build with more fields their type has these.
+type kits struct {
+	id  ecs.ID
+	set func(e ecs.Entity, ammo uint16)               // with all fields that the build has
+	get func(e ecs.Entity) (ammo uint16, more newKit) // more is the fields that the first build lacks
+}
+
+func (g *game) kits(w *ecs.World) kits {
+	if !g.has["field"] {
+		all := generic.NewMap1[kit](w)
+		return kits{ecs.ComponentID[kit](w), func(e ecs.Entity, ammo uint16) { *all.Get(e) = kit{ammo} },
+			func(e ecs.Entity) (uint16, newKit) { return all.Get(e).Ammo, newKit{} }}
+	}
+	all := generic.NewMap1[newKit](w)
+	return kits{ecs.ComponentID[newKit](w), func(e ecs.Entity, ammo uint16) {
+		*all.Get(e) = newKit{uint8(ammo) | 1, ammo, wire.NewText[[8]byte]("Ann")}
+	},
+		func(e ecs.Entity) (uint16, newKit) {
+			k := *all.Get(e)
+			ammo := k.Ammo
+			k.Ammo = 0
+			return ammo, k
+		}}
 }
 
 // entities is the number of them, and lastMessage the number of the last message.
@@ -137,7 +174,7 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 	s := systems.NewServer(server, conn, systems.WallClock())
 	loop, all := systems.NewRunner(w, s, 60), []ecs.Entity{}
 	bodies := generic.NewMap4[components.Replicated, position, health, gun](w)
-	parts := generic.NewMap1[newPart](w)
+	parts, kits := generic.NewMap1[newPart](w), g.kits(w)
 	for range entities {
 		all = append(all, bodies.New())
 	}
@@ -156,6 +193,15 @@ func (g *game) serve(w *ecs.World, conn transport.Conn) error {
 				_, at, points, _ := bodies.Get(e)
 				at.X, at.Y = float32((frame*(i+3))%600)/2-150, float32(frame%200)/2
 				points.Points = uint16(frame / (i + 1))
+				switch has := w.Has(e, kits.id); {
+				case !has && (frame+i)%5 == 0:
+					w.Add(e, kits.id)
+					kits.set(e, uint16(i))
+				case has && i%3 == 0 && frame%11 == 0:
+					w.Remove(e, kits.id)
+				case has:
+					kits.set(e, uint16(frame*i))
+				}
 				if g.has["component"] && (frame+i)%7 == 0 {
 					if parts.Get(e) == nil {
 						parts.Assign(e, &newPart{X: 1})
@@ -245,17 +291,24 @@ func (g *game) play(w *ecs.World, conn transport.Conn, address string) error {
 // tell prints what an end has of what both builds know, and what it counted.
 func (g *game) tell(w *ecs.World, id func(ecs.Entity) (netcode.NetworkID, bool), stats netcode.Stats, aimed *gun) {
 	var lines []string
-	bodies := generic.NewFilter2[position, health]()
+	bodies, kits, more := generic.NewFilter2[position, health](), g.kits(w), false
 	for query := bodies.Query(w); query.Next(); {
 		at, points := query.Get()
-		if of, ok := id(query.Entity()); ok {
-			lines = append(lines, fmt.Sprint(of, *at, *points))
+		of, ok := id(query.Entity())
+		if !ok {
+			continue
 		}
+		line := fmt.Sprint(of, *at, *points)
+		if w.Has(query.Entity(), kits.id) {
+			ammo, rest := kits.get(query.Entity())
+			line, more = line+fmt.Sprint(" kit ", ammo), more || rest != newKit{}
+		}
+		lines = append(lines, line)
 	}
 	slices.Sort(lines)
 	sum := fnv.New64a()
 	fmt.Fprint(sum, lines)
-	fmt.Printf("world %d %016x got %d gun %v words %d leftout %t malformed %d unknown %t\n", len(lines), sum.Sum64(), g.got, *aimed, g.words, stats.LeftOut > 0, stats.Malformed, stats.UnknownTypes > 0)
+	fmt.Printf("world %d %016x got %d gun %v words %d leftout %t malformed %d unknown %t more %t\n", len(lines), sum.Sum64(), g.got, *aimed, g.words, stats.LeftOut > 0, stats.Malformed, stats.UnknownTypes > 0, more)
 }
 
 // process is a running build.
@@ -324,7 +377,7 @@ func TestProcessesOfTwoBuilds(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no processes and no sockets here")
 	}
-	builds := []string{"component", "message", "question", "less", "options", "component+message+question+less+options"}
+	builds := []string{"component", "field", "message", "question", "less", "options", "component+field+message+question+less+options"}
 	if testing.Short() {
 		builds = builds[len(builds)-1:]
 	}
@@ -356,6 +409,9 @@ func playBuilds(t *testing.T, there, here string, serverLeavesOut, clientLeavesO
 	// The newer build ignores messages that it has no more; the older one gets none that it does not know.
 	require.Contains(t, line, fmt.Sprintf("unknown %t", here != "first" && strings.Contains(newer, "less")))
 	require.Contains(t, last, "unknown false")
+	// Fields that the older build lacks are set at a newer server, and zero at the client.
+	require.Contains(t, last, fmt.Sprintf("more %t", there != "first" && strings.Contains(newer, "field")))
+	require.Contains(t, line, "more false")
 }
 
 // A change that is not additive is refused by name, and so is a newer build that does not support the older one.

@@ -29,7 +29,7 @@ const bothRefused = "a client of one build is refused by a server of the other, 
 // Ways out.
 const (
 	together = "release server and clients together"
-	support  = "give the lock file of the older build to schema.Support in the newer one, or " + together
+	support  = "give the lock file of the older build to schema.Support in the newer one"
 )
 
 // Compare lists the changes from one lock to another, in the order of the old one. Without changes the list is nil. Builds
@@ -40,12 +40,12 @@ func Compare(before, after *Lock) (changes []Change) {
 		e := &before.Entries[i]
 		now := after.find(e.Kind, e.Name)
 		if now != nil {
-			changes = append(changes, compareEntry(e, now)...)
+			changes = append(changes, compareEntry(e, now, before.grows(e, now))...)
 			continue
 		}
 		c := Change{Entry: e.String(), What: "it is gone", Breaks: bothRefused, WayOut: "keep it registered until no player has the old build, or " + together}
 		if e.Kind == "message" {
-			c.WayOut = support
+			c.WayOut = support + ", or " + together
 		}
 		if to := renamedTo(e, before, after); to != nil && !renamed[to] {
 			renamed[to] = true
@@ -58,7 +58,7 @@ func Compare(before, after *Lock) (changes []Change) {
 		if e := &after.Entries[i]; before.find(e.Kind, e.Name) == nil && !renamed[e] {
 			c := Change{Entry: e.String(), What: "it is new", Breaks: bothRefused, WayOut: together}
 			if e.Kind == "component" || e.Kind == "message" {
-				c.WayOut = support
+				c.WayOut = support + ", or " + together
 			}
 			changes = append(changes, c)
 		}
@@ -85,13 +85,27 @@ func renamedTo(e *Entry, before, after *Lock) *Entry {
 	return nil
 }
 
-// compareEntry lists the changes of an entry that both locks have.
-func compareEntry(e, now *Entry) (changes []Change) {
+// grows reports whether an entry is a component that has all fields of an older one and more, so that Protocol.Support can leave these out.
+func (l *Lock) grows(e, now *Entry) bool {
+	at := 0
+	for _, field := range now.Fields {
+		if at < len(e.Fields) && e.Fields[at] == field {
+			at++
+		}
+	}
+	banded := slices.ContainsFunc(l.Entries, func(of Entry) bool { return of.Behind == " of "+e.Name })
+	return e.Kind == "component" && at == len(e.Fields) && e.Behind == now.Behind && !strings.HasPrefix(e.Behind, "[") && !strings.HasPrefix(e.Behind, " of ") && !banded
+}
+
+// compareEntry lists the changes of an entry that both locks have. grows tells that they can be left out.
+func compareEntry(e, now *Entry, grows bool) (changes []Change) {
 	breaks := func(what, wayOut string) {
 		changes = append(changes, Change{Entry: e.String(), What: what, Breaks: bothRefused, WayOut: wayOut + ", or " + together})
 	}
 	if what := compareFields(e.Fields, now.Fields); what != "" {
 		switch {
+		case grows:
+			breaks(what, support)
 		case e.Kind != "limits":
 			breaks(what, fmt.Sprintf("leave %s as it was, and add another type beside it", e.Name))
 		case strings.HasPrefix(what, "the field tables "):

@@ -111,9 +111,15 @@ func changes() []change {
 		{"a tag", replace(func(p *netcode.Protocol) { netcode.Replicate[positionFine](p, named("position")) }), true,
 			[]string{"component position: the field X was f32[-512,512,0.5] and is f32[-512,512,0.25]", beside}},
 		{"a field at the end", replace(func(p *netcode.Protocol) { netcode.Replicate[position3](p, named("position")) }), true,
-			[]string{"it has the new field Z:f32 at the end", beside}},
+			[]string{"it has the new field Z:f32 at the end", "way out: give the lock file of the older build to schema.Support"}},
+		{"a field that clients write", func(b *build) {
+			b.health = func(p *netcode.Protocol) { netcode.Replicate[health](p, authority.WrittenBy(authority.OwnerWrites)) }
+			b.position = func(p *netcode.Protocol) {
+				netcode.Replicate[position3](p, named("position"), authority.WrittenBy(authority.OwnerWrites))
+			}
+		}, true, []string{"it has the new field Z:f32 at the end", beside}},
 		{"a field at the beginning", replace(func(p *netcode.Protocol) { netcode.Replicate[positionBefore](p, named("position")) }), true,
-			[]string{"it has the new field Z:u8 before the end", beside}},
+			[]string{"it has the new field Z:u8 before the end", "way out: give the lock file of the older build to schema.Support"}},
 		{"the order of fields", replace(func(p *netcode.Protocol) { netcode.Replicate[positionTurned](p, named("position")) }), true,
 			[]string{"its fields have another order, from X:f32[-512,512,0.5] on", beside}},
 		{"the name of a field", replace(func(p *netcode.Protocol) { netcode.Replicate[positionNamed](p, named("position")) }), true,
@@ -198,6 +204,7 @@ func lockText(p *netcode.Protocol) string {
 func TestASupportedBuildIsCompatible(t *testing.T) {
 	old := first()
 	newer := first()
+	newer.position = func(p *netcode.Protocol) { netcode.Replicate[position3](p, named("position")) }
 	newer.more = func(p *netcode.Protocol) {
 		netcode.Replicate[shield](p)
 		netcode.Handle[emote](p, nil)
@@ -206,7 +213,7 @@ func TestASupportedBuildIsCompatible(t *testing.T) {
 	before, after := schema.Of(old.protocol()), schema.Of(newer.protocol())
 	require.Equal(t, []uint64{before.Hash}, after.Supports, "once")
 	for _, changes := range [][]schema.Change{schema.Compare(before, after), schema.Compare(after, before)} {
-		require.Len(t, changes, 2)
+		require.Len(t, changes, 3)
 		require.False(t, schema.Breaking(changes))
 		require.Contains(t, schema.Report(changes), "left out between the two builds")
 	}

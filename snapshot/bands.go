@@ -7,7 +7,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A component with distance bands (netcode.Bands) has a row for each band, with coarser steps. The game writes the component alone. Each
+// A component with distance bands (netcode.Bands) has a row for each band, with coarser steps. One that has more fields than in an older build
+// (Protocol.Support) has a row with those of that build. The game writes the component alone. Each
 // commit derives the others from it, at the turns that their rates give them. A View shows one of these rows and hides the others,
 // so that deltas, baselines, losses and the cache of encoded deltas are those of any component.
 
@@ -29,7 +30,7 @@ type bandRow struct {
 }
 
 func newBands(schema *Schema) (b bands) {
-	for _, c := range schema.Banded() {
+	for _, c := range schema.Families() {
 		for _, band := range c.Bands {
 			b.rows = append(b.rows, bandRow{
 				row: band.Row, of: c.Row, every: tick.Tick(max(schema.Options(band.Row).Every, 1)),
@@ -52,6 +53,11 @@ func (s *Store) deriveBands() {
 				}
 			}
 		}
+		for i := range s.refs.changed { // those that only name other entities are not in s.changed
+			if c := &s.refs.changed[i]; c.row == b.of {
+				b.waits.set(c.index)
+			}
+		}
 		s.deriveBand(b)
 	}
 }
@@ -71,6 +77,9 @@ func (s *Store) deriveBand(b *bandRow) {
 			case !has:
 				s.Remove(id, b.row)
 			case !had:
+				b.coarse.Row(s.rows.row(index, b.of), all.one)
+				s.Set(id, b.row, all.one)
+			case s.schema.Tags.Union(s.schema.Refs).Has(b.row): // of an older build: no band is one
 				b.coarse.Row(s.rows.row(index, b.of), all.one)
 				s.Set(id, b.row, all.one)
 			case b.every > 1 && !s.Turn(id, b.every, all.before, s.tick):
@@ -115,7 +124,7 @@ func (v *View) LacksBands() bool {
 	}
 	for w, word := range v.visible {
 		for ; word != 0; word &= word - 1 {
-			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse) {
+			if v.store.rows.masks[firstOf(uint32(w), word)].Overlaps(v.store.schema.Coarse.Minus(v.store.schema.Older)) {
 				return true
 			}
 		}
@@ -123,12 +132,12 @@ func (v *View) LacksBands() bool {
 	return false
 }
 
-// Bands returns the rows that the client gets of the components of an entity that have bands.
+// Bands returns the rows that the client gets of the components of an entity that have bands, or a form in an older build.
 func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
 		return Mask{}
 	}
-	for _, b := range v.store.schema.Banded() {
+	for _, b := range v.store.schema.Families() {
 		rows = rows.Union(v.rowsOf(id.Index).Intersect(b.Family))
 	}
 	return rows
@@ -138,10 +147,10 @@ func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 // into sight begins as the component itself.
 func (v *View) unfold(index uint32, rows Mask) Mask {
 	now := v.rowsOf(index)
-	for _, b := range v.store.schema.Banded() {
+	for _, b := range v.store.schema.Families() {
 		shown := now.Intersect(b.Family)
-		if shown.IsZero() {
-			shown = format.Bit(b.Row)
+		if known := b.Family.Minus(v.unknown); shown.IsZero() && !known.IsZero() {
+			shown = format.Bit(known.Lowest())
 		}
 		if rows.Has(b.Row) {
 			rows = rows.Minus(b.Family).Union(shown)

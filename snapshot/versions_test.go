@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,29 +22,103 @@ type (
 	}
 	versionSpeed struct{ X, Y float32 }
 	versionTag   struct{}
+	versionName  struct {
+		Of     wire.NetworkID `net:"entity"`
+		Called wire.Text[[8]byte]
+	}
+
+	// The same with more fields.
+	versionPlaceMore struct {
+		Turn uint16
+		X, Y float32 `net:"min=-512,max=512,step=0.1"`
+	}
+	versionSpeedMore struct{ X, Y, Z float32 }
+	versionTagMore   struct{ Since uint16 }
+	versionNameMore  struct {
+		Of     wire.NetworkID `net:"entity"`
+		Called wire.Text[[8]byte]
+		Uses   uint16
+		Home   wire.NetworkID `net:"entity"`
+	}
 )
 
-// versionPlans returns the rows of the newer build of the test. The older one lacks some of them.
-func versionPlans(t require.TestingT) (plans []*quantize.Plan) {
-	for name, of := range []reflect.Type{reflect.TypeFor[versionPlace](), reflect.TypeFor[versionSpeed](), reflect.TypeFor[versionTag](), reflect.TypeFor[versionSpeed](), reflect.TypeFor[versionPlace]()} {
-		p, err := quantize.Compile(of, string(rune('a'+name)))
+// versionPlans returns the components of a test. Those of grown have more fields.
+func versionPlans(t require.TestingT, grown Mask) (plans []*quantize.Plan) {
+	types := [][2]reflect.Type{
+		{reflect.TypeFor[versionPlace](), reflect.TypeFor[versionPlaceMore]()},
+		{reflect.TypeFor[versionSpeed](), reflect.TypeFor[versionSpeedMore]()},
+		{reflect.TypeFor[versionTag](), reflect.TypeFor[versionTagMore]()},
+		{reflect.TypeFor[versionName](), reflect.TypeFor[versionNameMore]()},
+		{reflect.TypeFor[versionPlace](), reflect.TypeFor[versionPlaceMore]()},
+	}
+	for i, of := range types {
+		t2 := of[0]
+		if grown.Has(i) {
+			t2 = of[1]
+		}
+		p, err := quantize.Compile(t2, string(rune('a'+i)))
 		require.NoError(t, err)
 		plans = append(plans, p)
 	}
 	return plans
 }
 
-// olderServer is two servers that play the same game: one of the newer build and one of the older.
+// olderServer is two servers that play the same game: one of the newer build and one of the older, which lacks some components and fields of
+// others.
 type olderServer struct {
-	t       require.TestingT
-	unknown Mask
-	now     *Store
-	old     *Store
-	ids     []wire.NetworkID
-	random  *rand.Rand
+	t      require.TestingT
+	rows   []olderRow
+	now    *Store
+	old    *Store
+	ids    []wire.NetworkID
+	random *rand.Rand
 }
 
-// play makes random changes of the world in both stores. Rows that the older build lacks change in the newer one alone.
+// olderRow is a component.
+type olderRow struct {
+	row, old int // of the newer and of the older build; -1: the older one lacks it
+	shorten  *quantize.Conversion
+	extend   *quantize.Conversion // nil: the component is the same in both
+	lanes    []uint32
+}
+
+// newOlderServer returns the servers, and the configuration of a session between them.
+func newOlderServer(t require.TestingT, unknown, grown Mask, cfg Config) (*olderServer, Config) {
+	o := &olderServer{t: t}
+	var now, older []*quantize.Plan
+	before := versionPlans(t, Mask{})
+	session := cfg
+	var families [][2]int
+	for i, p := range versionPlans(t, grown) {
+		r := olderRow{row: len(now), old: len(older)}
+		now = append(now, p)
+		switch {
+		case unknown.Has(i):
+			session.Unknown, r.old = session.Unknown.With(r.row), -1
+		case grown.Has(i):
+			_, list, _ := strings.Cut(strings.TrimSuffix(string(before[i].Describe(nil)), "}"), "{")
+			form, err := quantize.CompileOlder(p.Type(), p.Name(), strings.FieldsFunc(list, func(r rune) bool { return r == ';' }))
+			require.NoError(t, err)
+			families = append(families, [2]int{r.row, len(now)})
+			session.Unknown, session.Older = session.Unknown.With(r.row), session.Older.With(len(now))
+			now = append(now, form)
+			to, from := quantize.NewConversion(p, form), quantize.NewConversion(form, p)
+			r.shorten, r.extend = &to, &from
+		}
+		if r.old >= 0 {
+			older = append(older, before[i])
+		}
+		o.rows = append(o.rows, r)
+	}
+	schema := format.NewSchema(now)
+	for _, f := range families {
+		schema.SetOlder(f[0], []format.Band{{Row: f[1]}})
+	}
+	o.now, o.old = NewStore(schema, cfg), NewStore(format.NewSchema(older), cfg)
+	return o, session
+}
+
+// play makes random changes of the world in both stores. What the older build lacks changes in the newer one alone.
 func (o *olderServer) play(s tick.Tick) {
 	o.now.Begin(s)
 	o.old.Begin(s)
@@ -61,18 +136,15 @@ func (o *olderServer) play(s tick.Tick) {
 		}
 	}
 	for _, id := range o.ids {
-		for row := range o.now.schema.Rows() {
+		for i := range o.rows {
+			r := &o.rows[i]
 			switch n := o.random.IntN(12); {
 			case n < 4:
-				lanes := make([]uint32, o.now.schema.Plan(row).Lanes())
-				for i := range lanes {
-					lanes[i] = o.random.Uint32N(10000)
-				}
-				o.set(id, row, lanes)
+				o.set(id, r)
 			case n == 4:
-				o.now.Remove(id, row)
-				if !o.unknown.Has(row) {
-					o.old.Remove(id, o.oldRow(row))
+				o.now.Remove(id, r.row)
+				if r.old >= 0 {
+					o.old.Remove(id, r.old)
 				}
 			}
 		}
@@ -81,33 +153,52 @@ func (o *olderServer) play(s tick.Tick) {
 	o.old.Commit()
 }
 
-func (o *olderServer) set(id wire.NetworkID, row int, lanes []uint32) {
-	o.now.Set(id, row, lanes)
-	if !o.unknown.Has(row) {
-		o.old.Set(id, o.oldRow(row), lanes)
+// set gives an entity a component with other values, or with others in the fields of the newer build alone.
+func (o *olderServer) set(id wire.NetworkID, r *olderRow) {
+	plan := o.now.schema.Plan(r.row)
+	lanes := make([]uint32, plan.Lanes())
+	if len(plan.Refs()) > 0 {
+		anybody := func() wire.NetworkID { return append(o.ids, wire.NetworkID{})[o.random.IntN(len(o.ids)+1)] }
+		v := versionNameMore{Of: anybody(), Uses: uint16(o.random.Uint32()), Home: anybody()}
+		v.Called.Set("orange"[:o.random.IntN(7)])
+		value := reflect.ValueOf(&v).UnsafePointer()
+		if plan.Type() == reflect.TypeFor[versionName]() {
+			value = reflect.ValueOf(&versionName{v.Of, v.Called}).UnsafePointer()
+		}
+		plan.Quantise(value, lanes)
+	} else {
+		for i := range lanes {
+			lanes[i] = o.random.Uint32N(10000)
+		}
+	}
+	if was := o.now.Row(id, r.row); was != nil && r.shorten != nil && o.random.IntN(2) == 0 {
+		old := o.short(r, was)
+		r.extend.Row(old, lanes)
+	}
+	o.now.Set(id, r.row, lanes)
+	if r.old >= 0 {
+		o.old.Set(id, r.old, o.short(r, lanes))
 	}
 }
 
-// oldRow is the number of a row in the older build.
-func (o *olderServer) oldRow(row int) int { return format.Bit(row).Squeeze(o.unknown).Lowest() }
+// short returns a row as the older build has it.
+func (o *olderServer) short(r *olderRow, lanes []uint32) []uint32 {
+	if r.shorten == nil {
+		return lanes
+	}
+	to := make([]uint32, o.old.schema.Plan(r.old).Lanes())
+	r.shorten.Row(lanes, to)
+	return to
+}
 
 // A client of an older build gets from a newer server the bytes that a server of its own build would have sent. And a client of the
 // newer build reads from such bytes what the older server has.
 func TestOlderClientsGetTheBytesOfTheirBuild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plans := versionPlans(t)
-		unknown := format.FromWords(rapid.Uint64Range(0, 1<<len(plans)-1).Draw(t, "unknown"))
-		var older []*quantize.Plan
-		for row, p := range plans {
-			if !unknown.Has(row) {
-				older = append(older, p)
-			}
-		}
+		rows := rapid.Uint64Range(0, 1<<5-1)
 		cfg := Config{Window: 64, SentPackets: 128}
-		known := cfg
-		known.Unknown = unknown
-		o := &olderServer{t: t, unknown: unknown, now: NewStore(format.NewSchema(plans), cfg), old: NewStore(format.NewSchema(older), cfg),
-			random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}
+		o, known := newOlderServer(t, format.FromWords(rows.Draw(t, "unknown")), format.FromWords(rows.Draw(t, "grown")), cfg)
+		o.random = rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		const clients = 3
 		var there, here [clients]*View // Of the older server, and of the newer one.
 		for i := range clients {
@@ -158,15 +249,28 @@ func (o *olderServer) check(client, reader *replica.Replica) {
 	require.Equal(o.t, len(o.ids), client.Len())
 	require.Equal(o.t, len(o.ids), reader.Len())
 	for _, id := range o.ids {
-		for row := range o.now.schema.Rows() {
-			var want []uint32
-			if !o.unknown.Has(row) {
-				if o.now.rows.masks[id.Index].Has(row) {
-					want = o.now.rows.row(id.Index, row)
-				}
-				require.Equal(o.t, want, client.Row(id.Index, o.oldRow(row)))
+		for i := range o.rows {
+			r := &o.rows[i]
+			if r.old < 0 {
+				require.Nil(o.t, reader.Row(id.Index, r.row))
+				continue
 			}
-			require.Equal(o.t, want, reader.Row(id.Index, row))
+			var want []uint32
+			if now := o.now.Row(id, r.row); now != nil {
+				want = append([]uint32{}, o.short(r, now)...)
+				for _, lane := range o.old.schema.Plan(r.old).Refs() {
+					if !o.now.Alive(wire.NetworkID{Index: want[lane], Generation: want[lane+1]}) {
+						want[lane], want[lane+1] = 0, 0
+					}
+				}
+			}
+			require.Equal(o.t, want, client.Row(id.Index, r.old))
+			if r.extend != nil && want != nil {
+				long := make([]uint32, o.now.schema.Plan(r.row).Lanes())
+				r.extend.Row(want, long)
+				want = long
+			}
+			require.Equal(o.t, want, reader.Row(id.Index, r.row))
 		}
 	}
 }
@@ -175,9 +279,8 @@ func (o *olderServer) check(client, reader *replica.Replica) {
 func TestOlderClientsSharePages(t *testing.T) {
 	needsFastPaths(t)
 	cfg := Config{Window: 64, SentPackets: 128}
-	s := NewStore(format.NewSchema(versionPlans(t)), cfg)
-	older := cfg
-	older.Unknown = format.Bit(1)
+	o, older := newOlderServer(t, format.Bit(4), format.Bit(1), cfg)
+	s := o.now
 	var views []*View
 	for i := range 8 {
 		if i%2 == 0 {
@@ -194,7 +297,7 @@ func TestOlderClientsSharePages(t *testing.T) {
 				ids = append(ids, s.Spawn())
 			}
 			s.Set(ids[i], 0, []uint32{uint32(now) * 7, uint32(i)})
-			s.Set(ids[i], 1, []uint32{uint32(now) * 7, uint32(i)})
+			s.Set(ids[i], 1, []uint32{uint32(now) * 7, uint32(i), uint32(now)})
 		}
 		s.Commit()
 		var first [2][]byte

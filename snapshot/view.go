@@ -141,10 +141,10 @@ func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.WithDefaults()
 	v := &View{store: store, observed: store.tick, start: store.tick, payload: cfg.Payload}
 	v.sent, v.spoke = newSentRing(cfg.SentPackets), store.tick
-	v.unknown = cfg.Unknown
+	v.unknown = cfg.Lacks(store.schema)
 	store.numbered++
 	v.number = store.numbered
-	v.overrides.usual = store.schema.Coarse.Union(cfg.Unknown)
+	v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1

@@ -1,6 +1,9 @@
 package format
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Banded is a component with distance bands. Each band is a row of its own, with the component's type and coarser steps. An entity with
 // the component has all of them at the server, and a client gets one: that of the component itself near by, and a band beyond its distance.
@@ -18,6 +21,19 @@ type Band struct {
 
 // SetBands gives a row bands. It is for start-up, and panics for rows of different types and for a row that is a band already.
 func (s *Schema) SetBands(row int, bands []Band) {
+	s.families = slices.Insert(s.families, s.banded, s.family(row, bands))
+	s.banded++
+}
+
+// SetOlder tells that rows are a component as older builds have it: as bands that only ends with them in Config.Older see. It is for
+// start-up, and panics as SetBands.
+func (s *Schema) SetOlder(row int, forms []Band) {
+	b := s.family(row, forms)
+	s.families, s.Older = append(s.families, b), s.Older.Union(b.Family.Without(row))
+}
+
+// family joins a row and those that stand for it.
+func (s *Schema) family(row int, bands []Band) Banded {
 	b := Banded{Row: row, Family: Bit(row), Bands: bands}
 	for _, band := range bands {
 		if s.plans[band.Row].Type() != s.plans[row].Type() || s.Coarse.Union(b.Family).Has(band.Row) {
@@ -25,19 +41,22 @@ func (s *Schema) SetBands(row int, bands []Band) {
 		}
 		s.Coarse, b.Family = s.Coarse.With(band.Row), b.Family.With(band.Row)
 	}
-	s.banded = append(s.banded, b)
+	return b
 }
 
 // Banded lists the components with bands. The slice is the Schema's own.
-func (s *Schema) Banded() []Banded { return s.banded }
+func (s *Schema) Banded() []Banded { return s.families[:s.banded] }
+
+// Families lists the components for which other rows may stand: those of Banded, and those of SetOlder. The slice is the Schema's own.
+func (s *Schema) Families() []Banded { return s.families }
 
 // Fold returns rows with the component itself in place of its bands, as game code knows them.
 func (s *Schema) Fold(m Mask) Mask {
 	if !m.Overlaps(s.Coarse) {
 		return m
 	}
-	for i := range s.banded {
-		if b := &s.banded[i]; m.Overlaps(b.Family) {
+	for i := range s.families {
+		if b := &s.families[i]; m.Overlaps(b.Family) {
 			m = m.Minus(b.Family).Union(Bit(b.Row))
 		}
 	}
@@ -52,8 +71,8 @@ func (s *Schema) Band(m Mask, row int) int {
 	if !m.Overlaps(s.Coarse) {
 		return -1
 	}
-	for i := range s.banded {
-		if b := &s.banded[i]; b.Row == row && m.Overlaps(b.Family) {
+	for i := range s.families {
+		if b := &s.families[i]; b.Row == row && m.Overlaps(b.Family) {
 			return m.Intersect(b.Family).Lowest()
 		}
 	}

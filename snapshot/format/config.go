@@ -23,7 +23,12 @@ type Config struct {
 	// Unknown are the rows that the other end does not have. A View writes none of them, and rows are told and read as the other
 	// end numbers them: by their place among those that it has.
 	Unknown Mask
+	// Older are rows of Schema.Older that the other end has in place of the components that they stand for, which are in Unknown.
+	Older Mask
 }
+
+// Lacks returns the rows that the other end does not have: Unknown, and what is of other older builds than its own.
+func (c *Config) Lacks(s *Schema) Mask { return s.Older.Minus(c.Older).Union(c.Unknown) }
 
 const (
 	defaultWindow       tick.Tick = 64

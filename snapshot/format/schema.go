@@ -20,7 +20,8 @@ type Schema struct {
 	Tags    Mask            // rows without lanes
 	Whole   Mask            // rows that are sent whole whenever they changed
 	Weighed bool            // some rows have an importance of their own
-	Coarse  Mask            // rows that are bands of other rows
+	Coarse  Mask            // rows that stand for other rows: bands, and those of Older
+	Older   Mask            // rows that are other rows as an older build has them
 
 	Codes  Codes              // prefix codes
 	Floats quantize.FloatRows // copies rows of exact floats
@@ -28,7 +29,9 @@ type Schema struct {
 	plans   []*quantize.Plan
 	options []RowOptions
 	exact   Mask // rows of nothing but exact floats
-	banded  []Banded
+
+	families []Banded
+	banded   int // of families, those with distance bands, which come first
 }
 
 // NormalWeight is the weight of priority 1, and of relevance 1.
