@@ -19,6 +19,7 @@ type Stats struct {
 	Late   uint64 // Inputs that came when their tick was simulated already.
 	TooOld uint64 // Inputs refused because they are of more than 64 ticks ago.
 	TooFar uint64 // Inputs refused because they are of more than 64 ticks ahead.
+	Stood  uint64 // Ticks for which the game asked, and an earlier input stood in.
 
 	Relayed uint64 // Inputs of single ticks that were told to other clients, each as often as it was sent.
 	LeftOut uint64 // Parts of a packet for a player's inputs that were left out for lack of room. They come later.
@@ -30,6 +31,15 @@ func StatsOf(s *netcode.Server) Stats {
 		return q.stats
 	}
 	return Stats{}
+}
+
+// ClientStats is the Taken, Late and Stood of one client alone. It is false if there is no such client, or the protocol has no inputs.
+func ClientStats(s *netcode.Server, client netcode.ClientID) (stats Stats, ok bool) {
+	q := queueOf(s, client)
+	if q != nil {
+		stats = q.stats
+	}
+	return stats, q != nil
 }
 
 // Of returns the input of a client's player in the tick that the server simulates, Server.Tick. Call it in frames in which
@@ -142,6 +152,7 @@ type queue struct {
 	newest tick.Tick   // The newest that was taken.
 	asked  tick.Tick   // The newest that the game asked for.
 	answer answer
+	stats  Stats // Taken, Late and Stood alone.
 
 	late    lateEvents
 	scratch []uint32 // One row of each type.
@@ -181,6 +192,10 @@ func (q *queue) nextTick() tick.Tick { return max(q.all.simulated(), q.asked) + 
 func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
 	lanes := q.input(n, first, at)
 	if lanes != nil {
+		if at > q.asked && !q.window.Holds(at) {
+			q.stats.Stood++
+			q.all.stats.Stood++
+		}
 		q.asked = max(q.asked, min(at, q.all.clock.Tick()))
 	}
 	return lanes
@@ -258,8 +273,10 @@ func (q *queue) take(g *staged) {
 			}
 			q.answered(at, begun)
 			stats.Taken++
+			q.stats.Taken++
 			if verdict == tick.Late {
 				stats.Late++
+				q.stats.Late++
 			}
 		case tick.TooFar:
 			q.answered(at, begun)
@@ -290,6 +307,7 @@ func (q *queue) put(t *tail, shown tick.Time) {
 	if !q.window.Holds(now) {
 		q.window.Judge(now, now-1)
 		q.all.stats.Taken++
+		q.stats.Taken++
 	}
 	for n, plan := range q.in.plans {
 		copy(q.row(n, now), q.in.of(t.now, n))

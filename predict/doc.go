@@ -45,6 +45,7 @@
 //   - rest.go: entities that the server tells nothing new of
 //   - show.go: components.Smooth of predicted entities
 //   - explain.go: the system that made the first difference
+//   - report.go: clients tell the server of their mispredictions
 //
 // # Words
 //

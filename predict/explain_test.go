@@ -37,10 +37,13 @@ type calm struct{}
 func (*calm) Step(*predict.Step) {}
 
 // newExplainedGame is a game of one player with hashes, and a system before and one behind that of the rules.
-func newExplainedGame(t *testing.T, loss float64, as func(*gust) predict.System) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
+func newExplainedGame(t *testing.T, loss float64, as func(*gust) predict.System, also ...func(*netcode.Protocol)) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
 	g = newEmptyGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: loss}, 32)
 	protocol := newProtocol()
 	predict.Explain(protocol)
+	for _, f := range also {
+		f(protocol)
+	}
 	socket := g.openServer(protocol)
 	g.group = systems.NewServer(g.server, socket, g.clock)
 	wind = &gust{}

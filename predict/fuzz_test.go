@@ -102,3 +102,16 @@ func FuzzHearLocals(f *testing.F) {
 		}
 	})
 }
+
+// The example of PROTOCOL.md, and a report that a client cannot make longer.
+func TestTheBytesOfAReport(t *testing.T) {
+	var s wire.Serializer
+	room := make([]byte, 300)
+	n, err := s.Write(room, &Reported{Stats: Stats{Steps: 300, Replayed: 9, Rollbacks: 3, Mispredictions: 2, Corrected: 1}, Newest: "x"})
+	require.NoError(t, err)
+	require.Equal(t, "f13c090302010178", hex.EncodeToString(room[:n]))
+	var read Reported
+	require.NoError(t, s.Read(room[:n], &read))
+	require.EqualValues(t, 300, read.Steps)
+	require.Error(t, s.Read(append([]byte{0, 0, 0, 0, 0, 201, 1}, make([]byte, 201)...), &read), "a text of 201 bytes")
+}

@@ -194,15 +194,20 @@ func TestSeeksGiveTheStateOfTheTick(t *testing.T) {
 	}
 	p.Pause(true)
 	r := rand.New(rand.NewPCG(7, 7))
+	var longest, all time.Duration // With the packets for two spectators.
 	for i := range *replaySeeks {
 		to := g.ticks[r.IntN(len(g.ticks))]
+		begun := time.Now()
 		seek(n, p, to)
+		took := time.Since(begun)
+		longest, all = max(longest, took), all+took
 		require.Equal(t, to, p.Tick())
 		require.Equal(t, g.hashes[to], hash(), "tick %d, sought", to)
 		if i%20 == 0 {
 			n.AssertConverge() // The spectators have it too.
 		}
 	}
+	t.Logf("%d seeks in %d ticks of %d players: %v each, at most %v", *replaySeeks, len(g.ticks), *replayPlayers, all/time.Duration(*replaySeeks), longest)
 }
 
 func TestPlaybackGoesAtItsSpeed(t *testing.T) {

@@ -1,0 +1,88 @@
+package predict
+
+import (
+	"strings"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// reportText bounds the text of a report, in bytes.
+const reportText = 200
+
+// Reported is what a client says of its own prediction: a server sees none of it. A client may lie.
+type Reported struct {
+	Stats         // Since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected travel.
+	Newest string // The newest Misprediction, or its Explanation; empty: there was none.
+}
+
+// Serialize implements wire.Serializable.
+func (r *Reported) Serialize(s *wire.Serializer) {
+	for _, n := range []*uint64{&r.Steps, &r.Replayed, &r.Rollbacks, &r.Mispredictions, &r.Corrected} {
+		s.PackedUint64(n)
+	}
+	s.String(&r.Newest, reportText)
+}
+
+// Report makes clients tell their server once a second what they had to correct, if anything: see ReportOf and the page of inspect/live.
+// With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
+func Report(p *netcode.Protocol) {
+	p.MustBeOpen("predict.Report", nil)
+	p.Extend(netcode.Extension{
+		Name: "predict report",
+		Server: func(*netcode.Server) netcode.ServerHooks {
+			return netcode.ServerHooks{Opened: func(*netcode.Session) any { return &Reported{} }}
+		},
+		Client: func(c *netcode.Client) netcode.ClientHooks {
+			r := &reporter{client: c}
+			return netcode.ClientHooks{Opened: func() { r.told = Reported{} }, BeforeSend: r.send}
+		},
+	})
+	netcode.Handle(p, func(ctx *netcode.Context, m *Reported) {
+		if server := netcode.ServerOf(ctx.End); server != nil {
+			if r, ok := netcode.ExtensionOf[*Reported](server.Session(ctx.Sender)); ok {
+				*r = *m
+			}
+		}
+	}, netcode.Named("netcode.predict.report"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
+}
+
+// ReportOf returns the newest report of a client. It is false without Report, and if there is no such client.
+func ReportOf(s *netcode.Server, client netcode.ClientID) (r Reported, ok bool) {
+	newest, ok := netcode.ExtensionOf[*Reported](s.Session(client))
+	if ok {
+		r = *newest
+	}
+	return r, ok
+}
+
+// reporter sends the reports of a client.
+type reporter struct {
+	client *netcode.Client
+	sim    *Simulation
+	newest string
+	told   Reported     // The newest report.
+	at     netcode.Tick // When that was sent.
+}
+
+// send sends a report if one is due and has news.
+func (r *reporter) send() {
+	rested, ok := netcode.ExtensionOf[*rested](r.client)
+	if !ok || rested.simulation == nil {
+		return
+	}
+	if r.sim != rested.simulation {
+		r.sim = rested.simulation
+		r.sim.OnMisprediction(func(m Misprediction) { r.newest = m.String() })
+		if r.sim.traces != nil {
+			r.sim.OnExplanation(func(e Explanation) { r.newest = e.String() })
+		}
+	}
+	now, t := r.client.Time().Tick, Reported{r.sim.stats, strings.ToValidUTF8(r.newest[:min(len(r.newest), reportText)], "")}
+	same := t.Rollbacks == r.told.Rollbacks && t.Corrected == r.told.Corrected && t.Mispredictions == r.told.Mispredictions && t.Newest == r.told.Newest
+	if same || now-r.at < netcode.Tick(r.client.TickRate()) && now >= r.at {
+		return
+	}
+	r.at, r.told = now, t
+	_ = netcode.Send(r.client, netcode.ToServer(), &t)
+}
