@@ -104,7 +104,7 @@ type thing struct {
 	id    netcode.NetworkID
 	room  interest.Room
 	group uint32
-	owner uint32 // in the tick before
+	owner uint32 // as the game or writes saw it last
 	wrote mine   // the newest value at the server
 }
 
@@ -279,6 +279,7 @@ func (w *world) own(t *thing) {
 		w.owners.Assign(t.Entity, &components.Owner{})
 	}
 	w.owners.Get(t.Entity).Client = id
+	t.owner = uint32(id) // An honest client may write and leave before writes looks again.
 	if has[secret](w, t.Entity) {
 		w.secrets.Get(t.Entity).Of = uint32(id)
 	}
