@@ -46,3 +46,14 @@ func TestTheRoundTripIsTheLinkAndAWaitForATick(t *testing.T) {
 		}
 	}
 }
+
+// Where frames are as many as network ticks, each frame has a tick: the time of a frame is not rounded again and again.
+func TestEachFrameHasATick(t *testing.T) {
+	n := nettest.New(t, nettest.Config{Protocol: protocol(), Rate: 30, Server: netcode.Config{TickRate: 30}})
+	n.Step()
+	first := n.Server.Tick()
+	for i := range netcode.Tick(10000) {
+		n.Step()
+		require.Equal(t, first+i+1, n.Server.Tick())
+	}
+}
