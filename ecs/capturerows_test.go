@@ -145,12 +145,12 @@ func TestRowsTogetherAreRowsApart(t *testing.T) {
 	}
 }
 
-// FuzzRows is TestRowsTogetherAreRowsApart for any seed and number of ticks.
+// FuzzRows is TestRowsTogetherAreRowsApart for any seed, and some ticks.
 func FuzzRows(f *testing.F) {
 	for seed := range uint64(4) {
-		f.Add(seed, uint8(10*seed))
+		f.Add(seed, uint8(7-seed))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, ticks uint8) { requireRowsAlike(t, seed, int(ticks%32)) })
+	f.Fuzz(func(t *testing.T, seed uint64, ticks uint8) { requireRowsAlike(t, seed, int(ticks%8)) })
 }
 
 func requireRowsAlike(t *testing.T, seed uint64, ticks int) (together *rowsSide) {

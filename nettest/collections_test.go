@@ -333,7 +333,7 @@ func TestCollectionsConverge(t *testing.T) {
 			}
 			r.settle()
 			for _, c := range r.net.Clients[1:] {
-				require.Equal(t, netcode.Connected, c.State())
+				require.Equal(t, netcode.Connected, c.State(), "%v", c.Err())
 				require.Zero(t, c.Stats().Malformed)
 			}
 			require.Greater(t, r.ever, 8)

@@ -43,6 +43,3 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
-
-// frameTime is the virtual time between two frames.
-func (c *Config) frameTime() time.Duration { return time.Second / time.Duration(c.Rate) }

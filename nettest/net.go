@@ -228,11 +228,12 @@ func (n *Net) Now() time.Duration { return n.now }
 func (n *Net) Frame() int { return n.frame }
 
 // Step runs one frame: the server's, then each client's, then the checks of
-// NoGhostRef and Order.
+// NoGhostRef and Order. The time is that of the frame at Rate, so that rounding
+// takes no network tick away.
 func (n *Net) Step() {
 	n.t.Helper()
 	n.frame++
-	n.now += n.config.frameTime()
+	n.now = time.Duration(n.frame) * time.Second / time.Duration(n.config.Rate)
 	if !n.Server.asleep {
 		n.Server.loop.Step()
 	}
@@ -245,6 +246,9 @@ func (n *Net) Step() {
 			c.loop.Step()
 			n.check(i, c)
 		}
+	}
+	if !n.Server.asleep {
+		_ = n.Server.tap.Poll() // what clients have sent is on its way from now on, not from the server's next frame on
 	}
 }
 

@@ -307,6 +307,20 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
+// FuzzWelcome reads hostile Welcomes, each as it is and sealed for a session.
+func FuzzWelcome(f *testing.F) {
+	check := wire.NewChecksum(7, 9)
+	f.Add(AppendWelcome(nil, Welcome{Client: 3, Tick: 100, Token: Token{1}}, check))
+	f.Add(AppendWelcome(nil, Welcome{}, check))
+	f.Fuzz(func(t *testing.T, datagram []byte) {
+		for _, b := range [][]byte{datagram, seal(check, append([]byte(nil), datagram...), 0)} {
+			if w, err := ParseWelcome(b, check); err == nil {
+				require.Equal(t, b, AppendWelcome(nil, w, check))
+			}
+		}
+	})
+}
+
 // A Join has any payload up to the limit, and is a Join at no other length.
 func TestJoinLengths(t *testing.T) {
 	check := wire.NewChecksum(7, 9)

@@ -240,7 +240,7 @@ func FuzzPages(f *testing.F) {
 		f.Add(seed, uint8(seed*5), uint8(30*seed), uint8(1<<seed|1<<(seed/2)), seed%2 > 0)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, clients, entities, kind uint8, fewBytes bool) {
-		g := listGame{seed: seed, clients: 1 + int(clients)%6, entities: 1 + int(entities), ticks: 20}
+		g := listGame{seed: seed, clients: 1 + int(clients)%6, entities: 1 + int(entities)%80, ticks: 10}
 		g.loss, g.personal, g.plan, g.grouped = kind&1 > 0, kind&2 > 0, kind&4 > 0, kind&8 > 0
 		g.reordered, g.messages, g.between = kind&16 > 0, kind&32 > 0, kind&64 > 0
 		if fewBytes {

@@ -26,6 +26,8 @@ func soaks() []mutation {
 			"replica/replica.go", "if s <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
 		missed("I5", "damaged packets are read",
 			"peer/packet.go", "== check.Sum(body)\n", "== check.Sum(body) || len(body) > 9\n"),
+		missed("I7", "a datagram of no byte is read",
+			"peer/packet.go", "if len(datagram) == 0 {\n\t\treturn KindUnknown", "if false {\n\t\treturn KindUnknown"),
 		missed("I9", "hidden components are sent",
 			"snapshot/component_visibility.go", "return v.store.rows.masks[index].Minus(v.overrides.rows[index])\n", "return v.store.rows.masks[index]\n"),
 	}

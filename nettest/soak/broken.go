@@ -10,7 +10,7 @@ import (
 
 // The flag -break makes one invariant fail, so that it is seen that the run notices. I4, I7 and I9 break the game: the bounds of what waits
 // for a client, a handler that panics, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break
-// does. internal/switchoff switches defences of I1, I2, I3, I5, I6, I8, I9 and I10 off in the source, and one phase of this run must fail.
+// does. internal/switchoff switches defences of all but I4 off in the source, and one phase of this run must fail.
 
 // breaksAt is the tick in which a fault of -break happens that happens once.
 const breaksAt = 200
