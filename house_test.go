@@ -106,7 +106,7 @@ func houseArrows() map[string][]string {
 		"nettest/soak":      append(all, "internal", "nettest/adversary"),
 		"nettest/processes": append(all, "internal", "nettest/adversary"),
 		"nettest/adversary": {houseRoot, houseFormat, "message", "peer", "quantize", "snapshot", "tick", "transport", "wire"},
-		"inspect/live":      {houseArche, houseRoot, "inspect", "systems", "tick", "transport", "wire"},
+		"inspect/live":      {houseArche, houseRoot, "input", "inspect", "predict", "quantize", "snapshot", "systems", "tick", "transport", "wire"},
 		"schema":            {houseRoot, "internal/canon"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":          append(all, "inspect/live", "load", "internal"),

@@ -27,7 +27,7 @@ import (
 // # Methods for games
 //
 //   - Its clients: [Server.OnApprove], [Server.OnConnect], [Server.OnDisconnect], [Server.OnLeave], [Server.OnMigrate], [Server.Identity], [Server.Returned], [Server.Away], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize], [Server.SetBudget]
-//   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
+//   - Visibility: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps], [Server.Why]
 //   - Owners: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
@@ -468,6 +468,26 @@ func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
 	}
 	s.observe(c)
 	return c.view.Keeps(entity)
+}
+
+// Why names the policies of SetInterest by which a connected client sees an entity, for people who look into a server; nil if it does not
+// see it.
+func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
+	if !s.Visible(client, entity) {
+		return nil
+	}
+	if s.interest == nil {
+		return []string{"there is no policy"}
+	}
+	if rule, ok := s.interest.(interface {
+		Why(client ClientID, entity NetworkID) []string
+	}); ok {
+		names = rule.Why(client, entity)
+	}
+	if len(names) == 0 {
+		names = []string{"the game called Show"}
+	}
+	return names
 }
 
 // client returns a connected client's session, or nil.

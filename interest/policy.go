@@ -1,6 +1,9 @@
 package interest
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -128,6 +131,39 @@ func (a *Interest) Blind(client wire.ClientID) bool { return isBlind(a.policy, c
 func isBlind(p Policy, client wire.ClientID) bool {
 	b, ok := p.(viewpointPolicy)
 	return ok && b.Blind(client)
+}
+
+// Why names the policies by which a client sees an entity, by their types: of those that are combined, each that shows it. It is for people
+// who look into a server, and not for each tick.
+func (a *Interest) Why(client wire.ClientID, id wire.NetworkID) []string {
+	return why(nil, a.policy, client, id.Index)
+}
+
+func why(names []string, p Policy, client wire.ClientID, index uint32) []string {
+	var inner Policy // Shows some of what p shows.
+	switch of := p.(type) {
+	case *combined:
+		for _, part := range of.parts {
+			names = why(names, part, client, index)
+		}
+		return names
+	case *Rows:
+		return why(names, of.of, client, index)
+	case *Bands:
+		return why(names, of.of, client, index)
+	case *Children:
+		inner = of.of
+	case *Teams:
+		inner = of.of
+	}
+	if inner != nil && inner.Sees(client).Has(index) {
+		return why(names, inner, client, index)
+	}
+	if p.Sees(client).Has(index) {
+		name := fmt.Sprintf("%T", p)
+		names = append(names, name[strings.LastIndexByte(name, '.')+1:])
+	}
+	return names
 }
 
 // RefreshAll passes the call to all parts.

@@ -46,6 +46,28 @@ func TestCombinationsEqualTheirModel(t *testing.T) {
 	})
 }
 
+// Why names each policy that shows an entity, and looks into those that are around others.
+func TestWhyAnEntityIsSeen(t *testing.T) {
+	a, b, owned, teams := NewExplicit(), NewExplicit(), NewOwnerOnly(OwnerConfig{}), NewTeams(NewExplicit())
+	teams.of.(*Explicit).Show(2, wire.NetworkID{})
+	w := newWorld(t, NewRows(Any(Both(a, b), owned, teams), OwnerRows(snapshot.Mask{})), Despawn)
+	w.join(1)
+	var mine, both, one wire.NetworkID
+	w.step(func() { mine, both, one = w.spawn(), w.spawn(), w.spawn() })
+	w.step(func() {
+		w.store.SetOwner(mine, 1)
+		a.Show(1, mine)
+		a.Show(1, both)
+		b.Show(1, both)
+		a.Show(1, one)
+		teams.of.(*Explicit).Show(1, one)
+	})
+	require.Equal(t, []string{"Explicit", "OwnerOnly"}, w.applied.Why(1, mine))
+	require.Equal(t, []string{"Explicit", "Explicit"}, w.applied.Why(1, both))
+	require.Equal(t, []string{"Explicit", "Explicit"}, w.applied.Why(1, one), "the one in the team's policy is named, and not the team")
+	require.Empty(t, w.applied.Why(2, mine))
+}
+
 func TestNothingToCombine(t *testing.T) {
 	require.Panics(t, func() { Any() })
 	require.Panics(t, func() { Both() })

@@ -152,6 +152,19 @@ func (v *View) weight(index uint32) int64 {
 	return weight
 }
 
+// Ranking returns the weight of a visible entity for this client, and the score that it has accumulated while it waited, in multiples of those
+// of priority 1 in a tick. Both are 0 for an entity that is not visible, and the score where no budget was short.
+func (v *View) Ranking(id wire.NetworkID) (weight, score float64) {
+	if !v.Visible(id) {
+		return 0, 0
+	}
+	const unit = NormalWeight * NormalWeight
+	if int(id.Index) < len(v.plan.scores) && v.plan.waited.has(id.Index) {
+		score = float64(v.plan.scores[id.Index]) / unit
+	}
+	return float64(v.weight(id.Index)) / unit, score
+}
+
 // importance is the highest of the rows of an index that the client is not known
 // to have as they are.
 func (v *View) importance(index uint32) int64 {

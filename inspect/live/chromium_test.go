@@ -148,7 +148,7 @@ func TestThePageInChromium(t *testing.T) {
 	for panel, pattern := range map[string]string{
 		"clients": `127\.0\.0\.1:2.*\d+\.\d`, "ticktext": `p99 \d+\.\d+ ms.*capture [1-9].*inspector takes \d`, "bytetext": `[1-9]\d*\.\d+ kB/s out, \d+\.\d+ kB/s in`,
 		"parts": `place delta[^%]*kB/s[^%]*%`, "following": `of client 1`, "packets": `place: \d+ rows, \d+ bits[^#]*#`, "counters": `Packets\.BytesSent\s+\d+\s+\+\d+`,
-		"figures": `matches\s+\d+`, "bytelegend": `headers`, "ticklegend": `capture`,
+		"figures": `matches\s+\d+`, "predictions": `1\s+[1-9]\d*\s+\d+\s+\d+\s+\d+\s+21.*3v1: <b>place`, "bytelegend": `headers`, "ticklegend": `capture`,
 	} {
 		b.until(fmt.Sprintf(`/%s/s.test(document.getElementById(%q).innerText)`, strings.ReplaceAll(pattern, "/", `\/`), panel))
 	}
@@ -158,7 +158,12 @@ func TestThePageInChromium(t *testing.T) {
 	}
 
 	b.evaluate(`document.getElementById("find").value = "7 health", document.querySelector("#search button").click()`)
-	b.until(`/7v1.*health.*since.*seen by 2/s.test(document.getElementById("entities").innerText)`)
+	b.until(`/7v1.*health.*ticks old.*place.*by there is no policy.*weight 1.*seen by 2/s.test(document.getElementById("entities").innerText)`)
+	for by, part := range map[string]string{"component": "place", "field": "place.X", "message": "message ping", "reason": "delta", "part": "place delta"} {
+		b.evaluate(fmt.Sprintf(`(s => { s.value = %q; s.onchange(); })(document.getElementById("by"))`, by))
+		b.until(fmt.Sprintf(`[...document.querySelectorAll("#parts td")].some(cell => cell.innerText === %q) && document.getElementById("bytelegend").innerText.includes("checksums")`, part))
+		require.Equal(t, true, b.evaluate(`snapshots.every(h => Object.values(partsOf(h)).reduce((a, b) => a + b, 0) === 8 * h.bandwidth.out)`), by)
+	}
 
 	before := b.evaluate(`document.getElementById("moment").innerText`)
 	b.until(fmt.Sprintf(`document.getElementById("moment").innerText !== %q`, before))

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -21,7 +23,8 @@ const (
 // question is a search among the entities. The loop answers it.
 type question struct {
 	search search
-	next   uint32 // Index to look at next.
+	client netcode.ClientID // The one that is chosen; 0: none.
+	next   uint32           // Index to look at next.
 	answer Entities
 	done   chan Entities // Has room for the answer, so that the loop never waits.
 }
@@ -40,6 +43,9 @@ type Entity struct {
 	Components []Component `json:"components"` // In the order of rows.
 	Seers      []Seer      `json:"seers"`      // Clients that may see it, the first of them.
 	SeenBy     int         `json:"seen_by"`    // How many these are in all.
+	Why        []string    `json:"why"`        // Policies by which the chosen client sees it; empty: it does not.
+	Weight     float64     `json:"weight"`     // For the chosen client; 1: that of priority 1.
+	Score      float64     `json:"score"`      // That it has accumulated while it waited for room, in weights of priority 1.
 }
 
 // Component is one row of an entity.
@@ -47,6 +53,13 @@ type Component struct {
 	Name  string `json:"name"`  // Wire name.
 	Value string `json:"value"` // Its fields, as text.
 	Since int64  `json:"since"` // Tick since which it is as it is.
+	Held  *Held  `json:"held"`  // At the chosen client; nil: it is not known to have the row.
+}
+
+// Held is a row that a client has acknowledged. It may have a newer one, of which the server does not know yet.
+type Held struct {
+	Value string `json:"value"` // Its fields, as text; empty: it is older than the server's history.
+	Tick  int64  `json:"tick"`  // It is as the server's was then.
 }
 
 // Seer is a client that sees an entity.
@@ -131,7 +144,7 @@ func (i *Inspector) answer() {
 			q.answer.More = true
 			break
 		}
-		q.answer.Found = append(q.answer.Found, i.entity(id))
+		q.answer.Found = append(q.answer.Found, i.entity(id, q.client))
 	}
 	q.done <- q.answer
 	i.question = nil
@@ -170,15 +183,40 @@ func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 	return false
 }
 
+// held describes a row at a client.
+func held(view *snapshot.View, id netcode.NetworkID, row int, plan *quantize.Plan) *Held {
+	baselines := view.Baselines()
+	at, _ := baselines.NewestAt(id.Index, tick.None)
+	rows, _, known := baselines.RecordAt(id.Index, at)
+	if !view.Held(id) || !known || !rows.Has(row) {
+		return nil
+	}
+	h := &Held{Tick: int64(at)}
+	if lanes, ok := baselines.BaseAt(id.Index, row, at); ok {
+		h.Value = string(plan.AppendValues(nil, lanes))
+	}
+	return h
+}
+
 // entity describes an entity.
-func (i *Inspector) entity(id netcode.NetworkID) Entity {
+func (i *Inspector) entity(id netcode.NetworkID, chosen netcode.ClientID) Entity {
 	store := i.server.Store()
 	e := Entity{ID: id.String(), Owner: uint32(store.Owner(id)), Components: []Component{}, Seers: []Seer{}}
-	mask := store.Mask(id)
+	mask, view := store.Mask(id), (*snapshot.View)(nil)
+	if c := i.server.Session(chosen); c != nil {
+		view = c.View()
+	}
+	if e.Why = i.server.Why(chosen, id); view != nil {
+		e.Weight, e.Score = view.Ranking(id)
+	}
 	for m := mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		plan := store.Schema().Plan(row)
-		e.Components = append(e.Components, Component{plan.Name(), string(plan.AppendValues(nil, store.Row(id, row))), int64(store.Since(id, row))})
+		c := Component{Name: plan.Name(), Value: string(plan.AppendValues(nil, store.Row(id, row))), Since: int64(store.Since(id, row))}
+		if view != nil {
+			c.Held = held(view, id, row, plan)
+		}
+		e.Components = append(e.Components, c)
 	}
 	for client := range i.server.Clients {
 		view := i.server.Session(client).View()

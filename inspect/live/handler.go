@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/arche-netcode/netcode"
 )
 
 // page is the whole page: it loads nothing else.
@@ -46,7 +48,7 @@ func (i *Inspector) AllowOthers() { i.public = true }
 //	/events?client=3    snapshots as server-sent events; the packets are those of the client
 //	/snapshot           the next snapshot
 //	/ticks              TickTimes, of the last seconds
-//	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name
+//	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name; &client=3: what that one has
 //
 // Unless AllowOthers was called, requests must name this machine in Host: no page of another site can read the inspector by a name of
 // its own. All but the page itself is refused to a page of another site, also where that cannot read the answer: it would take the places of
@@ -200,7 +202,8 @@ func (i *Inspector) serveEntities(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	q := &question{search: s, done: make(chan Entities, 1)}
+	chosen, _ := strconv.ParseUint(r.URL.Query().Get("client"), 10, 32) // 0: none.
+	q := &question{search: s, client: netcode.ClientID(chosen), done: make(chan Entities, 1)}
 	select {
 	case i.asks <- q:
 	default:

@@ -17,8 +17,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -35,9 +38,11 @@ type health struct{ Points int16 }
 
 type ping struct{ N uint32 }
 
+type steer struct{ X int8 }
+
 // rig is a server with an inspector, and clients, on a virtual clock. Its loop belongs to the test's goroutine.
 type rig struct {
-	t         *testing.T
+	t         testing.TB
 	now       time.Duration
 	clock     func() time.Duration
 	protocol  *netcode.Protocol
@@ -51,6 +56,7 @@ type rig struct {
 	sum       traffic
 	totals    []traffic           // By frame.
 	asks      chan chan []traffic // Of another goroutine, for totals.
+	each      func()              // After each frame of the server; nil: nothing.
 }
 
 // traffic is the count of a tap at a moment.
@@ -80,19 +86,21 @@ func (c *counter) Receive(buf []byte) (int, transport.Addr, error) {
 	return n, from, err
 }
 
-func newRig(t *testing.T, clients int) *rig {
+func newRig(t testing.TB, clients int) *rig {
 	r := &rig{t: t, world: ecs.NewWorld(), asks: make(chan chan []traffic)}
 	p := netcode.NewProtocol()
 	netcode.Replicate[place](p)
 	netcode.Replicate[health](p)
 	netcode.Handle(p, func(*netcode.Context, *ping) {}, netcode.FromServer())
+	input.Register[steer](p)
+	predict.Report(p)
 	r.protocol, r.network = p, memory.NewNetwork()
 	r.clock = func() time.Duration { r.now += time.Microsecond; return r.now }
 	socket, err := r.network.Listen(transport.AddrOf(address(1)))
 	require.NoError(t, err)
 	r.server, err = netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	group := systems.NewServer(r.server, &counter{socket, r}, r.clock)
+	group := systems.NewServer(r.server, &counter{socket, r}, func() time.Duration { return r.clock() })
 	r.group = group
 	moving := generic.NewFilter1[place]()
 	group.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
@@ -100,6 +108,9 @@ func newRig(t *testing.T, clients int) *rig {
 			query.Get().X += 0.01
 		}
 		_ = netcode.Send(r.server, netcode.ToAll(), &ping{1})
+		for client := range r.server.Clients {
+			_, _ = input.Of[steer](r.server, client)
+		}
 	}))
 	r.inspector = live.New(group)
 	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
@@ -116,7 +127,19 @@ func (r *rig) join(port uint16, payload []byte) {
 	client, err := netcode.NewClient(r.protocol, netcode.Config{})
 	require.NoError(r.t, err)
 	world := ecs.NewWorld()
-	r.clients = append(r.clients, systems.NewRunner(&world, systems.NewClient(client, end, r.clock), 60))
+	group := systems.NewClient(client, end, func() time.Duration { return r.clock() })
+	told := false
+	group.Add(netcode.StagePreUpdate, systems.Func(func(*ecs.World) { // It plays, and tells of mispredictions as a simulation would.
+		if client.State() == netcode.Connected && client.TickDue() {
+			_ = input.Set(client, &steer{1})
+			if told {
+				return
+			}
+			told = true
+			_ = netcode.Send(client, netcode.ToServer(), &predict.Reported{Stats: predict.Stats{Mispredictions: 21}, Newest: "tick 9, entity 3v1: <b>place.X"})
+		}
+	}))
+	r.clients = append(r.clients, systems.NewRunner(&world, group, 60))
 	require.NoError(r.t, client.ConnectWith(transport.AddrOf(address(1)), payload))
 }
 
@@ -141,19 +164,30 @@ func (r *rig) places(n int) {
 func (r *rig) step(frames int) {
 	for range frames {
 		r.loop.Step()
+		if r.each != nil {
+			r.each()
+		}
 		r.sum.at = r.now.Seconds()
 		r.totals = append(r.totals, r.sum)
-		for _, c := range r.clients {
-			c.Step()
-		}
+		r.rest()
 		select {
 		case to := <-r.asks:
 			to <- slices.Clone(r.totals)
 		default:
 		}
-		r.now += time.Second / 60
 	}
 }
+
+// rest ends a frame: the clients have theirs.
+func (r *rig) rest() {
+	for _, c := range r.clients {
+		c.Step()
+	}
+	r.now += time.Second / 60
+}
+
+// useBare leaves the inspector out of the server's loop.
+func (r *rig) useBare() { r.loop = systems.NewRunner(&r.world, r.group, 60) }
 
 // get asks the page, while the frames go on in this goroutine.
 func (r *rig) get(path string) (status int, body string) {
@@ -229,14 +263,22 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 		}
 		s, from, to := &all[n], totalAt(r.totals, all[n-1].At), totalAt(r.totals, all[n].At)
 		require.Equal(t, live.Bandwidth{
-			Out: to.out - from.out, OutPieces: to.outPieces - from.outPieces, In: to.in - from.in, InPieces: to.inPieces - from.inPieces, Parts: s.Bandwidth.Parts,
+			Out: to.out - from.out, OutPieces: to.outPieces - from.outPieces, In: to.in - from.in, InPieces: to.inPieces - from.inPieces, Parts: s.Bandwidth.Parts, Fields: s.Bandwidth.Fields,
 		}, s.Bandwidth)
-		sum := uint64(0)
+		sum, rows, fields := uint64(0), uint64(0), uint64(0)
 		for name, b := range s.Bandwidth.Parts {
 			sum += b
 			parts[name] += b
+			if strings.HasPrefix(name, "place ") || strings.HasPrefix(name, "health ") {
+				rows += b
+			}
+		}
+		for name, b := range s.Bandwidth.Fields {
+			fields += b
+			parts[name] += b
 		}
 		require.Equal(t, 8*s.Bandwidth.Out, sum)
+		require.Equal(t, rows, fields, "the fields are all of their components")
 		for _, p := range s.Packets {
 			if sent++; !p.Out {
 				sent--
@@ -246,7 +288,7 @@ func TestSnapshotsAddUpToTheDatagrams(t *testing.T) {
 		compared++
 	}
 	require.Positive(t, compared, "of %d snapshots", len(all))
-	for _, name := range []string{"headers", "checksums", "which components", "place delta", "message ping"} {
+	for _, name := range []string{"headers", "checksums", "which components", "place delta", "message ping", "place.X", "place: which fields"} {
 		require.NotZero(t, parts[name], "%s of %v", name, parts)
 	}
 	require.Positive(t, sent)
@@ -294,6 +336,78 @@ func TestEntitiesAreFound(t *testing.T) {
 	for _, wrong := range []string{"owner:x", "7vx", "8x", "color:1"} {
 		status, _ := r.get("/entities?find=" + wrong)
 		require.Equal(t, http.StatusBadRequest, status, wrong)
+	}
+}
+
+// An entity is shown as it is at the chosen client: with the value that the server had at the tick that it has acknowledged, in whatever order
+// acknowledgements come, and with the policies by which it sees it.
+func TestEntitiesAsAClientHasThem(t *testing.T) {
+	r := newRig(t, 2)
+	owners, own := interest.NewOwnerOnly(interest.OwnerConfig{}), interest.NewExplicit()
+	r.server.SetInterest(interest.New(interest.Any(owners, own), interest.Despawn))
+	r.step(30)
+	r.bodies(3)
+	r.step(2)
+	id := netcode.NetworkID{Index: 1, Generation: 1}
+	was := map[int64]string{} // The place by tick.
+	look := func(client string) (e live.Entity, tick int64) {
+		var found live.Entities
+		_, text := r.get("/entities?find=1&client=" + client)
+		require.NoError(t, json.Unmarshal([]byte(text), &found))
+		require.Len(t, found.Found, 1)
+		return found.Found[0], found.Tick
+	}
+	r.each = func() {
+		store := r.server.Store()
+		if row := store.Row(id, 1); row != nil {
+			was[int64(store.Tick())] = string(store.Schema().Plan(1).AppendValues(nil, row))
+		}
+	}
+	require.Equal(t, "place", r.server.Store().Schema().Plan(1).Name())
+	e, _ := look("1")
+	require.Empty(t, e.Why)
+	require.Nil(t, e.Components[1].Held, "it is not seen")
+	require.Zero(t, e.Weight)
+	own.Show(1, id)
+	old := 0
+	for range 40 {
+		r.step(3)
+		e, now := look("1")
+		require.Equal(t, []string{"Explicit"}, e.Why)
+		require.Equal(t, 1.0, e.Weight)
+		held := e.Components[1].Held
+		if held == nil {
+			continue
+		}
+		require.LessOrEqual(t, held.Tick, now)
+		require.Equal(t, was[held.Tick], held.Value, "tick %d of %d", held.Tick, now)
+		if held.Value != e.Components[1].Value {
+			old++
+		}
+		require.Equal(t, e.Components[0].Value, e.Components[0].Held.Value, "health does not change")
+	}
+	require.Positive(t, old, "it was never behind")
+	e, _ = look("2")
+	require.Empty(t, e.Why)
+	require.Nil(t, e.Components[1].Held)
+}
+
+// Inputs are counted at the server, and mispredictions are what clients report.
+func TestInputsAndMispredictionsOfClients(t *testing.T) {
+	r := newRig(t, 2)
+	r.step(60)
+	var s live.Snapshot
+	for range 5 { // The rows of clients come one after the other.
+		_, text := r.get("/snapshot")
+		s = live.Snapshot{}
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+	}
+	require.Len(t, s.Clients, 2)
+	for _, c := range s.Clients {
+		require.Greater(t, c.Inputs.Taken, uint64(20))
+		require.NotNil(t, c.Predicts)
+		require.EqualValues(t, 21, c.Predicts.Mispredictions)
+		require.Contains(t, c.Predicts.Newest, "3v1")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/predict"
 )
 
 // Snapshot has the figures that are published at a moment. It is JSON for the page, and does not change once it is published.
@@ -55,6 +57,9 @@ type Client struct {
 	Known    int     `json:"known"`    // Entities that it is proved to hold.
 	Unacked  int     `json:"unacked"`  // Entities whose newest state is on its way to it.
 	Synced   bool    `json:"synced"`   // It lacks nothing.
+
+	Inputs   input.Stats       `json:"inputs"`   // Taken, Late and Stood; zero without package input.
+	Predicts *predict.Reported `json:"predicts"` // By its own report; nil without predict.Report.
 }
 
 // Counter is one counter of Stats.
@@ -71,6 +76,7 @@ type Bandwidth struct {
 	OutPieces uint64            `json:"out_pieces"` // Datagrams.
 	InPieces  uint64            `json:"in_pieces"`  // Datagrams.
 	Parts     map[string]uint64 `json:"parts"`      // Bits of Out: by component and way, by message, and by what is neither.
+	Fields    map[string]uint64 `json:"fields"`     // The bits of components in Parts once more, by field.
 }
 
 // Packet is one datagram of the client that is followed.
@@ -147,12 +153,17 @@ func (i *Inspector) refresh(until time.Duration) {
 // row describes a client.
 func (i *Inspector) row(id netcode.ClientID) Client {
 	c, _ := i.server.ClientStats(id)
-	return Client{
+	row := Client{
 		ID: uint32(id), Address: c.Address.String(), RTT: millis(c.RTT), Jitter: millis(c.Jitter), Loss: c.Loss,
 		Sent: c.Packets.BytesSent, Received: c.Packets.BytesReceived, Waiting: c.Waiting,
 		Rate: c.Line.Rate, Reason: c.Line.Reason.String(), Queue: millis(c.Line.Queue),
 		Known: c.Known, Unacked: c.Unacked, Synced: c.Synced,
 	}
+	row.Inputs, _ = input.ClientStats(i.server, id)
+	if report, ok := predict.ReportOf(i.server, id); ok {
+		row.Predicts = &report
+	}
+	return row
 }
 
 // counters is Stats by the paths of its fields.

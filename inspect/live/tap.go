@@ -74,12 +74,14 @@ func (t *tap) take() (Bandwidth, []Packet) {
 }
 
 // addPart adds bits to a part of the bandwidth.
-func (t *tap) addPart(name string, bits uint64) {
-	if t.sum.Parts == nil {
-		t.sum.Parts = map[string]uint64{}
+func (t *tap) addPart(name string, bits uint64) { addBits(&t.sum.Parts, name, bits) }
+
+func addBits(to *map[string]uint64, name string, bits uint64) {
+	if *to == nil {
+		*to = map[string]uint64{}
 	}
 	if bits > 0 {
-		t.sum.Parts[name] += bits
+		(*to)[name] += bits
 	}
 }
 
@@ -99,6 +101,12 @@ func (t *tap) addAccount(a *inspect.Attribution) {
 		t.addPart(c.Name+" spawn", c.Spawn)
 		t.addPart(c.Name+" whole", c.Whole)
 		t.addPart(c.Name+" delta", c.Delta)
+		rest := c.Spawn + c.Whole + c.Delta
+		for _, f := range c.Fields {
+			addBits(&t.sum.Fields, c.Name+"."+f.Name, f.Bits)
+			rest -= f.Bits
+		}
+		addBits(&t.sum.Fields, c.Name+": which fields", rest)
 	}
 	for _, m := range a.Types {
 		t.addPart("message "+m.Name, 8*m.Bytes)
