@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// check compares what has become known of the server's state with the prediction, and corrects the history. It returns the tick to
+// compare compares what has become known of the server's state with the prediction, and corrects the history. It returns the tick to
 // go back to, None if there is nothing to correct.
-func (c *client) check() (back netcode.Tick) {
+func (c *client) compare() (back netcode.Tick) {
 	earlier := func(t netcode.Tick) {
 		if back == tick.None || t < back {
 			back = t
@@ -66,6 +66,12 @@ func (c *client) beginNew(earlier func(netcode.Tick)) {
 			c.begins = true // advance takes it.
 		}
 	}
+}
+
+// seen is the records of a tick that were compared.
+type seen struct {
+	tick  netcode.Tick
+	count int
 }
 
 // comparison is a look at what has become known.

@@ -33,11 +33,12 @@
 //   - simulation.go: Simulate, the list of systems, hooks and counters
 //   - step.go: what a system has in hand during a step
 //   - server.go: steps at the server
-//   - client.go: a client's frame: compare, go back, replay, step
-//   - history.go: the components of the last ticks
-//   - tables.go: where components lie in a world
-//   - order.go: predicted entities in the order in which they lie in the world
+//   - client.go: a client's frame, client.update: compare, rollBack, replay, and keep after each step
 //   - compare.go: the server's state against the prediction
+//   - predicted.go: which entities a client predicts, each with its slot
+//   - history.go: the components of the last ticks
+//   - order.go: predicted entities in the order in which they lie in the world
+//   - tables.go: where components lie in a world
 //   - spawn.go: entities that come and go in steps
 //   - effect.go: sounds and particles, once each
 //   - local.go: local components that a client asks for

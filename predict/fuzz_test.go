@@ -13,18 +13,23 @@ import (
 
 // The example of PROTOCOL.md: entities 5, 6 and 300 rest in tick 70000.
 func TestTheBytesOfRestingEntities(t *testing.T) {
-	const golden = "7011030500a502"
+	const golden, settled = "7011030500a502", "7011830500a502"
 	room := make([]byte, 64)
 	w := restWriter{room: room, size: restHead}
 	for _, index := range []uint32{5, 6, 300} {
 		w.add(index)
 	}
-	require.Equal(t, golden, hex.EncodeToString(room[:w.finish(70000)]))
+	require.Equal(t, golden, hex.EncodeToString(room[:w.finish(70000, false)]))
+	require.Equal(t, settled, hex.EncodeToString(room[:w.finish(70000, true)]))
+	none := restWriter{room: room, size: restHead}
+	require.Equal(t, "701180", hex.EncodeToString(room[:none.finish(70000, true)]))
+	require.NoError(t, readRest([]byte{0x70, 0x11, 0x80}, func(uint32) { t.Error("there is none") }))
+	require.Error(t, readRest([]byte{0x70, 0x11, 0}, func(uint32) {}))
+	require.Error(t, readRest([]byte{0x70, 0x11, 0x81}, func(uint32) {}))
 	payload, err := hex.DecodeString(golden)
 	require.NoError(t, err)
 	var read []uint32
-	require.NoError(t, readRest(payload, func(low uint16, index uint32) {
-		require.Equal(t, uint16(70000&0xFFFF), low)
+	require.NoError(t, readRest(payload, func(index uint32) {
 		read = append(read, index)
 	}))
 	require.Equal(t, []uint32{5, 6, 300}, read)
@@ -57,17 +62,18 @@ func TestTheBytesOfLocalState(t *testing.T) {
 func FuzzReadRest(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 0})
 	f.Add([]byte{1, 0, 2, 5, 7})
+	f.Add([]byte{1, 0, restSettled | 1, 5})
 	f.Add([]byte{1, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		last, count := int64(-1), 0
-		err := readRest(payload, func(_ uint16, index uint32) {
+		err := readRest(payload, func(index uint32) {
 			if int64(index) <= last {
 				t.Fatalf("index %d after %d", index, last)
 			}
 			last = int64(index)
 			count++
 		})
-		if err == nil && (count == 0 || count > restAtMost) {
+		if err == nil && (count == 0 && payload[2] != restSettled || count > restAtMost) {
 			t.Fatalf("%d entities", count)
 		}
 	})

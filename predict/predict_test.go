@@ -103,6 +103,7 @@ func TestStallsAreBounded(t *testing.T) {
 			require.LessOrEqual(t, after.Steps+after.Replayed-before.Steps-before.Replayed, uint64(8))
 		}
 		require.InDelta(t, float64(p.client.Time().Tick), float64(p.sim.Tick()), 1, "after %d frames", hang)
+		require.NotZero(t, p.sim.Stats().Postponed)
 	}
 	g.heal()
 }

@@ -3,6 +3,7 @@ package predict_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,100 +52,126 @@ func TestAMispredictionIsRepairedWithinARoundTrip(t *testing.T) {
 	}
 }
 
-// A spawn that the server does not make is out of sight as soon as every packet of its tick has come. It is removed when no repeat can
-// bring it any more.
-func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
-	for _, loss := range []float64{0, .2} {
-		t.Run(fmt.Sprint(loss), func(t *testing.T) {
-			g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: loss}, 62, 1, predict.Config{})
-			p := g.players[0]
-			p.act = still
-			g.run(6 * rate)
-			g.rules.never = true
-			removed, frames, trip := 0, 0, netcode.Tick(6) // 200 ms.
-			p.sim.OnUnspawn(func(ecs.Entity) { removed++ })
-			p.act = func(*player) control { frames++; return control{X: float32(frames/20%3 - 1), Fire: frames%40 == 0} }
-			// By ghost: the client's tick, and that of the server, in which it came, and how much later it went.
-			type life struct{ here, there, age, later netcode.Tick }
-			lives := map[ecs.Entity]*life{}
-			for range 20 * rate {
-				g.frame()
-				seen := map[ecs.Entity]bool{}
-				for query := generic.NewFilter2[components.SpawnOf, position]().Query(p.world); query.Next(); {
-					e := query.Entity()
-					if seen[e] = true; lives[e] == nil {
-						lives[e] = &life{here: p.sim.Tick(), there: p.sim.Tick()} // The server takes the tick of this number later.
-					}
-				}
-				for e, l := range lives {
-					if !seen[e] && l.age == 0 {
-						l.age, l.later = p.sim.Tick()-l.here, g.server.Tick()-l.there
-					}
-				}
-			}
-			require.Greater(t, removed, 10)
-			worst, sum, repaired := netcode.Tick(0), netcode.Tick(0), netcode.Tick(0)
-			for _, l := range lives {
-				worst, sum, repaired = max(worst, l.age), sum+l.age, max(repaired, l.later)
-			}
-			t.Logf("loss %v: %d ghosts, out of sight after %.1f ticks, %d at most, %d after the server's step, of a round trip of %d", loss, len(lives), float64(sum)/float64(len(lives)), worst, repaired, trip)
-			if loss == 0 {
-				require.LessOrEqual(t, worst, trip+3, "a round trip and two ticks, and one that the clock of inputs keeps in hand")
-				require.LessOrEqual(t, repaired, trip/2+2, "after the server's step: half a round trip, and the packet of the next tick")
-			} else {
-				require.Less(t, worst, 2*trip+16)
-			}
-			g.heal()
-			for query := generic.NewFilter1[components.SpawnOf]().Query(p.world); query.Next(); {
-				t.Errorf("a ghost is left: %v", query.Entity())
-			}
-		})
-	}
-}
+// ghost is a spawn that the server does not make: how long it was on the screen, in ticks, and how long after the server's step of its tick.
+type ghost struct{ age, answered netcode.Tick }
 
-// A spawn that the server makes, and whose packet is lost with that of the repeat, is hidden and comes back: the same entity, and no
-// misprediction.
-func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
-	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 64, 1, predict.Config{})
+// haunt plays a game whose server makes no spawns, and returns those that its player saw.
+func haunt(t *testing.T, link transport.Link, seed uint64, seconds int, act func(frame int) control) (ghosts []ghost) {
+	g := newGame(t, link, seed, 1, predict.Config{})
 	p := g.players[0]
 	p.act = still
 	g.run(6 * rate)
-	g.rules.mines, p.rules.mines = true, true // What moves is sent in each tick, and needs no repeat.
-	p.sim.OnUnspawn(func(e ecs.Entity) { t.Errorf("%v is removed", e) })
-	p.act = func(*player) control { return control{X: 1, Fire: true} }
-	g.run(2)
-	p.act = still
-	bullets := func(w *ecs.World) (list []ecs.Entity) {
-		for query := generic.NewFilter1[components.SpawnOf]().Query(w); query.Next(); {
-			list = append(list, query.Entity())
-		}
-		return list
-	}
-	mine := bullets(p.world)
-	require.Len(t, mine, 1)
-	origins := generic.NewMap1[components.SpawnOf](p.world)
-	for born := tick.Near(origins.Get(mine[0]).Tick, p.sim.Tick()); g.server.Tick() < born-1; {
+	g.rules.never = true
+	removed, frames := 0, 0
+	p.sim.OnUnspawn(func(ecs.Entity) { removed++ })
+	p.act = func(*player) control { frames++; return act(frames) }
+	born, bullets := map[ecs.Entity]netcode.Tick{}, generic.NewFilter2[components.SpawnOf, position]()
+	for range seconds * rate {
 		g.frame()
-	}
-	g.run(1)
-	sprites, at := generic.NewMap1[sprite](p.world), ecs.ComponentID[position](p.world)
-	sprites.Assign(mine[0], &sprite{7})
-	hidden := false
-	for frame := range 2 * rate {
-		link := transport.Link{Delay: 100 * time.Millisecond}
-		if frame < 2 || frame >= 14 && frame < 28 {
-			link.Loss = 1
+		seen := map[ecs.Entity]bool{}
+		for query := bullets.Query(p.world); query.Next(); {
+			if e := query.Entity(); !seen[e] {
+				if seen[e] = true; born[e] == 0 {
+					born[e] = p.sim.Tick()
+				}
+			}
 		}
-		g.links[1].SetLink(link)
-		g.frame()
-		hidden = hidden || !p.world.Has(mine[0], at)
+		for e, at := range born {
+			if !seen[e] && at > 0 {
+				ghosts, born[e] = append(ghosts, ghost{p.sim.Tick() - at, g.server.Tick() - at}), -1 // It is seen once.
+			}
+		}
 	}
-	require.True(t, hidden)
-	require.Equal(t, mine, bullets(p.world))
-	require.True(t, p.world.Has(mine[0], at))
-	require.Equal(t, 7, sprites.Get(mine[0]).Number)
-	require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
+	require.NotZero(t, removed)
 	g.heal()
+	for query := generic.NewFilter1[components.SpawnOf]().Query(p.world); query.Next(); {
+		t.Errorf("a ghost is left: %v", query.Entity())
+	}
+	return ghosts
+}
+
+// run40 runs about and fires, stand40 only fires.
+func run40(frame int) control   { return control{X: float32(frame/20%3 - 1), Fire: frame%40 == 0} }
+func stand40(frame int) control { return control{Fire: frame%40 == 0} }
+
+// A spawn that the server does not make is out of sight as soon as every packet of its tick has come. It is removed when no repeat can
+// bring it any more.
+func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
+	const trip = netcode.Tick(6) // 200 ms.
+	for name, act := range map[string]func(int) control{"running": run40, "standing": stand40} {
+		// Ticks on the screen, half of them and 99 of 100: a round trip and two ticks, and one that the clock of inputs keeps in hand. What tells of a
+		// tick may be lost; while all moves, packets are state alone, and the time of a repeat has to pass.
+		for loss, bound := range map[float64][2]netcode.Tick{0: {trip + 2, trip + 3}, .05: {trip + 4, 4 * trip}, .2: {2 * trip, 5 * trip}} {
+			t.Run(fmt.Sprint(name, loss), func(t *testing.T) {
+				var ages, answers []netcode.Tick
+				for seed := range uint64(4) {
+					for _, one := range haunt(t, transport.Link{Delay: 100 * time.Millisecond, Loss: loss}, 62+seed, 20, act) {
+						ages, answers = append(ages, one.age), append(answers, one.answered)
+					}
+				}
+				slices.Sort(ages)
+				slices.Sort(answers)
+				n := len(ages)
+				t.Logf("%d ghosts, out of sight after %d ticks at p50, %d at p99, %d at most; %d at most after the server's step; of a round trip of %d", n, ages[n/2], ages[n*99/100], ages[n-1], answers[n-1], trip)
+				require.Greater(t, n, 40)
+				require.LessOrEqual(t, ages[n/2], bound[0])
+				require.LessOrEqual(t, ages[n*99/100], bound[1])
+				if loss == 0 { // Of the tick in which the size of packets is probed nobody can tell if it is complete.
+					require.LessOrEqual(t, answers[n*99/100], trip/2+2, "after the server's step: half a round trip, and the packet of the next tick")
+				}
+			})
+		}
+	}
+}
+
+// A spawn that the server makes, and whose packet is lost, stays on the screen until the repeat of it. If that is lost too, it is hidden and comes
+// back: the same entity, and no misprediction.
+func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 64, 1, predict.Config{})
+		p := g.players[0]
+		p.act = still
+		g.run(6 * rate)
+		g.rules.mines, p.rules.mines = true, true // What moves is sent in each tick, and needs no repeat.
+		p.sim.OnUnspawn(func(e ecs.Entity) { t.Errorf("%v is removed", e) })
+		p.act = func(*player) control { return control{Fire: true} }
+		if again {
+			p.act = func(*player) control { return control{X: 1, Fire: true} }
+		}
+		g.run(2)
+		p.act = still
+		bullets := func(w *ecs.World) (list []ecs.Entity) {
+			for query := generic.NewFilter1[components.SpawnOf]().Query(w); query.Next(); {
+				list = append(list, query.Entity())
+			}
+			return list
+		}
+		mine := bullets(p.world)
+		require.Len(t, mine, 1)
+		origins := generic.NewMap1[components.SpawnOf](p.world)
+		for born := tick.Near(origins.Get(mine[0]).Tick, p.sim.Tick()); g.server.Tick() < born-1; {
+			g.frame()
+		}
+		g.run(1)
+		sprites, at := generic.NewMap1[sprite](p.world), ecs.ComponentID[position](p.world)
+		sprites.Assign(mine[0], &sprite{7})
+		hidden := false
+		for frame := range 2 * rate {
+			link := transport.Link{Delay: 100 * time.Millisecond}
+			if frame < 2 || again && frame >= 14 && frame < 28 {
+				link.Loss = 1
+			}
+			g.links[1].SetLink(link)
+			g.frame()
+			hidden = hidden || !p.world.Has(mine[0], at)
+		}
+		require.Equal(t, again, hidden)
+		require.Equal(t, mine, bullets(p.world))
+		require.True(t, p.world.Has(mine[0], at))
+		require.Equal(t, 7, sprites.Get(mine[0]).Number)
+		require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
+		g.heal()
+	}
 }
 
 // A body whose systems try to move it by less than a step rests: nothing travels of it, and the server tells.

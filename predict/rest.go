@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mlange-42/arche/ecs"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -20,12 +22,14 @@ import (
 //	+-------------+-------+------------------------------+
 //
 //	tick   16 bits LE, the low bits of the tick as of which they rest
-//	count  8 bits, 1 to 32
+//	count  7 bits, 0 to 32, below the bit restSettled
 //	index  an unsigned varint, the network index, less that of the entity before, less 1; the first as it is
 
 const (
 	restHead   = 3
 	restAtMost = 32
+	// restSettled tells that the client has acknowledged all that steps have spawned for it, that of the tick included. Only with it may count be 0.
+	restSettled = 1 << 7
 	// restQuiet is the number of ticks after which a packet is sent for resting entities alone: where nobody gives inputs there may be none.
 	restQuiet = 8
 )
@@ -41,6 +45,7 @@ type resting struct {
 	due    netcode.Tick        // The tick for which a packet was asked for last.
 	also   []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
 	next   uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
+	spawns []ecs.Entity        // Spawned by steps for the client, which has not acknowledged them.
 }
 
 // alsoAtMost bounds the entities that a client chooses to predict, beside those of Owner and Predicted. The server forgets the
@@ -99,7 +104,13 @@ func restAtServer(s *netcode.Server) netcode.ServerHooks {
 			Check: func(*netcode.Session, []byte) error { return errRest },
 			Take:  func(*netcode.Session, []byte) {},
 			Due:   func(c *netcode.Session, busy bool) bool { return told(c).mustTell(s.Store().Tick(), busy) },
-			Write: func(c *netcode.Session, room []byte, _ uint64) int { return told(c).write(c, s.Store().Tick(), room) },
+			Write: func(c *netcode.Session, room []byte, _ uint64) int {
+				r := told(c)
+				if r == nil {
+					r = sim.quiet(c)
+				}
+				return r.write(c, sim, s.Store().Tick(), room)
+			},
 		},
 	}
 }
@@ -113,8 +124,33 @@ func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 	return true
 }
 
-// write writes the section of the first packet of a tick.
-func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
+// quiet returns the state of a client that predicts, and to which no state tells of the tick. Nil: it is no such client.
+func (s *simulated) quiet(c *netcode.Session) *resting {
+	if v := c.View(); s.simulation == nil || !s.simulation.all.spawns || v == nil || v.Pending() {
+		return nil
+	}
+	r, ok := netcode.ExtensionOf[*resting](c)
+	if !ok || r.listed == tick.None {
+		return nil
+	}
+	r.ids = r.ids[:0] // They are of an earlier tick.
+	return r
+}
+
+// settled tells if the client has acknowledged all that steps have spawned for it.
+func (r *resting) settled(c *netcode.Session, w *ecs.World, replicated ecs.ID) bool {
+	r.spawns = slices.DeleteFunc(r.spawns, func(e ecs.Entity) bool {
+		if !w.Alive(e) || !w.Has(e, replicated) {
+			return true
+		}
+		id, v := replicatedAt(w, e, replicated).ID, c.View()
+		return !id.IsZero() && (v == nil || !v.Visible(id) || v.Held(id))
+	})
+	return len(r.spawns) == 0
+}
+
+// write writes the section of the first packet of a tick: with entities at rest, or where no state tells the client of the tick.
+func (r *resting) write(c *netcode.Session, at *simulated, now netcode.Tick, room []byte) int {
 	if r == nil || r.tick == now || len(room) < restHead || c.Local() {
 		return 0
 	}
@@ -133,11 +169,12 @@ func (r *resting) write(c *netcode.Session, now netcode.Tick, room []byte) int {
 			w.add(id.Index)
 		}
 	}
-	if w.count == 0 {
+	settled := r.settled(c, at.simulation.step.World, at.simulation.replicated)
+	if w.count == 0 && (!settled || c.View().Pending()) {
 		return 0
 	}
 	r.tick = now
-	return w.finish(now)
+	return w.finish(now, settled)
 }
 
 // restWriter writes a section. There is room.
@@ -154,9 +191,11 @@ func (w *restWriter) add(index uint32) {
 }
 
 // finish writes the head, and returns the bytes of the section.
-func (w *restWriter) finish(now netcode.Tick) int {
+func (w *restWriter) finish(now netcode.Tick, settled bool) int {
 	binary.LittleEndian.PutUint16(w.room, now.Low())
-	w.room[2] = byte(w.count)
+	if w.room[2] = byte(w.count); settled {
+		w.room[2] |= restSettled
+	}
 	return w.size
 }
 
@@ -181,9 +220,10 @@ type simulated struct {
 // rested is a client's state: the ticks in which entities rested, by network index.
 type rested struct {
 	simulated
-	ticks []netcode.Tick
-	news  []uint32       // Indexes that were told since the last comparison.
-	read  []netcode.Tick // Ticks whose records were read since.
+	ticks   []netcode.Tick
+	news    []uint32       // Indexes that were told since the last comparison.
+	read    []netcode.Tick // Ticks whose records were read since.
+	settled netcode.Tick   // The newest tick of which all own spawns have come.
 }
 
 // newsAtMost bounds the resting entities of one comparison: the server tells of the others again.
@@ -196,6 +236,7 @@ func restAtClient(c *netcode.Client) netcode.ClientHooks {
 		State: r,
 		Opened: func() {
 			clear(r.ticks)
+			r.settled = tick.None
 			r.news, r.read = r.news[:0], r.read[:0]
 		},
 		Read: func() {
@@ -209,11 +250,15 @@ func restAtClient(c *netcode.Client) netcode.ClientHooks {
 			r.read = append(r.read, t)
 		},
 		Section: &netcode.ClientSection{
-			Check: func(payload []byte) error { return readRest(payload, func(uint16, uint32) {}) },
+			Check: func(payload []byte) error { return readRest(payload, func(uint32) {}) },
 			Take: func(payload []byte) {
-				_ = readRest(payload, func(low uint16, index uint32) {
+				at := tick.Near(binary.LittleEndian.Uint16(payload), c.Time().Tick)
+				if payload[2]&restSettled != 0 {
+					r.settled = max(r.settled, at)
+				}
+				_ = readRest(payload, func(index uint32) {
 					if int(index) < len(r.ticks) {
-						r.ticks[index] = max(r.ticks[index], tick.Near(low, c.Time().Tick))
+						r.ticks[index] = max(r.ticks[index], at)
 						if len(r.news) < newsAtMost {
 							r.news = append(r.news, index)
 						}
@@ -227,18 +272,17 @@ func restAtClient(c *netcode.Client) netcode.ClientHooks {
 }
 
 // readRest reads a section.
-func readRest(payload []byte, each func(low uint16, index uint32)) error {
-	if len(payload) < restHead || payload[2] == 0 || payload[2] > restAtMost {
+func readRest(payload []byte, each func(index uint32)) error {
+	if len(payload) < restHead || payload[2] == 0 || payload[2]&^restSettled > restAtMost {
 		return errRest
 	}
-	low, next := binary.LittleEndian.Uint16(payload), uint64(0)
-	rest := payload[restHead:]
-	for range payload[2] {
+	rest, next := payload[restHead:], uint64(0)
+	for range payload[2] &^ restSettled {
 		gap, n := binary.Uvarint(rest)
 		if n <= 0 || gap > 1<<32-1-next {
 			return errRest
 		}
-		each(low, uint32(next+gap))
+		each(uint32(next + gap))
 		rest, next = rest[n:], next+gap+1
 		if next > 1<<32-1 {
 			break

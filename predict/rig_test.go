@@ -75,6 +75,7 @@ type mover struct {
 	cold                    bool    // Nothing gets warm, so that what stands still does not change.
 	mines                   bool    // It spawns what does not move.
 	always, never           bool    // It fires without an end, or never: the server and the client are not the same.
+	limit                   float32 // Of positions; 0: 499 metres, within the bounds of the component.
 	wall                    float32 // Nobody comes past it; 0: there is none.
 	wind                    float32 // Not the same on both sides: mispredictions.
 	entered                 bool
@@ -135,7 +136,8 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 	if s.World.Has(e, m.coolID) && m.cools.Get(e).Ticks > 0 {
 		m.cools.Get(e).Ticks--
 	}
-	at.X, at.Y = clamp(at.X+float32(v.X*dt)+m.wind, 499), clamp(at.Y+float32(v.Y*dt), 499)
+	limit := max(m.limit, 499)
+	at.X, at.Y = clamp(at.X+float32(v.X*dt)+m.wind, limit), clamp(at.Y+float32(v.Y*dt), limit)
 	if m.wall != 0 && !bullet {
 		if at.X >= m.wall {
 			at.X, v.X = m.wall, 0
@@ -190,6 +192,8 @@ type game struct {
 	players []*player
 	entered func(w *ecs.World, e ecs.Entity) // Nil, or called with each new body.
 	keep    time.Duration                    // Config.Keep of the server.
+	faulty  bool                             // The server is to have errors.
+	faults  []error                          // Of the server.
 }
 
 // roaming is a connection that may get another address.
@@ -271,7 +275,11 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 			g.entered(&world, g.bodies[client])
 		}
 	})
-	g.server.OnError(func(err error) { g.t.Errorf("server: %v", err) })
+	g.server.OnError(func(err error) {
+		if g.faults = append(g.faults, err); !g.faulty {
+			g.t.Errorf("server: %v", err)
+		}
+	})
 	return socket
 }
 

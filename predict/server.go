@@ -166,15 +166,20 @@ func (s *server) listTable(t *table) {
 		predicted = predictedRows(t.columns[predictedColumn], t.rows)
 	}
 	for row := 0; row < t.rows && (owners != nil || predicted != nil); row++ {
-		id, owner := ids[row].ID, netcode.ClientID(0)
+		owner := netcode.ClientID(0)
+		if owners != nil {
+			owner = owners[row].Client
+		}
+		if owner == 0 && predicted == nil {
+			continue
+		}
+		id := ids[row].ID
 		if id.IsZero() {
 			continue // It came in this frame, and no capture has seen it.
 		}
 		rests := !s.changed.has(id.Index)
-		if owners != nil {
-			if owner = owners[row].Client; owner != 0 {
-				s.tell(owner, id, rests)
-			}
+		if owner != 0 {
+			s.tell(owner, id, rests)
 		}
 		if predicted == nil {
 			continue
@@ -236,6 +241,12 @@ func (s *server) round(i int) {
 func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
 	w := s.step.World
 	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)
+	if c := s.end.Session(owner); c != nil {
+		if r, ok := netcode.ExtensionOf[*resting](c); ok {
+			r.settled(c, w, s.replicated)
+			r.spawns = append(r.spawns, e)
+		}
+	}
 	ownerAt(w, e, s.owner).Client = owner
 	*spawnOfAt(w, e, s.spawnOf) = origin
 	return e

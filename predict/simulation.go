@@ -61,6 +61,7 @@ type Stats struct {
 	Started        uint64 // Entities that are predicted from then on.
 	Stopped        uint64 // Entities that are not predicted any more.
 	Resynced       uint64 // Entities whose local components were not the server's, which told.
+	Postponed      uint64 // Frames in which Config.MaxReplay left steps for the next ones.
 	Restarts       uint64 // Times that the client fell so far behind that it began anew.
 	Unconfirmed    uint64 // Entities that were spawned here and not at the server. They count as no misprediction.
 	Cancelled      uint64 // Effects that a corrected replay does not have.

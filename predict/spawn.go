@@ -132,25 +132,35 @@ const (
 	lateTicks = 8
 )
 
-// dropUnconfirmed hides the entities that the server should have shown by now: where every packet of their tick has come, that is at
-// once, else after the time of a repeat. The server may still show them, late: it removes them when that time is over too.
+// settled is the newest tick of which the server has told that all own spawns have come. While state is held back they may not be there yet.
+func (c *client) settled() netcode.Tick {
+	if t, held := c.end.CompleteTick(); held {
+		return min(t, c.rested.settled)
+	}
+	return c.rested.settled
+}
+
+// dropUnconfirmed hides the entities that the server should have shown by now: where it tells so, or every packet of their tick has come,
+// that is at once, else after the time of a repeat. The server may still show them, late: it removes them when that time is over too.
 func (c *client) dropUnconfirmed() {
 	if c.unnamed == 0 {
 		return
 	}
 	rtt, jitter := c.end.RTT()
 	trip := min(Window/2, netcode.Tick((rtt+jitter)*time.Duration(c.end.TickRate())/time.Second)+1)
+	settled := c.settled()
 	for i := range c.slots {
 		s := &c.slots[i]
 		if !s.used || !s.id.IsZero() {
 			continue
 		}
-		whole, heard := c.replica.Complete(s.spawned, s.spawned), c.replica.Heard()-s.spawned
+		known := func(t netcode.Tick) bool { return settled >= t || c.replica.Complete(s.spawned, t) }
+		heard := c.replica.Heard() - s.spawned
 		switch {
-		case whole && c.replica.Complete(s.spawned, s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
+		case known(s.spawned+lateTicks) || heard >= 2*trip+lateTicks:
 			c.stats.Unconfirmed++
 			c.unspawn(i)
-		case !s.hidden && (whole || heard >= trip+repeatTicks):
+		case !s.hidden && (known(s.spawned) || heard >= trip+repeatTicks):
 			c.hide(i)
 		}
 	}

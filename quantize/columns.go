@@ -268,8 +268,8 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 	return true
 }
 
-// SnapRows makes n components, one behind the other in column, those that travel: it quantises each and writes the row back. Their rows are then in lanes, one behind
-// the other. A component with a fault stays as it is, with the row that Quantise gives it.
+// SnapRows makes n components, one behind the other in column, those that travel: it quantises each and writes the row back. A value out of range becomes the bound.
+// Their rows are then in lanes, one behind the other. A component with a value that keeps its lanes, as a NaN does, stays as it is.
 func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	if n == 0 || len(p.lanes) == 0 {
 		return
@@ -283,7 +283,9 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	for each := kernel.BlockFloats / width; n > 0; {
 		done := each * kernel.SnapBlocks(p.block, &column[0], &lanes[0], n/each)
 		odd := min(each, n-done) // a block with a fault, or the rows behind the last block
-		p.snapRows(column[done*size:], lanes[done*width:], odd)
+		if odd > 0 {
+			p.snapRows(column[done*size:], lanes[done*width:], odd)
+		}
 		n, column, lanes = n-done-odd, column[(done+odd)*size:], lanes[(done+odd)*width:]
 	}
 }
@@ -303,8 +305,9 @@ func (p *Plan) snapRows(column []byte, lanes []uint32, n int) {
 			continue
 		}
 		for k := range count {
-			if !slices.Contains(bad, int32(k)) {
-				p.Dequantise(lanes[k*width:], fieldAt(&column[k*size], 0))
+			at := fieldAt(&column[k*size], 0)
+			if !slices.Contains(bad, int32(k)) || !p.Quantise(at, lanes[k*width:]).kept {
+				p.Dequantise(lanes[k*width:], at)
 			}
 		}
 	}

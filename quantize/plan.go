@@ -64,10 +64,20 @@ func (p *Plan) Bits() int { return p.bits }
 type Fault struct {
 	Reason wire.FaultReason // what is wrong; NoFault where nothing is
 	field  string
+	kept   bool // A field keeps its last good value: its own has no row.
 }
 
 // Field returns the field's path within the component, such as "Vel.X"; empty without a fault.
 func (f Fault) Field() string { return f.field }
+
+// or returns the first of two faults of a component, which keeps a value if one of them does.
+func (f Fault) or(later Fault) Fault {
+	if f.Reason == wire.NoFault {
+		return later
+	}
+	f.kept = f.kept || later.kept
+	return f
+}
 
 // Plain reports whether a row's lanes are the component's memory, word by word and in the machine's own order: fields
 // of float32 and uint32 that are sent exactly, next to each other, and nothing else. Code that writes many rows may then copy

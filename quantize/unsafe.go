@@ -16,7 +16,7 @@ import (
 // named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
 // network id before the row is used; the lanes of a target are left alone. It never allocates.
 func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
-	ops, first, reason := p.fields()[:p.fixedOps], -1, wire.NoFault
+	ops, fault := p.fields()[:p.fixedOps], Fault{}
 	lanes = lanes[:len(p.lanes)]
 	for i := range ops {
 		o := &ops[i]
@@ -41,18 +41,12 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 		default:
 			why = o.quantise(at, lanes)
 		}
-		if why != wire.NoFault && first < 0 {
-			first, reason = i, why
+		if why != wire.NoFault {
+			fault = fault.or(Fault{why, o.path, why != wire.OutOfRange})
 		}
-	}
-	fault := Fault{}
-	if first >= 0 {
-		fault = Fault{Reason: reason, field: ops[first].path}
 	}
 	if p.fixedOps < len(p.ops) {
-		if of := p.quantiseTails(src, lanes); first < 0 {
-			fault = of
-		}
+		fault = fault.or(p.quantiseTails(src, lanes))
 	}
 	return fault
 }
@@ -72,10 +66,7 @@ func (p *Plan) quantiseTails(src unsafe.Pointer, lanes []uint32) (fault Fault) {
 			continue
 		}
 		for k := range n {
-			of := f.elems[k].Quantise(unsafe.Add(at, f.start+uintptr(k)*f.stride), o.element(lanes, k))
-			if fault.Reason == wire.NoFault {
-				fault = of
-			}
+			fault = fault.or(f.elems[k].Quantise(unsafe.Add(at, f.start+uintptr(k)*f.stride), o.element(lanes, k)))
 		}
 		lanes[o.lane] = uint32(n)
 		clear(o.lanesOf(lanes)[n*f.width:])

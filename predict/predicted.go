@@ -1,0 +1,298 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// slot is a predicted entity.
+type slot struct {
+	used    bool
+	id      netcode.NetworkID // Zero: spawned here, and the server is not known to have it.
+	entity  ecs.Entity
+	origin  components.SpawnOf
+	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
+	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
+	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
+	spawnIn uint32       // The run in which a step spawned it last.
+	asked   netcode.Tick // When its local components were asked for.
+	show    correction
+}
+
+// mark tells how far an entity is compared. It is apart from slot, and small, since each record that comes needs it.
+type mark struct {
+	known      netcode.Tick // The newest tick of which the server's state is known.
+	checked    netcode.Tick // The newest tick in which that was compared.
+	generation uint32       // Of the network id.
+	begun      bool         // Its first state was taken, or it was spawned here.
+}
+
+// Predict has this client predict an entity, or not, from now on, whoever owns it. It is for a client's simulation: an entity that its
+// player is about to touch. It holds until the connection ends.
+func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
+	if s.client == nil {
+		return
+	}
+	if was, is := s.client.chosen[entity]; is && was == on {
+		return
+	}
+	s.client.chosen[entity] = on
+	s.client.untold = append(s.client.untold, chosen{entity, on})
+	s.client.decide(entity)
+}
+
+// Predicts tells if this client predicts an entity.
+func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
+	return s.client != nil && s.client.slotOf(entity) >= 0
+}
+
+// tellChosen tells the server of the entities that were chosen, as many as can be sent now.
+func (c *client) tellChosen() {
+	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
+		c.untold = slices.Delete(c.untold, 0, 1)
+	}
+}
+
+// follow finds out who is predicted, from what changed in this frame.
+func (c *client) follow() {
+	moved := c.order.look(c.step.World, len(c.slots))
+	if n := c.replica.Stats().Despawns; n != c.ended && c.group.Apply.Applied() {
+		c.ended, moved = n, true
+	}
+	if moved || c.order.count < c.used {
+		c.dropGone()
+	}
+	if !c.group.Apply.Applied() {
+		return
+	}
+	var marks snapshot.Mask
+	for _, row := range [...]int{c.all.owner, c.all.predicted} {
+		if row >= 0 {
+			marks = marks.With(row)
+		}
+	}
+	if !c.group.Apply.Bridge().Touched(marks) {
+		return
+	}
+	for change := range c.group.Changes {
+		if change.Spawned || change.Rows.Union(change.Added).Union(change.Removed).Overlaps(marks) {
+			c.decide(change.ID)
+		}
+	}
+}
+
+// dropGone forgets the entities that are not there any more.
+func (c *client) dropGone() {
+	for i := range c.slots {
+		s := &c.slots[i]
+		if !s.used {
+			continue
+		}
+		if !c.step.World.Alive(s.entity) {
+			c.free(i)
+		} else if e, ok := c.group.Entity(s.id); !s.id.IsZero() && (!ok || e != s.entity) {
+			c.strip(s.entity)
+			c.free(i)
+		}
+	}
+}
+
+// decide begins or ends the prediction of an entity.
+func (c *client) decide(id netcode.NetworkID) {
+	if c.replica == nil || c.group.Apply.Bridge() == nil {
+		return
+	}
+	want, n := c.wants(id), c.slotOf(id)
+	switch {
+	case want && n < 0:
+		if e, ok := c.group.Entity(id); ok {
+			s := slot{entity: e}
+			if origin := c.originOf(id); origin.Client == c.end.ID() && origin.Client != 0 && c.now > tick.None {
+				s.origin, s.spawned, s.late = origin, tick.Near(origin.Tick, c.now), true
+			}
+			n = c.newSlot(s)
+			c.dropLocal(e)
+			c.number(id, n)
+			c.wantLocals(n)
+			c.stats.Started++
+			c.group.Apply.Bridge().SetAside(id, c.all.mask)
+			c.start(n)
+		}
+	case want && n >= 0 && c.marks[n].known == tick.None:
+		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just made it the server's.
+		c.start(n)
+	case !want && n >= 0:
+		c.stats.Stopped++
+		c.leave(n)
+		c.group.Apply.Bridge().SetAside(id, snapshot.Mask{})
+		c.untag(c.slots[n].entity)
+		c.free(n)
+	}
+}
+
+// wants tells if an entity is to be predicted.
+func (c *client) wants(id netcode.NetworkID) bool {
+	if c.replica.Entity(id.Index).ID != id {
+		return false
+	}
+	if on, ok := c.chosen[id]; ok {
+		return on
+	}
+	return c.given(id)
+}
+
+// given tells if the server has this client predict an entity.
+func (c *client) given(id netcode.NetworkID) bool {
+	if c.all.owner >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
+			var o components.Owner
+			dequantise(c.end.Protocol().Schema().Plan(c.all.owner), lanes, &o)
+			if o.Client == c.end.ID() {
+				return true
+			}
+		}
+	}
+	if c.all.predicted >= 0 {
+		if lanes := c.replica.Row(id.Index, c.all.predicted); lanes != nil {
+			var p components.Predicted
+			dequantise(c.end.Protocol().Schema().Plan(c.all.predicted), lanes, &p)
+			return p.By(c.end.ID())
+		}
+	}
+	return false
+}
+
+// start has the next check take the server's newest state of an entity into the history.
+func (c *client) start(n int) {
+	s, m := &c.slots[n], &c.marks[n]
+	s.show = correction{}
+	m.checked = tick.None
+	c.know(n, c.knownOf(s))
+	c.spanned = 0
+	if m.begun = s.spawned != tick.None && !s.late; m.begun {
+		c.dirty = true // Apply has written the server's state into the world.
+		return
+	}
+	c.begins = true
+	c.know(n, max(m.known, c.history.oldest))
+	if m.known <= c.now {
+		return
+	}
+	if _, there := c.replica.AsOf(s.id, c.now); there { // With an input delay the step lies behind what is known.
+		m.known = c.now
+	} else {
+		c.strip(s.entity) // It is there from that tick on.
+	}
+}
+
+// know notes the newest tick of which the server's state of an entity is known.
+func (c *client) know(n int, t netcode.Tick) {
+	c.marks[n].known = t
+	c.ahead = max(c.ahead, t)
+}
+
+// take takes the server's state into the world, as that of now.
+func (c *client) take(n int) {
+	c.marks[n].begun, c.marks[n].checked, c.spanned = true, c.now, 0
+	c.know(n, c.now)
+	c.correct(n, c.now)
+	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
+}
+
+// slotOf is the slot of an entity, -1 if it is not predicted.
+func (c *client) slotOf(id netcode.NetworkID) int {
+	if uint(id.Index) < uint(len(c.byIndex)) {
+		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
+			return n
+		}
+	}
+	return -1
+}
+
+// number notes the network id of a slot.
+func (c *client) number(id netcode.NetworkID, n int) {
+	for len(c.byIndex) <= int(id.Index) {
+		c.byIndex = append(c.byIndex, 0)
+	}
+	if before := int(c.byIndex[id.Index]) - 1; before >= 0 && before != n { // That of an earlier life.
+		c.strip(c.slots[before].entity)
+		c.free(before)
+	}
+	c.byIndex[id.Index] = int32(n) + 1
+	if c.slots[n].id.IsZero() {
+		c.unnamed--
+	}
+	c.slots[n].id, c.marks[n], c.spanned = id, mark{generation: id.Generation}, 0
+}
+
+// newSlot finds a free slot for an entity without a network id.
+func (c *client) newSlot(s slot) int {
+	s.used = true
+	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
+	if n < 0 {
+		n = len(c.slots)
+		c.slots, c.marks = append(c.slots, slot{}), append(c.marks, mark{})
+		c.history.grow(len(c.slots))
+	}
+	c.slots[n], c.marks[n], c.spanned = s, mark{begun: true}, 0
+	c.used++
+	c.unnamed++
+	if w := c.step.World; !w.Has(s.entity, c.placed) {
+		w.Add(s.entity, c.placed)
+	}
+	placeOf(c.step.World, s.entity, c.placed).number = int32(n) + 1
+	for t := range netcode.Tick(Window) {
+		c.history.setMask(t, n, 0)
+	}
+	return n
+}
+
+// free forgets an entity.
+func (c *client) free(n int) {
+	s := &c.slots[n]
+	if s.id.IsZero() {
+		c.unnamed--
+	}
+	if id := s.id; !id.IsZero() && uint(id.Index) < uint(len(c.byIndex)) && int(c.byIndex[id.Index]) == n+1 {
+		c.byIndex[id.Index] = 0
+	}
+	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
+		w.Remove(s.entity, c.placed)
+	}
+	c.slots[n], c.marks[n], c.spanned = slot{}, mark{}, 0
+	c.used--
+}
+
+// dropLocal removes the local components of an entity, whose values are not known here.
+func (c *client) dropLocal(e ecs.Entity) {
+	if w := c.step.World; w.Alive(e) {
+		c.structure.change(&c.history, w, e, c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())
+	}
+}
+
+// untag takes an entity out of the simulation. Its components stay.
+func (c *client) untag(e ecs.Entity) {
+	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
+		w.Remove(e, c.tagged)
+	}
+}
+
+// strip takes an entity out of the simulation with its components, and with what is shown of them.
+func (c *client) strip(e ecs.Entity) {
+	w := c.step.World
+	if !w.Alive(e) {
+		return
+	}
+	c.structure.change(&c.history, w, e, c.tagged, 0)
+	for k := range c.history.components {
+		if p := &c.history.components[k]; p.shown != nil && w.Has(e, p.shown.id) {
+			w.Remove(e, p.shown.id)
+		}
+	}
+}
