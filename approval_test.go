@@ -3,6 +3,9 @@ package netcode_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -243,4 +246,320 @@ func TestPendingDecisionsOfAnAddressHaveALimit(t *testing.T) {
 		s.frame(func() {})
 	}
 	require.Equal(t, 4, asked, "others are asked about")
+}
+
+// delayed is a datagram on its way.
+type delayed struct {
+	at     time.Duration
+	from   transport.Addr
+	to     transport.Addr
+	packet []byte
+}
+
+// siege is a server on the public internet, honest clients far from each other, and attackers.
+type siege struct {
+	t       *testing.T
+	p       *netcode.Protocol
+	now     time.Duration
+	server  *netcode.Server
+	home    transport.Addr
+	honest  map[transport.Addr]*netcode.Client
+	since   map[*netcode.Client]time.Duration
+	took    map[*netcode.Client]time.Duration
+	hostile applicants
+	flying  []delayed
+	delay   time.Duration // One way, of the honest.
+}
+
+func newSiege(t *testing.T, config netcode.Config) *siege {
+	s := &siege{
+		t: t, p: protocol(), now: 5 * time.Second, home: transport.MustParseAddr("203.0.113.1:4000"), delay: 50 * time.Millisecond,
+		honest: map[transport.Addr]*netcode.Client{}, since: map[*netcode.Client]time.Duration{}, took: map[*netcode.Client]time.Duration{}, hostile: applicants{},
+	}
+	config.Random = random(1)
+	var err error
+	s.server, err = netcode.NewServer(s.p, config)
+	require.NoError(t, err)
+	s.server.BeginFrame(s.now)
+	return s
+}
+
+// join lets an honest client connect from an address.
+func (s *siege) join(from transport.Addr, config netcode.Config) *netcode.Client {
+	config.Random = random(uint64(1000 + len(s.honest)))
+	c, err := netcode.NewClient(s.p, config)
+	require.NoError(s.t, err)
+	c.BeginFrame(s.now)
+	require.NoError(s.t, c.Connect(s.home))
+	s.honest[from], s.since[c] = c, s.now
+	return c
+}
+
+// frame is 1/60 s: attack is called before the honest are heard, at a server that has begun its frame.
+func (s *siege) frame(attack func()) {
+	s.now += frameTime
+	s.server.BeginFrame(s.now)
+	for _, c := range s.honest {
+		c.BeginFrame(s.now)
+	}
+	attack()
+	due := func(d delayed) bool { return d.at <= s.now }
+	for _, d := range s.flying {
+		switch {
+		case !due(d):
+		case d.to == s.home:
+			s.server.Receive(d.from, d.packet)
+		default:
+			s.honest[d.to].Receive(d.from, d.packet)
+		}
+	}
+	s.flying = slices.DeleteFunc(s.flying, due)
+	s.server.Send()
+	s.hostile.hear(s.server, func(to transport.Addr, packet []byte) {
+		if s.honest[to] != nil {
+			s.flying = append(s.flying, delayed{s.now + s.delay, s.home, to, slices.Clone(packet)})
+		}
+	})
+	for at, c := range s.honest {
+		c.Send()
+		c.Drain(func(to transport.Addr, packet []byte) {
+			s.flying = append(s.flying, delayed{s.now + s.delay, at, to, slices.Clone(packet)})
+		})
+		if s.took[c] == 0 && c.State() == netcode.Connected {
+			s.took[c] = s.now - s.since[c]
+		}
+	}
+}
+
+// flood is so many valid Hellos of attackers, one after the other; each joins when it was accepted, so as to take places too.
+func (s *siege) flood(as []*applicant, from, hellos int) {
+	for i := range hellos {
+		a := as[(from+i)%len(as)]
+		s.server.Receive(a.at, a.hello(s.p))
+		if a.accept.Epoch != 0 {
+			s.server.Receive(a.at, a.join(s.p))
+			a.accept = peer.Accept{}
+		}
+	}
+}
+
+// attackers is applicants at such addresses.
+func (s *siege) attackers(count int, at func(i int) transport.Addr) (list []*applicant) {
+	for i := range count {
+		a := &applicant{at: at(i), nonce: uint64(len(s.hostile)) + 1}
+		s.hostile[a.at] = a
+		list = append(list, a)
+	}
+	return list
+}
+
+// Honest clients join within 2 s while one address, a network of IPv4 and one of IPv6 each send 12 000 valid Hellos a second,
+// and a Join for each Accept; and they all find a place.
+func TestHonestClientsJoinUnderAFlood(t *testing.T) {
+	s := newSiege(t, netcode.Config{Entities: 16, SentPackets: 64})
+	sources := [][]*applicant{
+		s.attackers(64, func(i int) transport.Addr {
+			return transport.AddrOf(netip.AddrPortFrom(netip.MustParseAddr("198.51.100.9"), uint16(1024+i)))
+		}),
+		s.attackers(4096, func(i int) transport.Addr {
+			return transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(1024+i>>8)))
+		}),
+		s.attackers(4096, func(i int) transport.Addr {
+			ip := netip.MustParseAddr("2001:db8:1:2::").As16()
+			ip[14], ip[15] = byte(i>>8), byte(i)
+			return transport.AddrOf(netip.AddrPortFrom(netip.AddrFrom16(ip), 4000))
+		}),
+	}
+	sent := 0
+	attack := func() {
+		for _, as := range sources {
+			s.flood(as, sent, 12000/60)
+		}
+		sent += 12000 / 60
+	}
+	for range 3 * 60 {
+		s.frame(attack)
+	}
+	before := s.server.Stats()
+	t.Logf("after 3 s of it: %d places taken, %d+%d answers refused, %d+%d places refused",
+		before.Connected, before.BusyAddress, before.BusyNetwork, before.RefusedAddress, before.RefusedNetwork)
+	require.LessOrEqual(t, before.Connected-before.Disconnected, uint64(8+16+16))
+	for _, n := range []uint64{before.BusyAddress, before.BusyNetwork, before.RefusedAddress, before.RefusedNetwork} {
+		require.NotZero(t, n, "each limit is counted")
+	}
+	const clients = 20
+	for i := range clients {
+		s.join(publicAddress(i), netcode.Config{Entities: 16, SentPackets: 64})
+	}
+	for range 2 * 60 {
+		s.frame(attack)
+	}
+	slowest := time.Duration(0)
+	for at, c := range s.honest {
+		require.NotZero(t, s.took[c], "%v is not in: %v, %v", at, c.State(), c.Err())
+		slowest = max(slowest, s.took[c])
+	}
+	require.LessOrEqual(t, slowest, 2*time.Second)
+	t.Logf("the slowest of %d honest clients is in after %v", clients, slowest)
+}
+
+// joinFrom is a server that so many clients, each from its address, connect to.
+func joinFrom(t *testing.T, config netcode.Config, addresses []string) (*siege, []*netcode.Client) {
+	config.Entities, config.SentPackets = 16, 64
+	s := newSiege(t, config)
+	var clients []*netcode.Client
+	for i, at := range addresses {
+		clients = append(clients, s.join(transport.AddrOf(netip.AddrPortFrom(netip.MustParseAddr(at), uint16(4000+i))), netcode.Config{Entities: 16, SentPackets: 64}))
+		for range 30 {
+			s.frame(func() {})
+		}
+	}
+	return s, clients
+}
+
+// repeated is an address, so often.
+func repeated(address string, count int) []string { return slices.Repeat([]string{address}, count) }
+
+// hosts is so many addresses of a network.
+func hosts(network string, count int) (list []string) {
+	ip := netip.MustParseAddr(network)
+	for range count {
+		ip = ip.Next()
+		list = append(list, ip.String())
+	}
+	return list
+}
+
+func TestPlacesOfAnAddressAndANetwork(t *testing.T) {
+	cases := map[string]struct {
+		config    netcode.Config
+		addresses []string
+		in        int
+		detail    string
+	}{
+		"an address":              {netcode.Config{}, repeated("198.51.100.9", 12), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
+		"an address of a LAN":     {netcode.Config{}, repeated("10.0.0.9", 12), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
+		"an IPv6 address":         {netcode.Config{}, repeated("2001:db8::9", 12), 8, "8 clients from this address, which is the most (ClientsPerAddress)"},
+		"a network":               {netcode.Config{}, hosts("198.51.100.9", 20), 16, "16 clients from 198.51.100.0/24, which is the most (ClientsPerNetwork)"},
+		"an IPv6 network":         {netcode.Config{}, hosts("2001:db8::9", 20), 16, "16 clients from 2001:db8::/64, which is the most (ClientsPerNetwork)"},
+		"a LAN":                   {netcode.Config{}, hosts("192.168.1.0", 64), 64, ""},
+		"a LAN of IPv6":           {netcode.Config{}, hosts("fd00:1::", 64), 64, ""},
+		"without a router":        {netcode.Config{}, hosts("fe80::", 64), 64, ""},
+		"this machine":            {netcode.Config{}, repeated("127.0.0.1", 64), 64, ""},
+		"this machine, IPv6":      {netcode.Config{}, repeated("::1", 64), 64, ""},
+		"as configured":           {netcode.Config{ClientsPerAddress: 2}, repeated("198.51.100.9", 4), 2, "2 clients from this address, which is the most (ClientsPerAddress)"},
+		"network, as configured":  {netcode.Config{ClientsPerNetwork: 3}, hosts("198.51.100.9", 4), 3, "3 clients from 198.51.100.0/24, which is the most (ClientsPerNetwork)"},
+		"without limits":          {netcode.Config{ClientsPerAddress: -1, ClientsPerNetwork: -1}, repeated("198.51.100.9", 64), 64, ""},
+		"several small networks":  {netcode.Config{}, []string{"198.51.100.1", "198.51.101.1", "198.51.102.1"}, 3, ""},
+		"as many as Clients says": {netcode.Config{Clients: 512}, repeated("198.51.100.9", 70), 64, "64 clients from this address, which is the most (ClientsPerAddress)"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, clients := joinFrom(t, c.config, c.addresses)
+			in := 0
+			for _, client := range clients {
+				if client.State() == netcode.Connected {
+					in++
+					continue
+				}
+				require.ErrorIs(t, client.Err(), peer.ReasonCrowded)
+				require.Equal(t, c.detail, client.Err().Detail)
+				require.EqualValues(t, 1, client.Stats().RefusedAddress)
+			}
+			require.Equal(t, c.in, in)
+			stats := s.server.Stats()
+			require.EqualValues(t, len(clients)-in, stats.RefusedAddress+stats.RefusedNetwork)
+			if in < len(clients) { // A place that is given back can be taken again.
+				clients[0].Close()
+				for range 60 {
+					s.frame(func() {})
+				}
+				require.NoError(t, clients[len(clients)-1].Connect(s.home))
+				for range 60 {
+					s.frame(func() {})
+				}
+				require.Equal(t, netcode.Connected, clients[len(clients)-1].State())
+			}
+		})
+	}
+}
+
+// A client whose own address is flooded tries until its time is over, and its error says why.
+func TestAClientLearnsThatItsAddressIsBusy(t *testing.T) {
+	s := newSiege(t, netcode.Config{HandshakesPerAddress: 1})
+	flooder := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:9") })
+	attack := func() {
+		flooder[0].cookie = peer.Cookie{}
+		s.server.Receive(flooder[0].at, flooder[0].hello(s.p))
+	}
+	s.frame(attack)
+	c := s.join(transport.MustParseAddr("198.51.100.9:4000"), netcode.Config{})
+	for range 4 * 60 {
+		s.frame(attack)
+	}
+	require.Equal(t, netcode.Connecting, c.State())
+	for range 2 * 60 {
+		s.frame(attack)
+	}
+	require.ErrorIs(t, c.Err(), peer.ReasonBusy)
+	require.Contains(t, c.Err().Error(), "too many attempts to connect from one address or network")
+	require.Positive(t, c.Stats().BusyAddress)
+	require.Positive(t, s.server.Stats().BusyAddress)
+
+	other := s.join(transport.MustParseAddr("198.51.100.10:4000"), netcode.Config{})
+	for range 3 * 60 {
+		s.frame(attack)
+	}
+	require.Equal(t, netcode.Connected, other.State(), "its neighbour is not concerned")
+	require.NoError(t, c.Connect(s.home))
+	for range 4 * 60 {
+		s.frame(func() {})
+	}
+	require.Equal(t, netcode.Connected, c.State(), "nor is it, when the flood is over")
+}
+
+// Hellos that forge an address use up none of the budget of answers to those who have proved it.
+func TestForgedHellosDoNotStopAClientWithACookie(t *testing.T) {
+	s := newSiege(t, netcode.Config{})
+	victim := s.attackers(1, func(int) transport.Addr { return transport.MustParseAddr("198.51.100.9:4000") })[0]
+	s.server.Receive(victim.at, victim.hello(s.p))
+	s.frame(func() {})
+	for range 5000 {
+		forged := &applicant{nonce: 5}
+		s.server.Receive(transport.MustParseAddr("198.51.100.9:9"), forged.hello(s.p))
+	}
+	require.Positive(t, s.server.Stats().BusyAddress)
+	s.server.Receive(victim.at, victim.hello(s.p))
+	s.frame(func() {})
+	s.server.Receive(victim.at, victim.join(s.p))
+	require.EqualValues(t, 1, s.server.Stats().Connected)
+}
+
+// Hellos from addresses without end leave nothing at the server.
+func TestHellosFromEverywhereGrowNothing(t *testing.T) {
+	s := newSiege(t, netcode.Config{})
+	hello := (&applicant{nonce: 5}).hello(s.p)
+	wave := func(n int) {
+		for i := range n {
+			at := netip.AddrFrom16([16]byte{0x20, 1, byte(i >> 16), byte(i >> 8), byte(i), 1, 15: 1})
+			s.server.Receive(transport.AddrOf(netip.AddrPortFrom(at, uint16(i)|1)), hello)
+			if i%4096 == 4095 {
+				s.server.Drain(nobody)
+			}
+		}
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	wave(1 << 13)
+	before := heap()
+	wave(1 << 17)
+	grown := int64(heap()) - int64(before)
+	require.Less(t, grown, int64(64<<10), "1<<17 prefixes")
+	require.EqualValues(t, 1<<17+1<<13, s.server.Stats().Hellos)
+	runtime.KeepAlive(s)
 }

@@ -63,7 +63,10 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.link.ReceivedAt = c.frame.Now
-	c.heard()
+	if c.resume.Heard() { // The address that this end has now is known there.
+		c.link.Conn.NewPath()
+		c.stats.Migrated++
+	}
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
 		return
 	}
@@ -107,13 +110,6 @@ func (c *Client) refusePacket(reason *peer.Error) {
 	c.closeWith(reason, false)
 }
 
-// refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
-func (c *Client) refuseEntities(of string) {
-	c.End(&peer.Error{
-		Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more %s than Config.MaxEntities of the client, %d", of, c.agreed.MaxEntities),
-	})
-}
-
 // readSnapshot reports whether the packet may be acknowledged: its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	err := c.Newest().Read(payload)
@@ -130,7 +126,9 @@ func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	case errors.Is(err, replica.ErrBaseline):
 		c.stats.LostBaselines++
 	case errors.Is(err, replica.ErrTooMany):
-		c.refuseEntities("entities")
+		c.End(&peer.Error{
+			Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more entities than Config.MaxEntities of the client, %d", c.agreed.MaxEntities),
+		})
 	default:
 		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
@@ -205,7 +203,7 @@ func (c *Client) Send() {
 	}
 	c.sentUpTo = c.frame.Clock.Tick()
 	call(c.hooks.afterSend)
-	c.endFrame()
+	c.running = false
 	c.events.fire()
 }
 
@@ -232,7 +230,9 @@ func (c *Client) serve() {
 	first := c.link.Conn.Next()
 	if c.frame.Due {
 		c.link.Conn.DetectLost(c.frame.Now, c)
-		c.resync()
+		if epoch, want := c.Newest().WantResync(); want { // The server sends all state anew.
+			c.link.SendResync(epoch)
+		}
 	}
 	c.planUpstream()
 	if c.link.held.Len() > 0 {
@@ -256,13 +256,6 @@ func (c *Client) serve() {
 	}
 	for range c.link.Conn.AckRepeats(c.frame.Now) {
 		c.link.RepeatAck()
-	}
-}
-
-// resync asks the server to send all state anew, if the replica wants that.
-func (c *Client) resync() {
-	if epoch, want := c.Newest().WantResync(); want {
-		c.link.SendResync(epoch)
 	}
 }
 
@@ -291,3 +284,62 @@ func (c *Client) Lost(seq uint64) {
 	}
 	c.link.Lost(seq)
 }
+
+// heldState is the state that an extension holds back from a client's world: ClientHooks.HoldState.
+type heldState struct {
+	newest    *replica.Replica // Decodes the packets; nil: Client.Replica does.
+	complete  tick.Tick        // Client.Replica has all state of it.
+	suspended bool
+}
+
+// newHeldState begins a connection.
+func (c *Client) newHeldState() (h heldState) {
+	if c.hooks.hold != nil {
+		h.newest = replica.New(c.protocol.schema, c.link.older.state(c.agreed.snapshot()), c.replica.Tick())
+	}
+	return h
+}
+
+// ShowState reads into Replica a payload that ClientHooks.HoldState was given. Those of the ticks before it must have been shown
+// before, as far as they came.
+func (c *Client) ShowState(payload []byte) {
+	t := replica.PayloadTick(payload, c.replica.Tick())
+	c.replica.Follow(c.back.newest, min(t, c.replica.Tick()))
+	if err := c.replica.Read(payload); err != nil { // Both would have to be alike: all of the state is asked for anew.
+		c.stats.LostBaselines++
+		c.back.newest.Lose()
+		return
+	}
+	c.applied = false
+	c.time.Shown.Arrive(t, c.time.Raw)
+	call(c.hooks.read)
+}
+
+// ShownUpTo tells that Replica has what came of the ticks up to one: whatever is known of these ticks holds for Replica too. complete
+// tells that nothing is missing as of that tick.
+func (c *Client) ShownUpTo(t Tick, complete bool) {
+	if c.back.newest == nil {
+		return
+	}
+	if c.replica.Follow(c.back.newest, t); complete {
+		c.back.complete = t
+	}
+}
+
+// CompleteTick returns the newest tick of which an extension that holds state back says that Replica lacks nothing. held is false
+// where none holds it back.
+func (c *Client) CompleteTick() (t Tick, held bool) { return c.back.complete, c.back.newest != nil }
+
+// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
+func (c *Client) Newest() *Replica {
+	if c.back.newest != nil {
+		return c.back.newest
+	}
+	return c.replica
+}
+
+// Suspend makes the systems leave the client's world as it is, or not any more: while Replica has a part of the state of a tick.
+func (c *Client) Suspend(on bool) { c.back.suspended = on }
+
+// Suspended reports whether the systems must leave the client's world as it is.
+func (c *Client) Suspended() bool { return c.back.suspended }

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -155,58 +156,46 @@ type Logger interface {
 
 // withDefaults fills in the zero fields.
 func (c Config) withDefaults() Config {
-	orInt := func(field *int, value int) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	orTime := func(field *time.Duration, value time.Duration) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	orInt(&c.TickRate, 30)
-	if c.FirstTick == 0 {
-		c.FirstTick = 1
-	}
-	orInt(&c.PacketSize, 1200)
-	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
-	orInt(&c.Clients, 64)
-	orInt(&c.ClientsPerAddress, max(8, c.Clients/8))
-	orInt(&c.ClientsPerNetwork, max(16, c.Clients/4))
-	orInt(&c.HandshakesPerAddress, 256)
-	orInt(&c.HandshakesPerNetwork, 1024)
+	c.TickRate = cmp.Or(c.TickRate, 30)
+	c.FirstTick = cmp.Or(c.FirstTick, 1)
+	c.PacketSize = cmp.Or(c.PacketSize, 1200)
+	c.Window = cmp.Or(c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
+	c.Clients = cmp.Or(c.Clients, 64)
+	c.ClientsPerAddress = cmp.Or(c.ClientsPerAddress, max(8, c.Clients/8))
+	c.ClientsPerNetwork = cmp.Or(c.ClientsPerNetwork, max(16, c.Clients/4))
+	c.HandshakesPerAddress = cmp.Or(c.HandshakesPerAddress, 256)
+	c.HandshakesPerNetwork = cmp.Or(c.HandshakesPerNetwork, 1024)
 	if c.MaxEntities > 0 {
-		orInt(&c.Entities, min(1024, c.MaxEntities))
+		c.Entities = cmp.Or(c.Entities, min(1024, c.MaxEntities))
 	}
-	orInt(&c.Entities, 1024)
-	orInt(&c.MaxEntities, max(defaultMaxEntities, c.Entities))
-	orInt(&c.SentPackets, 1024)
-	orInt(&c.SendBudget, 64<<10)
-	orInt(&c.HistoryBytes, 128<<20)
-	orInt(&c.QueuePerStage, max(32768, 512*c.Clients))
-	orInt(&c.QueuePerSender, 1024)
-	orInt(&c.QueueSenderBytes, 256<<10)
-	orInt(&c.QueueBytes, min(max(16<<20, (c.Clients+1)*(c.QueueSenderBytes+c.QueueSenderBytes/2+peer.InitialCredit)), 1<<30))
-	orInt(&c.FloodFrames, 64)
-	orInt(&c.OutboxBytes, 64<<10)
-	orInt(&c.ReliableBytes, 256<<10)
-	orInt(&c.Deferred, 64)
-	orInt(&c.DeferredBytes, 16<<10)
-	orInt(&c.Nested, 4096)
-	orInt(&c.Strikes, 16)
-	orInt(&c.Calls, 256)
-	orTime(&c.DeferredTime, 2*time.Second)
-	orTime(&c.ReliableStall, 5*time.Second)
-	orTime(&c.FlushTimeout, time.Second)
+	c.Entities = cmp.Or(c.Entities, 1024)
+	c.MaxEntities = cmp.Or(c.MaxEntities, max(defaultMaxEntities, c.Entities))
+	c.SentPackets = cmp.Or(c.SentPackets, 1024)
+	c.SendBudget = cmp.Or(c.SendBudget, 64<<10)
+	c.HistoryBytes = cmp.Or(c.HistoryBytes, 128<<20)
+	c.QueuePerStage = cmp.Or(c.QueuePerStage, max(32768, 512*c.Clients))
+	c.QueuePerSender = cmp.Or(c.QueuePerSender, 1024)
+	c.QueueSenderBytes = cmp.Or(c.QueueSenderBytes, 256<<10)
+	c.QueueBytes = cmp.Or(c.QueueBytes, min(max(16<<20, (c.Clients+1)*(c.QueueSenderBytes+c.QueueSenderBytes/2+peer.InitialCredit)), 1<<30))
+	c.FloodFrames = cmp.Or(c.FloodFrames, 64)
+	c.OutboxBytes = cmp.Or(c.OutboxBytes, 64<<10)
+	c.ReliableBytes = cmp.Or(c.ReliableBytes, 256<<10)
+	c.Deferred = cmp.Or(c.Deferred, 64)
+	c.DeferredBytes = cmp.Or(c.DeferredBytes, 16<<10)
+	c.Nested = cmp.Or(c.Nested, 4096)
+	c.Strikes = cmp.Or(c.Strikes, 16)
+	c.Calls = cmp.Or(c.Calls, 256)
+	c.DeferredTime = cmp.Or(c.DeferredTime, 2*time.Second)
+	c.ReliableStall = cmp.Or(c.ReliableStall, 5*time.Second)
+	c.FlushTimeout = cmp.Or(c.FlushTimeout, time.Second)
 	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
 	c.Keep = min(c.Keep, math.MaxInt64/2)
-	orTime(&c.LeaveTimeout, 2*time.Second)
-	orTime(&c.HandshakeTimeout, 5*time.Second)
-	orTime(&c.SilenceTimeout, 10*time.Second)
-	orTime(&c.KeepAlive, time.Second)
-	orTime(&c.Pulse, 250*time.Millisecond)
-	orInt(&c.CatchUp, 4)
+	c.LeaveTimeout = cmp.Or(c.LeaveTimeout, 2*time.Second)
+	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, 5*time.Second)
+	c.SilenceTimeout = cmp.Or(c.SilenceTimeout, 10*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, time.Second)
+	c.Pulse = cmp.Or(c.Pulse, 250*time.Millisecond)
+	c.CatchUp = cmp.Or(c.CatchUp, 4)
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}

@@ -23,17 +23,16 @@ package netcode
 
 // Files, for those who read the code.
 //
-//   - protocol.go, handle.go: registration of components and messages, the protocol's hash; bands.go: distance bands of components; schema.go, older.go: the protocol as a text; older builds
-//   - server.go, server_frame.go: the server and its clients; what it receives and sends in a frame
+//   - protocol.go, bands.go: registration of components, the protocol's hash; distance bands; schema.go, older.go: the protocol as a text; older builds
+//   - server.go, server_frame.go: the server and its clients, open for others or not; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
-//   - handshake.go, session.go, connection.go: a stranger, one client from acceptance to end; package internal/link is the connection that both ends have, and its close
-//   - approval.go, identity.go: the game's decision about a client that asks for a place; players that are away and return
-//   - endpoint.go: the part of messages that both ends have; errors and panics of game code
-//   - migrate.go: a client that goes on at another address; lines.go: clients behind one router
-//   - recipient.go, send.go: Send, and the connections that it reaches; call.go: questions and answers
+//   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return
+//   - session.go: one client from acceptance to end, and clients behind one router; migrate.go: a client that goes on at another address
+//   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
+//   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - host.go, open.go: a player at the server itself, whose messages pass no network; a server that is open for others or not
+//   - host.go: a player at the server itself, whose messages pass no network
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
-//   - extension.go, hooks.go, sections.go: what features use; hold.go: state that a feature holds back
+//   - extension.go, hooks.go, sections.go: what features use; client_frame.go, too: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -171,9 +174,6 @@ func (c *endpointCore) due() tick.Tick {
 		return own
 	}
 }
-
-// endFrame ends it.
-func (c *endpointCore) endFrame() { c.running = false }
 
 // forgetMessages drops the queued messages of an end whose connection is over.
 func (c *endpointCore) forgetMessages(l *connection) {
@@ -354,13 +354,9 @@ type event struct {
 
 // fire tells all events that wait, and those that the called functions cause.
 func (e *events) fire() {
-	if len(e.waiting) > 0 && !e.firing {
-		e.fireAll()
+	if len(e.waiting) == 0 || e.firing {
+		return
 	}
-}
-
-// fireAll is fire for a list that is not empty.
-func (e *events) fireAll() {
 	e.firing = true
 	defer func() { e.firing = false }()
 	for i := 0; i < len(e.waiting); i++ {
@@ -375,46 +371,32 @@ func (e *events) tell(what event) {
 	switch {
 	case what.left:
 		for _, f := range e.left {
-			e.tellLeft(f, what.client)
+			e.call(nameOnLeave, what.client, func() { f(what.client) })
 		}
 		e.gone(what.client)
 		return
 	case what.to.IsValid():
 		for _, f := range e.migrated {
-			e.tellMigrated(f, &what)
+			e.call(nameOnMigrate, e.with(what.client), func() { f(what.client, what.from, what.to) })
 		}
 		return
 	}
 	if what.reason == nil {
 		for _, f := range e.connected {
-			e.tellConnected(f, what.client)
+			e.call(nameOnConnect, e.with(what.client), func() { f(what.client) })
 		}
 		return
 	}
 	for _, f := range e.disconnected {
-		e.tellDisconnected(f, what.client, what.reason)
+		e.call(nameOnDisconnect, e.with(what.client), func() { f(what.client, what.reason) })
 	}
 	e.over(what.client, what.reason)
 }
 
-func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
-	defer e.end.contained(nameOnConnect, e.with(client))
-	f(client)
-}
-
-func (e *events) tellLeft(f func(wire.ClientID), client wire.ClientID) {
-	defer e.end.contained(nameOnLeave, client)
-	f(client)
-}
-
-func (e *events) tellMigrated(f func(client wire.ClientID, from, to transport.Addr), what *event) {
-	defer e.end.contained(nameOnMigrate, e.with(what.client))
-	f(what.client, what.from, what.to)
-}
-
-func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {
-	defer e.end.contained(nameOnDisconnect, e.with(client))
-	f(client, reason)
+// call calls a function of the game. If it panics, the others are called all the same.
+func (e *events) call(name string, with wire.ClientID, f func()) {
+	defer e.end.contained(name, with)
+	f()
 }
 
 // with returns the other end of the connection that an event is about: a client is told its own id.
@@ -471,4 +453,39 @@ func (c *endpointCore) endName() string {
 		return "Client"
 	}
 	return "Server"
+}
+
+// connection is a link and what messages of the game need beside it.
+type connection struct {
+	link.Link
+	near   *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
+	held   *held.Queue   // Messages that wait for their entity; nil for one in this process.
+	older  *older        // The protocol of the session, if it is that of an older build.
+	handed uint64        // Sections that were handed to an end in this process.
+	config *Config
+	stats  *Stats
+}
+
+// newConnection makes a connection that was not started. The arguments are those of its end.
+func newConnection(frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
+	return connection{Link: link.Link{Frame: frame, Out: out, Counters: counters}, config: config, stats: stats}
+}
+
+// start begins a fresh connection.
+func (l *connection) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
+	l.near, l.held, l.older = nil, nil, nil
+	l.Start(l.config.link(), address, conn, remote, pool, seed)
+}
+
+// setPacketSize is SetPacketSize of an end.
+func (l *connection) setPacketSize(n int) error {
+	switch {
+	case l.near != nil:
+		return nil
+	case n < MinPacketSize || n > l.config.PacketSize:
+		return &PacketSizeError{Size: n, Min: MinPacketSize, Max: l.config.PacketSize}
+	case !l.SetPacketSize(n):
+		return ErrMessagesWait
+	}
+	return nil
 }

@@ -304,7 +304,7 @@ func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
 }
 
 // RowOf is the row of a component type, -1 if the protocol does not replicate it. It freezes the protocol.
-func (p *Protocol) RowOf(t reflect.Type) int { return rowOfType(p.Schema(), t) }
+func (p *Protocol) RowOf(t reflect.Type) int { return p.Schema().RowOf(t) }
 
 // Unstorable is the error of a value with a field that cannot travel. v points to the value.
 func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {

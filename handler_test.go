@@ -2,8 +2,10 @@ package netcode_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // A handler that sends to itself in its own stage a million times over: a frame ends, the stack stays small, and the whole
@@ -242,4 +246,224 @@ func TestLoopbackOrder(t *testing.T) {
 	s.Dispatch(tick.Initialization)
 	s.Dispatch(tick.EarlyUpdate)
 	require.Equal(t, []uint32{2, 3}, order)
+}
+
+// Each end has the handlers that were bound to it, after that of the protocol and in their order, and no other end's.
+func TestHandlersOfOneEnd(t *testing.T) {
+	p := protocol()
+	var calls []string
+	netcode.Handle(p, func(*netcode.Context, *chat) { calls = append(calls, "all") })
+	netcode.Handle[wave](p, nil)
+	r := newRig(t, p, netcode.Config{})
+	one, two := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+	netcode.On(one.Client, func(ctx *netcode.Context, m *chat) {
+		require.Equal(t, one.ID(), ctx.Local)
+		require.EqualValues(t, 7, m.Number)
+		calls = append(calls, "one")
+	})
+	netcode.On(one.Client, func(*netcode.Context, *chat) { calls = append(calls, "one again") })
+	netcode.On(two.Client, func(*netcode.Context, *wave) { calls = append(calls, "two waves") })
+	netcode.On(r.server.Server, func(*netcode.Context, *wave) { calls = append(calls, "the server waves") })
+
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(one.ID()), &chat{7}))
+	r.run(time.Second)
+	require.Equal(t, []string{"all", "one", "one again"}, calls)
+
+	calls = nil
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &chat{7}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &wave{}))
+	r.run(time.Second)
+	require.Equal(t, []string{"all", "two waves"}, calls)
+
+	calls = nil
+	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &wave{}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &wave{}))
+	r.run(time.Second)
+	require.Equal(t, []string{"the server waves", "the server waves"}, calls)
+	require.Zero(t, r.server.Stats().Messages.Unhandled+two.Stats().Messages.Unhandled)
+}
+
+func TestHandlersOfOneEndNeedARegisteredMessage(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	end := r.server.Server
+	require.PanicsWithValue(t, "netcode: On[netcode_test.wave]: the message is not registered: call netcode.Handle[wave](protocol, nil) on both sides",
+		func() { netcode.On(end, func(*netcode.Context, *wave) {}) })
+	require.PanicsWithValue(t, "netcode: On[netcode_test.wave]: no end to handle messages: <nil>", func() { netcode.On(nil, func(*netcode.Context, *wave) {}) })
+	require.PanicsWithValue(t, "netcode: On[netcode_test.wave]: the handler is nil", func() { netcode.On[wave](end, nil) })
+}
+
+// A handler of one end obeys OwnerOnly, as that of the protocol does.
+func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
+	p := protocol()
+	netcode.Handle[chat](p, nil, netcode.OwnerOnly(), netcode.AtStage(netcode.StageUpdate))
+	r := newRig(t, p, netcode.Config{})
+	r.joined(p, netcode.Config{})
+	var numbers []uint32
+	netcode.On(r.server.Server, func(_ *netcode.Context, m *chat) { numbers = append(numbers, m.Number) })
+	th := newThief(t, r, p) // Client 2, which checks nothing itself.
+	theirs, own := r.spawn(1), r.spawn(1)
+	require.True(t, r.server.SetOwner(theirs, 1))
+	require.True(t, r.server.SetOwner(own, 2))
+	r.accepting()
+	for number, id := range []netcode.NetworkID{theirs, own} {
+		th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: netcode.StageUpdate, Flags: wire.FlagEntity, Entity: id}, []byte{byte(number), 0, 0, 0})
+		r.step()
+	}
+	require.Equal(t, []uint32{1}, numbers)
+	require.EqualValues(t, 1, r.server.Stats().NotOwner)
+}
+
+// What comes for a handler that is nil is no message that was handled: it is counted apart, and told of once a type, however it comes.
+func TestAMessageWithoutAHandlerIsToldOfOnce(t *testing.T) {
+	p := protocol()
+	netcode.Handle[chat](p, nil, netcode.Over(netcode.ReliableOrdered))
+	netcode.Handle[wave](p, nil)
+	for _, history := range []int{0, 4} {
+		r := newRig(t, p, netcode.Config{History: history})
+		c := r.joined(p, netcode.Config{})
+		id := r.spawn(1)
+		r.sees(c, id, 1)
+		for range 3 {
+			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
+		}
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{2}, netcode.About(id)))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{3}, netcode.NotBefore(r.server.Tick()+10)))
+		r.run(time.Second)
+		require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{4}))
+		r.run(time.Second)
+		stats := r.server.Stats()
+		require.EqualValues(t, 6, stats.Messages.Unhandled)
+		require.Zero(t, stats.Messages.Handled+stats.Messages.Immediate)
+		require.EqualValues(t, 1, stats.Errors)
+		require.Len(t, r.server.errors, 1)
+		var unhandled *netcode.UnhandledError
+		require.ErrorAs(t, r.server.errors[0], &unhandled)
+		require.Equal(t, "chat", unhandled.Name)
+		require.Contains(t, unhandled.Error(), "nil as its handler")
+
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &wave{}))
+		r.run(time.Second)
+		require.Len(t, r.server.errors, 2, "another type")
+	}
+}
+
+// A message of a type that this end lacks is ignored in every form that a message has. The connection stays, the messages in
+// front of it and behind it are handled, and it is counted.
+func TestUnknownMessageTypesAreIgnored(t *testing.T) {
+	before, after := []byte{16, 4, 4, 0, 1, 0, 0, 0}, []byte{16, 4, 4, 0, 2, 0, 0, 0}
+	first := slices.Concat([]byte{18, 0}, before, after) // Two messages of the first batch.
+	for name, c := range map[string]struct {
+		batches []byte
+		unknown uint64
+	}{
+		"unreliable":        {slices.Concat([]byte{23, 0}, before, []byte{99, 4, 1, 0, 7}, after), 1},
+		"empty":             {slices.Concat([]byte{22, 0}, before, []byte{254, 0, 0, 0}, after), 1},
+		"with a tick":       {slices.Concat([]byte{24, 0}, before, []byte{99, 0x0C, 2, 0, 5, 0}, after), 1},
+		"with an entity":    {slices.Concat([]byte{24, 0}, before, []byte{99, 0x14, 2, 0, 3, 1}, after), 1},
+		"a question":        {slices.Concat([]byte{24, 0}, before, []byte{99, 0x24, 2, 0, 9, 0}, after), 1},
+		"sequenced":         {slices.Concat(first, []byte{8, 0, 0x41, 99, 4, 1, 0, 7}), 1},
+		"reliable":          {slices.Concat(first, []byte{9, 0, 0x80, 99, 4, 2, 0, 0, 0}), 1},
+		"ordered, twice":    {slices.Concat(first, []byte{15, 0, 0xC0, 99, 4, 2, 0, 0, 0, 99, 4, 2, 0, 1, 0}), 2},
+		"in pieces":         {slices.Concat(first, []byte{25, 0, 0x80, 6, 0, 7, 0, 0, 0, 99, 4, 0, 2, 1, 6, 0, 7, 0, 1, 0, 99, 4, 1, 2, 1}), 1},
+		"ordered in pieces": {slices.Concat(first, []byte{25, 0, 0xC0, 6, 0, 7, 0, 0, 0, 99, 4, 0, 2, 1, 6, 0, 7, 0, 1, 0, 99, 4, 1, 2, 1}), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := protocol()
+			var got []uint32
+			netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
+			var out bytes.Buffer
+			r := newRig(t, p, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			th := newThief(t, r, p)
+			for range 3 {
+				th.raw(c.batches...)
+				r.step()
+			}
+			require.Len(t, r.server.log, 1, "it is still connected")
+			require.Equal(t, []uint32{1, 2, 1, 2, 1, 2}, got)
+			unknown := 3 * c.unknown
+			if strings.Contains(name, "reliable") && name != "unreliable" || strings.Contains(name, "ordered") || name == "in pieces" {
+				unknown = c.unknown // The repeats are duplicates.
+			}
+			require.Equal(t, unknown, r.server.Stats().UnknownTypes)
+			require.Equal(t, 1, strings.Count(out.String(), "unknown type"), "one line for a type")
+			require.Zero(t, r.server.Stats().Malformed)
+		})
+	}
+}
+
+// Unknown messages on an ordered channel cost nothing that lasts: more of them than the credit are taken, and what is behind them
+// is handled in its turn.
+func TestUnknownMessagesGiveTheirCreditBack(t *testing.T) {
+	p := protocol()
+	var got []uint32
+	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
+	r := newRig(t, p, netcode.Config{})
+	th := newThief(t, r, p)
+	for n := range uint16(300) {
+		batch := binary.LittleEndian.AppendUint16([]byte{2, 0, 0xF1, 0x03, 0xC0, 99, 4, 0xEA, 0x03}, n) // 1000 bytes and the number
+		th.raw(append(batch, make([]byte, 1000)...)...)
+		if n%20 == 19 {
+			r.step()
+		}
+	}
+	require.EqualValues(t, 300, r.server.Stats().UnknownTypes)
+	th.raw(append(binary.LittleEndian.AppendUint16([]byte{2, 0, 13, 0, 0xC0, 16, 4, 6, 0}, 300), 5, 0, 0, 0)...)
+	r.step()
+	require.Equal(t, []uint32{5}, got)
+	require.Len(t, r.server.log, 1)
+}
+
+// A question of an unknown type is refused, so that the asker does not wait for its deadline.
+func TestUnknownQuestionsAreRefused(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	th := newThief(t, r, p)
+	th.raw(2, 0, 11, 0, 0x80, 99, 0x24, 4, 0, 0, 0, 9, 0)
+	refused := false
+	for range 4 {
+		r.step()
+		for n, _, _ := th.socket.Receive(r.buf[:]); n > 0; n, _, _ = th.socket.Receive(r.buf[:]) {
+			refused = refused || bytes.Contains(r.buf[:n], []byte("nobody answers that here"))
+		}
+	}
+	require.True(t, refused)
+	require.Len(t, r.server.log, 1)
+}
+
+// The same at a client: a server of a later build has a message more.
+func TestUnknownMessageTypesAreIgnoredByClients(t *testing.T) {
+	p := protocol()
+	var got []uint32
+	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) })
+	r := newRig(t, p, netcode.Config{})
+	var check wire.Checksum
+	changed := 0
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from != r.server.conn.LocalAddr() {
+			return packet
+		}
+		if accept, err := peer.ParseAccept(packet); err == nil {
+			check = ^wire.NewChecksum(accept.Epoch, p.Hash())
+			return packet
+		}
+		at := bytes.Index(packet, []byte{16, 4, 4, 0, 77, 0, 0, 0})
+		if at < 0 {
+			return packet
+		}
+		changed++
+		packet = slices.Clone(packet)
+		packet[at] = 99
+		end := len(packet) - wire.ChecksumSize
+		return binary.LittleEndian.AppendUint32(packet[:end], check.Sum(packet[:end]))
+	}
+	c := r.joined(p, netcode.Config{})
+	for _, number := range []uint32{1, 77, 2} {
+		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{number}))
+	}
+	r.run(time.Second)
+	require.Equal(t, 1, changed)
+	require.Equal(t, []uint32{1, 2}, got)
+	require.EqualValues(t, 1, c.Stats().UnknownTypes)
+	require.Equal(t, netcode.Connected, c.State())
 }

@@ -1,7 +1,10 @@
 package netcode_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"net/netip"
 	"runtime"
 	"testing"
@@ -12,7 +15,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -333,6 +338,329 @@ func BenchmarkHello(b *testing.B) {
 					s.Drain(nobody)
 				}
 			}
+		})
+	}
+}
+
+// candidate is a client whose server is written by hand.
+type candidate struct {
+	*rig
+	p      *netcode.Protocol
+	client *clientEnd
+	socket *memory.Conn
+	hello  peer.Hello
+}
+
+func newCandidate(t *testing.T) *candidate {
+	ca := &candidate{rig: &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}, p: protocol()}
+	var err error
+	ca.socket, err = ca.network.Listen(transport.Addr{})
+	require.NoError(t, err)
+	ca.server = &serverEnd{conn: ca.socket}
+	ca.client = ca.join(ca.p, netcode.Config{})
+	ca.frames(1)
+	n, _, err := ca.socket.Receive(ca.buf[:])
+	require.NoError(t, err)
+	ca.hello, err = peer.ParseHello(ca.buf[:n])
+	require.NoError(t, err)
+	return ca
+}
+
+// frames runs frames of the client.
+func (ca *candidate) frames(n int) {
+	for range n {
+		ca.now += frameTime
+		ca.clientFrame(ca.client)
+		_, _, _ = ca.client.Time(), ca.client.ServerTime(), ca.client.Present()
+	}
+}
+
+// tell gives the client a datagram of its server.
+func (ca *candidate) tell(datagram []byte) {
+	ca.client.Receive(ca.socket.LocalAddr(), datagram)
+}
+
+// accept is one that any server could send.
+func (ca *candidate) accept() peer.Accept {
+	return peer.Accept{Nonce: ca.hello.Nonce, Epoch: 77, Rate: 30, Window: 64, PacketSize: 1200}
+}
+
+// welcome is a Welcome sealed for the epoch of accept.
+func (ca *candidate) welcome(w peer.Welcome) []byte {
+	return peer.AppendWelcome(nil, w, ^wire.NewChecksum(77, ca.p.Hash()))
+}
+
+// What a client makes of a datagram of the handshake.
+const (
+	dropped  = "dropped" // It goes on as before, and counts it.
+	taken    = "taken"
+	outRange = "out of range"
+)
+
+// Every field of every datagram from the server, at its bounds. What NewServer would refuse ends the attempt with a typed
+// error that names the field; what is no answer to this attempt, or damaged, has no effect.
+func TestClientTakesOnlyValuesThatAServerMayDecide(t *testing.T) {
+	accept := func(change func(*peer.Accept)) func(*candidate) []byte {
+		return func(ca *candidate) []byte {
+			a := ca.accept()
+			change(&a)
+			return peer.AppendAccept(nil, a)
+		}
+	}
+	refuse := func(nonce uint64, reason peer.Reason, detail int) func(*candidate) []byte {
+		return func(ca *candidate) []byte {
+			b := peer.AppendRefuse(nil, peer.Refuse{Nonce: ca.hello.Nonce + nonce, Reason: reason})
+			b = b[:len(b)-wire.ChecksumSize]
+			for range detail {
+				b = append(b, 'x')
+			}
+			return binary.LittleEndian.AppendUint32(b, wire.NewChecksum(0, 0).Sum(b))
+		}
+	}
+	challenge := func(nonce uint64, cookie peer.Cookie) func(*candidate) []byte {
+		return func(ca *candidate) []byte {
+			return peer.AppendChallenge(nil, peer.Challenge{Nonce: ca.hello.Nonce + nonce, Cookie: cookie})
+		}
+	}
+	cases := []struct {
+		name  string
+		give  func(*candidate) []byte
+		comes string
+		names string // By the error.
+	}{
+		{"challenge: another nonce", challenge(1, peer.Cookie{1}), dropped, ""},
+		{"challenge: no cookie", challenge(0, peer.Cookie{}), dropped, ""},
+		{"challenge: the least cookie", challenge(0, peer.Cookie{15: 1}), taken, ""},
+		{"accept: another nonce, above", accept(func(a *peer.Accept) { a.Nonce++ }), dropped, ""},
+		{"accept: another nonce, below", accept(func(a *peer.Accept) { a.Nonce-- }), dropped, ""},
+		{"accept: another nonce and out of range", accept(func(a *peer.Accept) { a.Nonce++; a.Rate = 0 }), dropped, ""},
+		{"accept: epoch 0", accept(func(a *peer.Accept) { a.Epoch = 0 }), outRange, "the epoch of an Accept is 0: it must be 1 to 4294967295"},
+		{"accept: epoch 1", accept(func(a *peer.Accept) { a.Epoch = 1 }), taken, ""},
+		{"accept: epoch greatest", accept(func(a *peer.Accept) { a.Epoch = math.MaxUint32 }), taken, ""},
+		{"accept: rate 0", accept(func(a *peer.Accept) { a.Rate = 0 }), outRange, "the tick rate of an Accept is 0: it must be 1 to 1000"},
+		{"accept: rate 1", accept(func(a *peer.Accept) { a.Rate = 1 }), taken, ""},
+		{"accept: rate 1000", accept(func(a *peer.Accept) { a.Rate = 1000 }), taken, ""},
+		{"accept: rate 1001", accept(func(a *peer.Accept) { a.Rate = 1001 }), outRange, "the tick rate of an Accept is 1001: it must be 1 to 1000"},
+		{"accept: rate greatest", accept(func(a *peer.Accept) { a.Rate = math.MaxUint16 }), outRange, "the tick rate"},
+		{"accept: window 63", accept(func(a *peer.Accept) { a.Window = 63 }), outRange, "the window of an Accept is 63: it must be 64 to 4096"},
+		{"accept: window 64", accept(func(a *peer.Accept) { a.Window = 64 }), taken, ""},
+		{"accept: window 4096", accept(func(a *peer.Accept) { a.Window = 4096 }), taken, ""},
+		{"accept: window 4097", accept(func(a *peer.Accept) { a.Window = 4097 }), outRange, "the window of an Accept is 4097: it must be 64 to 4096"},
+		{"accept: packet 255", accept(func(a *peer.Accept) { a.PacketSize = 255 }), outRange, "the packet size of an Accept is 255: it must be 256 to 8192"},
+		{"accept: packet 256", accept(func(a *peer.Accept) { a.PacketSize = 256 }), taken, ""},
+		{"accept: packet 8192", accept(func(a *peer.Accept) { a.PacketSize = 8192 }), taken, ""},
+		{"accept: packet 8193", accept(func(a *peer.Accept) { a.PacketSize = 8193 }), outRange, "the packet size of an Accept is 8193: it must be 256 to 8192"},
+		{"refuse: another nonce", refuse(1, peer.ReasonFull, 0), dropped, ""},
+		{"refuse: no reason", refuse(0, peer.ReasonNone, 0), dropped, ""},
+		{"refuse: the least", refuse(0, 1, 0), "closed", ""},
+		{"refuse: a reason that is not known", refuse(0, 255, 3), "reason 255: xxx", ""},
+		{"refuse: the longest detail", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail), "server is full: x", ""},
+		{"refuse: a detail too long", refuse(0, peer.ReasonFull, peer.MaxRefuseDetail+1), dropped, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ca := newCandidate(t)
+			ca.tell(c.give(ca))
+			bad := ca.client.Stats().BadHandshakes
+			switch c.comes {
+			case dropped:
+				require.EqualValues(t, 1, bad)
+				require.Equal(t, netcode.Connecting, ca.client.State())
+			case taken:
+				require.Zero(t, bad)
+				require.Equal(t, netcode.Connecting, ca.client.State(), "it needs a Welcome")
+			case outRange:
+				require.Equal(t, netcode.Disconnected, ca.client.State())
+				require.ErrorIs(t, ca.client.Err(), peer.ReasonMalformed)
+				require.Contains(t, ca.client.Err().Error(), c.names)
+				require.EqualValues(t, 1, ca.client.Stats().Malformed)
+			default:
+				require.Equal(t, netcode.Disconnected, ca.client.State())
+				require.Contains(t, ca.client.Err().Error(), c.comes)
+			}
+			ca.frames(90)
+		})
+	}
+}
+
+// Every field of a Welcome at its bounds, and after each that is taken, seconds of frames in which the clocks run.
+func TestTheClientTakesAWelcomeThatAServerMaySendOnly(t *testing.T) {
+	const latest = peer.MaxTick
+	cases := []struct {
+		name    string
+		welcome peer.Welcome
+		names   string
+	}{
+		{"client 0", peer.Welcome{Tick: 1}, "the client id of a Welcome is 0: it must be 1 to 4294967295"},
+		{"client 1", peer.Welcome{Client: 1, Tick: 1}, ""},
+		{"client greatest", peer.Welcome{Client: math.MaxUint32, Tick: 1}, ""},
+		{"tick least", peer.Welcome{Client: 1, Tick: math.MinInt64}, "the tick of a Welcome"},
+		{"tick -1", peer.Welcome{Client: 1, Tick: -1}, "the tick of a Welcome"},
+		{"tick 0", peer.Welcome{Client: 1}, ""},
+		{"the latest first tick", peer.Welcome{Client: 1, Tick: 1 << 62}, ""},
+		{"the latest tick", peer.Welcome{Client: 1, Tick: latest}, ""},
+		{"one after it", peer.Welcome{Client: 1, Tick: latest + 1}, "the tick of a Welcome is 4620693217682128897: it must be 0 to 4620693217682128896"},
+		{"near the end", peer.Welcome{Client: 1, Tick: math.MaxInt64 - 1000}, "the tick of a Welcome"},
+		{"tick greatest", peer.Welcome{Client: 1, Tick: math.MaxInt64}, "the tick of a Welcome"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ca := newCandidate(t)
+			ca.tell(ca.welcome(peer.Welcome{Client: 1, Tick: 1}))
+			require.EqualValues(t, 1, ca.client.Stats().BadHandshakes, "before it was accepted")
+			ca.tell(peer.AppendAccept(nil, ca.accept()))
+			ca.frames(1)
+			ca.tell(peer.AppendWelcome(nil, c.welcome, ^wire.NewChecksum(78, ca.p.Hash())))
+			require.EqualValues(t, 2, ca.client.Stats().BadHandshakes, "of another epoch")
+			require.Equal(t, netcode.Connecting, ca.client.State())
+			ca.tell(ca.welcome(c.welcome))
+			if c.names != "" {
+				require.Equal(t, netcode.Disconnected, ca.client.State())
+				require.ErrorIs(t, ca.client.Err(), peer.ReasonMalformed)
+				require.Contains(t, ca.client.Err().Error(), c.names)
+				ca.frames(90)
+				return
+			}
+			require.Equal(t, netcode.Connected, ca.client.State())
+			require.Equal(t, c.welcome.Client, ca.client.ID())
+			ca.frames(180)
+			require.Equal(t, netcode.Connected, ca.client.State())
+			require.GreaterOrEqual(t, ca.client.Tick(), c.welcome.Tick+85)
+			ca.tell(ca.welcome(peer.Welcome{Client: 9, Tick: 9}))
+			require.Equal(t, c.welcome.Client, ca.client.ID(), "a second one has no effect")
+			require.EqualValues(t, 2, ca.client.Stats().BadHandshakes, "and is none that nobody waits for")
+			ca.tell(peer.AppendWelcome(nil, c.welcome, ^wire.NewChecksum(78, ca.p.Hash())))
+			require.EqualValues(t, 3, ca.client.Stats().BadHandshakes)
+		})
+	}
+}
+
+// A server takes exactly the settings that a client takes from it, and a client connects with each at its bounds.
+func TestClientsTakeAllValuesThatAServerMayDecide(t *testing.T) {
+	legal := map[string]netcode.Config{
+		"rate 1":      {TickRate: 1, Window: 64},
+		"rate 1000":   {TickRate: 1000},
+		"window 64":   {Window: 64},
+		"window 4096": {Window: 4096},
+		"packet 256":  {PacketSize: 256},
+		"packet 8192": {PacketSize: 8192},
+		"first tick":  {FirstTick: 1 << 62},
+	}
+	for name, config := range legal {
+		t.Run(name, func(t *testing.T) {
+			p := protocol()
+			r := newRig(t, p, config)
+			c := r.joined(p, netcode.Config{})
+			r.run(2 * time.Second)
+			require.Equal(t, netcode.Connected, c.State())
+			require.InDelta(t, float64(r.server.Tick()-config.FirstTick), float64(c.Tick()-config.FirstTick), 40)
+		})
+	}
+	for name, config := range map[string]netcode.Config{
+		"TickRate":   {TickRate: 1001},
+		"Window":     {Window: 63},
+		"PacketSize": {PacketSize: 255},
+		"FirstTick":  {FirstTick: 1<<62 + 1},
+	} {
+		_, err := netcode.NewServer(protocol(), config)
+		require.ErrorContains(t, err, "Config."+name)
+	}
+	require.Less(t, tick.Tick(1)<<62, peer.MaxTick, "a server that began at the latest first tick can go on")
+}
+
+// Every field of every datagram from a client, at its bounds.
+func TestServerTakesOnlyMessagesThatAClientMaySend(t *testing.T) {
+	p := protocol()
+	reseal := func(b []byte) []byte {
+		body := b[:len(b)-wire.ChecksumSize]
+		return binary.LittleEndian.AppendUint32(body, crc32.Update(uint32(wire.NewChecksum(0, 0)), crc32.IEEETable, body))
+	}
+	hello := func(change func(*peer.Hello), bytes func([]byte)) func(*applicant) []byte {
+		return func(a *applicant) []byte {
+			h := peer.Hello{Version: peer.Version, Nonce: a.nonce, Protocol: p.Hash(), Cookie: a.cookie}
+			if change != nil {
+				change(&h)
+			}
+			b := peer.AppendHello(nil, h)
+			if bytes != nil {
+				bytes(b)
+				b = reseal(b)
+			}
+			return b
+		}
+	}
+	entries := func(n int) func(*applicant) []byte {
+		return hello(func(h *peer.Hello) { h.Digest = peer.NewDigest(make([]uint32, n)) }, nil)
+	}
+	join := func(change func(*peer.Join), epoch uint32) func(*applicant) []byte {
+		return func(a *applicant) []byte {
+			j := peer.Join{Nonce: a.nonce, Cookie: a.cookie}
+			if change != nil {
+				change(&j)
+			}
+			return peer.AppendJoin(nil, j, wire.NewChecksum(a.accept.Epoch+epoch, p.Hash()))
+		}
+	}
+	cases := []struct {
+		name  string
+		give  func(*applicant) []byte
+		comes peer.Kind // Of the answer; KindUnknown: none.
+		why   peer.Reason
+		bad   bool
+	}{
+		{"hello", hello(nil, nil), peer.KindAccept, 0, false},
+		{"hello: version 0", hello(func(h *peer.Hello) { h.Version = 0 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
+		{"hello: the next version", hello(func(h *peer.Hello) { h.Version = peer.Version + 1 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
+		{"hello: the greatest version", hello(func(h *peer.Hello) { h.Version = math.MaxUint16 }, nil), peer.KindRefuse, peer.ReasonWrongVersion, false},
+		{"hello: another nonce", hello(func(h *peer.Hello) { h.Nonce++ }, nil), peer.KindChallenge, 0, false},
+		{"hello: nonce 0", hello(func(h *peer.Hello) { h.Nonce = 0 }, nil), peer.KindChallenge, 0, false},
+		{"hello: nonce greatest", hello(func(h *peer.Hello) { h.Nonce = math.MaxUint64 }, nil), peer.KindChallenge, 0, false},
+		{"hello: another protocol", hello(func(h *peer.Hello) { h.Protocol++ }, nil), peer.KindRefuse, peer.ReasonWrongProtocol, false},
+		{"hello: no cookie", hello(func(h *peer.Hello) { h.Cookie = peer.Cookie{} }, nil), peer.KindChallenge, 0, false},
+		{"hello: another cookie", hello(func(h *peer.Hello) { h.Cookie[15] ^= 1 }, nil), peer.KindChallenge, 0, false},
+		{"hello: a cookie of another time", hello(func(h *peer.Hello) { h.Cookie[0] ^= 1 }, nil), peer.KindChallenge, 0, false},
+		{"hello: a cookie of another secret", hello(func(h *peer.Hello) { h.Cookie[0] ^= 2 }, nil), peer.KindChallenge, 0, false},
+		{"hello: as many hashes as fit", entries(peer.MaxDigest), peer.KindAccept, 0, false},
+		{"hello: one more", entries(peer.MaxDigest + 1), peer.KindAccept, 0, false},
+		{"hello: as many entries as can be said", entries(1 << 16), peer.KindAccept, 0, false},
+		{"hello: padding", hello(nil, func(b []byte) { b[peer.HelloSize-5] = 1 }), peer.KindUnknown, 0, true},
+		{"hello: more entries than hashes", hello(nil, func(b []byte) { b[35] = 1 }), peer.KindAccept, 0, false},
+		{"hello: too short", func(a *applicant) []byte { return reseal(a.hello(p)[:peer.HelloSize-1]) }, peer.KindUnknown, 0, true},
+		{"hello: too long", func(a *applicant) []byte { return reseal(append(a.hello(p), 0)) }, peer.KindUnknown, 0, true},
+		{"join", join(nil, 0), peer.KindWelcome, 0, false},
+		{"join: another nonce", join(func(j *peer.Join) { j.Nonce++ }, 0), peer.KindChallenge, 0, false},
+		{"join: no cookie", join(func(j *peer.Join) { j.Cookie = peer.Cookie{} }, 0), peer.KindUnknown, 0, true},
+		{"join: another cookie", join(func(j *peer.Join) { j.Cookie[15] ^= 1 }, 0), peer.KindChallenge, 0, false},
+		{"join: another epoch", join(nil, 1), peer.KindUnknown, 0, true},
+		{"join: too short", func(a *applicant) []byte { return join(nil, 0)(a)[:28] }, peer.KindUnknown, 0, true},
+		{"join: too long", func(a *applicant) []byte { return append(join(nil, 0)(a), 0) }, peer.KindUnknown, 0, true},
+		{"a challenge", func(a *applicant) []byte {
+			return peer.AppendChallenge(nil, peer.Challenge{Nonce: 1, Cookie: a.cookie})
+		}, peer.KindUnknown, 0, true},
+		{"an accept", func(a *applicant) []byte { return peer.AppendAccept(nil, a.accept) }, peer.KindUnknown, 0, true},
+		{"a welcome", func(a *applicant) []byte {
+			return peer.AppendWelcome(nil, peer.Welcome{Client: 1}, ^wire.NewChecksum(a.accept.Epoch, p.Hash()))
+		}, peer.KindUnknown, 0, true},
+		{"no kind", func(*applicant) []byte { return []byte{0x87, 1, 2, 3, 4, 5, 6} }, peer.KindUnknown, 0, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s, list := proved(t, p, netcode.Config{}, 1)
+			a := list[0]
+			s.Receive(a.at, a.hello(p))
+			applicants{a.at: a}.hear(s, nobody)
+			s.Receive(a.at, c.give(a))
+			answer, why := peer.KindUnknown, peer.ReasonNone
+			s.Drain(func(_ transport.Addr, packet []byte) {
+				answer = peer.KindOf(packet)
+				if r, err := peer.ParseRefuse(packet); err == nil {
+					why = r.Reason
+				}
+			})
+			require.Equal(t, c.comes, answer)
+			require.Equal(t, c.why, why)
+			require.Equal(t, c.bad, s.Stats().BadHandshakes == 1)
+			require.Equal(t, c.comes == peer.KindWelcome, s.Stats().Connected == 1)
 		})
 	}
 }

@@ -7,16 +7,23 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/casebook"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -266,4 +273,441 @@ func TestCase46HiddenWorldChangesNoByte(t *testing.T) {
 	require.Greater(t, h.aimed, 1000)
 	require.Greater(t, len(without), 100)
 	require.Equal(t, without, with)
+}
+
+// Catalogue case 46, for components: what is sent to a client is the same, to the bit and at the same times, whether or not
+// what it may not see of visible entities changes, goes and comes, and names others: under loss, in groups, and where the budget does not suffice for all.
+func TestCase46HiddenComponentsChangeNoByte(t *testing.T) {
+	for _, config := range []netcode.Config{{SendBudget: -1}, {SendBudget: 3000}} {
+		t.Run(fmt.Sprintf("budget %d", config.SendBudget), func(t *testing.T) {
+			t.Parallel()
+			calm, _, _ := sentBesideHiddenRows(t, config, false)
+			busy, changed, seen := sentBesideHiddenRows(t, config, true)
+			require.Greater(t, changed, 1000)
+			require.Greater(t, seen, 10, "who may see it is told")
+			require.Greater(t, len(calm), 100)
+			require.Equal(t, calm, busy)
+		})
+	}
+}
+
+// sentBesideHiddenRows plays a world of whose entities client 1 sees no marks, which change if asked for. It returns what
+// was sent to client 1 and when, how often a mark changed, and how many different ones the other client has had of an entity.
+func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packets []uint64, changed, seen int) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p)
+	netcode.Replicate[marked](p)
+	netcode.Replicate[tagged](p)
+	r := newRig(t, p, config)
+	r.server.SetInterest(interest.New(interest.NewRows(interest.All(), func(_ *snapshot.Store, client wire.ClientID, _ wire.NetworkID) snapshot.Mask {
+		if client == 1 {
+			return snapshot.Mask{}.With(rowPlace)
+		}
+		return snapshot.AllRows()
+	}), interest.Despawn))
+	random, drops := rand.New(rand.NewPCG(46, 1)), rand.New(rand.NewPCG(46, 2))
+	var ids []wire.NetworkID
+	r.server.game = func(store *snapshot.Store) {
+		for i := 0; len(ids) < 30; i++ {
+			ids = append(ids, store.Spawn())
+			r.set(store, ids[i], float32(i))
+			store.SetGroup(ids[i], uint32(i%10)) // most are in one with two others
+		}
+		for i, id := range ids {
+			if (int(store.Tick())+i)%5 == 0 {
+				r.set(store, id, float32(int(store.Tick())+i))
+			}
+		}
+		for i := 0; busy && i < 20; i++ {
+			id, to := ids[random.IntN(len(ids))], ids[random.IntN(len(ids))]
+			switch random.IntN(4) {
+			case 0:
+				store.Remove(id, rowMarked)
+			case 1:
+				store.Remove(id, rowTagged)
+			case 2:
+				store.Set(id, rowMarked, []uint32{random.Uint32(), 0, to.Index, to.Generation})
+			case 3:
+				store.Set(id, rowTagged, []uint32{random.Uint32(), 0})
+			}
+			changed++
+		}
+	}
+	blind := r.joined(p, netcode.Config{}) // It is client 1.
+	seeing := r.join(p, netcode.Config{})
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to != blind.conn.LocalAddr() {
+			return packet
+		}
+		hash := fnv.New64a()
+		_, _ = hash.Write(packet)
+		packets = append(packets, bits.RotateLeft64(hash.Sum64(), 1)^uint64(r.now))
+		if drops.IntN(5) == 0 {
+			return nil
+		}
+		return packet
+	}
+	last := uint32(0)
+	for range 300 {
+		r.step()
+		if seeing.State() != netcode.Connected || len(ids) == 0 {
+			continue
+		}
+		if row := seeing.Replica().Row(ids[0].Index, rowTagged); row != nil && row[0] != last {
+			last = row[0]
+			seen++
+		}
+		if blind.State() == netcode.Connected {
+			require.Zero(t, blind.Replica().Entity(ids[0].Index).Mask.Without(rowPlace))
+		}
+	}
+	r.run(time.Second)
+	return packets, changed, seen
+}
+
+// Catalogue case 46. Between the capture and the packets of a tick game code hides somebody from a client, shows it somebody or only
+// asks what it sees, or saw: what the client wrote in that tick is not sent back to it for that, which would tell.
+func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
+	for i, ask := range []func(r *rig, other wire.NetworkID){
+		func(*rig, wire.NetworkID) {},
+		func(r *rig, other wire.NetworkID) { require.True(t, r.server.Hide(2, other)) },
+		func(r *rig, other wire.NetworkID) { require.False(t, r.server.Visible(2, other)) },
+		func(r *rig, other wire.NetworkID) { require.Zero(t, r.server.VisibleRows(2, other)) },
+		func(r *rig, other wire.NetworkID) { require.False(t, r.server.Keeps(2, other)) },
+		func(r *rig, other wire.NetworkID) {
+			require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
+		},
+		func(r *rig, other wire.NetworkID) {
+			require.True(t, rewind.At(r.server.Server, 2, func(past *rewind.View) { require.False(t, past.Has(other)) }))
+		},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			p := writtenProtocol()
+			netcode.Handle[chat](p, nil)
+			r := newRig(t, p, netcode.Config{})
+			r.joined(p, netcode.Config{})
+			th := newThief(t, r, p)
+			own, other := r.spawn(1), r.spawn(2)
+			require.True(t, r.server.SetOwner(own, 2))
+			require.True(t, r.server.Hide(2, other))
+			wrote := map[wire.NetworkID][]uint32{}
+			r.server.game = func(store *snapshot.Store) {
+				for id, lanes := range wrote {
+					store.Set(id, 1, lanes)
+				}
+			}
+			r.run(time.Second)
+			var told [2]uint64
+			for x := range 40 {
+				th.listen(&prying{}) // and what it sends acknowledges that
+				th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.set(s, id, float32(x+5)) }))
+				authority.Writes(r.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
+					wrote[id] = append([]uint32(nil), lanes...)
+				})
+				r.run(time.Second / 20)
+				stats, ok := r.server.ClientStats(2)
+				require.True(t, ok)
+				if told[1] = stats.Snapshot.Updates + stats.Snapshot.Spawns; x == 10 {
+					require.Equal(t, 1, stats.Known, "it holds its own")
+					told[0] = told[1]
+					r.server.late = func() { ask(r, other) }
+				}
+			}
+			require.EqualValues(t, 40, authority.StatsOf(r.server).Writes)
+			require.Equal(t, told[0], told[1])
+		})
+	}
+}
+
+// What was said about an entity and waits for the budget when the entity is hidden never leaves, in any mode; what is about
+// another one does.
+func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
+	const other = secretNumber + 1
+	for _, mode := range everyMode {
+		t.Run(fmt.Sprint(mode), func(t *testing.T) {
+			k := newTalk(t, netcode.Config{SendBudget: 4 << 10}, 1)
+			id, stays := k.spawn(1), k.spawn(2)
+			k.run(2 * time.Second)
+			s, c := k.server.Server, k.clients[0]
+			hidden, after := false, 0
+			k.tamper = func(_, to transport.Addr, packet []byte) []byte {
+				if hidden && to == c.conn.LocalAddr() {
+					after += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), fmt.Sprint(secretNumber))
+				}
+				return packet
+			}
+			taken := 0
+			k.server.late = func() {
+				for i := range 500 {
+					m, about := &chat{secretNumber}, id
+					if i%100 == 50 {
+						m, about = &chat{other}, stays
+					}
+					if netcode.Send(s, netcode.To(1), m, netcode.About(about), netcode.Via(mode)) == nil {
+						taken++
+					}
+				}
+				k.server.late = nil
+				require.True(t, s.Hide(1, id))
+				hidden = true
+			}
+			k.run(5 * time.Second)
+			require.Greater(t, taken, 400)
+			require.Zero(t, after, "on the wire after Hide")
+			got := map[string]int{}
+			for _, h := range k.heard {
+				got[h]++
+			}
+			require.Equal(t, map[string]int{fmt.Sprintf("1<0:%d", other): 5}, got)
+			require.Equal(t, netcode.Connected, c.State())
+		})
+	}
+}
+
+// large is a message with content that must not be taken for that of a collection.
+type large struct {
+	A, B, C, D uint32
+	E          bool
+}
+
+// A game may use the channel that collections use: what it says there about an entity that was hidden stays what it is.
+func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
+	p := protocol()
+	list := collections.NewList[marked](p, "list")
+	said, heard := large{0x11111111, 0x22222222, 0x33333333, 0x44444444, true}, []large(nil)
+	netcode.Handle(p, func(_ *message.Context, m *large) { heard = append(heard, *m) })
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	require.NoError(t, list.Of(r.server.Server, id).Append(marked{}))
+	r.run(2 * time.Second)
+	s := r.server.Server
+	cut := true
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if cut && to == c.conn.LocalAddr() {
+			return nil
+		}
+		return packet
+	}
+	require.NoError(t, netcode.Send(s, netcode.To(1), &said, netcode.About(id), netcode.Via(netcode.ReliableOrdered), netcode.Channel(63)))
+	r.run(300 * time.Millisecond)
+	require.True(t, s.Hide(1, id))
+	r.run(100 * time.Millisecond)
+	require.True(t, s.Show(1, id))
+	r.run(100 * time.Millisecond)
+	cut = false
+	r.run(5 * time.Second)
+	require.Equal(t, netcode.Connected, c.State())
+	require.LessOrEqual(t, len(heard), 1)
+	for _, m := range heard {
+		require.Equal(t, said, m)
+	}
+}
+
+// boulder does not fit a packet.
+type boulder struct{ A [500]uint32 }
+
+// What is about an entity that never comes since it fits no packet does not hold up what is behind it for ever.
+func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[boulder](p)
+	var heard []uint32
+	netcode.Handle(p, func(_ *message.Context, m *chat) { heard = append(heard, m.Number) })
+	r := newRig(t, p, netcode.Config{})
+	r.joined(p, netcode.Config{})
+	var id wire.NetworkID
+	r.change(func(store *snapshot.Store) {
+		id = store.Spawn()
+		lanes := make([]uint32, 500)
+		for i := range lanes {
+			lanes[i] = uint32(i) * 0x9e3779b9
+		}
+		store.Set(id, 0, lanes)
+	})
+	s := r.server.Server
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(netcode.ReliableOrdered)))
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}, netcode.Via(netcode.ReliableOrdered)))
+	r.run(time.Second)
+	require.Empty(t, heard)
+	r.run(2 * time.Second)
+	require.Equal(t, []uint32{2}, heard)
+	require.EqualValues(t, 1, s.Stats().DelayedDropped)
+}
+
+// A server that nobody drains does not grow for ever, with an Executor either.
+func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{SendBudget: -1, Clients: 64, SentPackets: 4096, Executor: newPool(t, 2)})
+	for range 24 {
+		r.joined(r.server.Protocol(), netcode.Config{})
+	}
+	turn := 0
+	r.server.game = func(store *snapshot.Store) {
+		if turn == 0 {
+			for range 4000 {
+				store.Spawn()
+			}
+		}
+		turn++
+		for id := range store.All {
+			r.set(store, id, float32(turn)*1.37+float32(id.Index))
+		}
+	}
+	for range 50 {
+		r.now += frameTime
+		s := r.server
+		s.BeginFrame(r.now)
+		if s.TickDue() && s.Tick() > s.Store().Tick() {
+			s.Store().Begin(s.Tick())
+			s.game(s.Store())
+			s.Store().Commit()
+		}
+		s.Send()
+	}
+	waiting := 0
+	r.server.Drain(func(_ transport.Addr, p []byte) { waiting += len(p) })
+	require.LessOrEqual(t, waiting, 16<<20)
+	require.Positive(t, r.server.Stats().OutputFull)
+}
+
+// prying is what a server answers to a client that asks about one entity in every way there is.
+type prying struct {
+	packets  []string // to the client: when, and the bytes
+	in, out  int      // bytes, once it is connected
+	handled  int      // messages and questions about the entity
+	asked    int      // times that the game was asked for authority
+	log      []string
+	stats    netcode.Stats
+	answered int // answers and refusals to the client
+}
+
+// Whom a client asks about. In each world there is one of each.
+const (
+	pryVisible = iota
+	pryHidden
+	pryDead // It was hidden, too.
+	pryUnborn
+)
+
+// pry plays the same world and the same client, which asks about another entity each time.
+func pry(t *testing.T, whom int) (got prying) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p, authority.WrittenBy(authority.NamedWrites))
+	netcode.Handle(p, func(*netcode.Context, *chat) { got.handled++ })
+	netcode.Answer(p, func(_ *netcode.Context, q *ping, a *cost) error {
+		got.handled++
+		if a.Gold = q.Nonce; q.Nonce%2 == 0 {
+			return fmt.Errorf("even")
+		}
+		return nil
+	})
+	const typeChat, typeWish, typePing = wire.FirstUserMessage, wire.FirstUserMessage + 3, wire.FirstUserMessage + 4 // By name.
+	r := newRig(t, p, netcode.Config{Strikes: 1 << 20})
+	authority.OnAsk(r.server.Server, func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
+	th := newThief(t, r, p)
+	ids := make([]wire.NetworkID, 4)
+	for i := range ids[:3] {
+		i := i
+		r.change(func(store *snapshot.Store) {
+			ids[i] = store.Spawn()
+			store.Set(ids[i], 0, []uint32{0, 0})
+			if i != pryVisible {
+				require.True(t, r.server.Hide(1, ids[i]))
+			}
+		})
+	}
+	r.change(func(store *snapshot.Store) { store.Despawn(ids[pryDead]) })
+	ids[pryUnborn] = wire.NetworkID{Index: 77, Generation: 1}
+	r.run(time.Second)
+	id := ids[whom]
+	began := r.now
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == th.address {
+			got.packets = append(got.packets, fmt.Sprintf("%v %x", r.now-began, packet))
+			got.out += len(packet)
+		}
+		return packet
+	}
+	for i := range 120 {
+		wish := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, id.Index), id.Generation)
+		body := binary.LittleEndian.AppendUint32(nil, uint32(i))
+		about := peer.Post{Stage: tick.Update, Flags: wire.FlagEntity, Entity: id}
+		out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
+		chatting, asking, wishing := about, about, peer.Post{Type: typeWish}
+		chatting.Type, asking.Type = typeChat, typePing
+		asking.Flags |= wire.FlagCall
+		asking.Call = uint16(i)
+		require.NoError(t, out.Push(&chatting, body))
+		require.NoError(t, out.Push(&asking, body))
+		require.NoError(t, out.Push(&wishing, append(wish, byte(i&1))))
+		b := th.conn.Begin(make([]byte, 1200))
+		out.Fill(&b, 600)
+		give := func() {
+			packet := th.conn.Finish(&b, 1, th.now)
+			got.in += len(packet)
+			r.server.Receive(th.address, packet)
+		}
+		give()
+		b = th.conn.Begin(make([]byte, 1200)) // A packet with writes that are not its to make has no effect at all.
+		state := forged(p, r.server.Tick(), []wire.NetworkID{id}, func(s *snapshot.Store, id wire.NetworkID) { s.Set(id, 0, []uint32{uint32(i), 0}) })
+		b.Add(wire.MessageSnapshot, tick.Initialization, copy(b.Payload(), state))
+		give()
+		r.step()
+		th.listen(&got)
+	}
+	got.log, got.stats = r.server.log, r.server.Stats()
+	return got
+}
+
+// listen reads what came, so that the next packet acknowledges it, and counts answers.
+func (th *thief) listen(got *prying) {
+	for {
+		n, _, err := th.socket.Receive(th.buf[:])
+		require.NoError(th.t, err)
+		if n == 0 {
+			return
+		}
+		in, err := th.conn.Read(th.buf[:n], th.now, ignore{})
+		if err != nil {
+			continue
+		}
+		m := in.Messages()
+		for m.Next() {
+			if m.Header.Type == wire.MessageRefusal || m.Header.Type >= wire.FirstUserMessage {
+				got.answered++
+			}
+		}
+		th.conn.Accept(in, th.now)
+	}
+}
+
+// ignore is an Outcome for whom nothing comes of packets.
+type ignore struct{}
+
+func (ignore) Acked(uint64, tick.Tick) {}
+func (ignore) Lost(uint64)             {}
+
+// Catalogue case 46, error replies. A client asks about an entity by messages, questions, wishes for authority and writes. About
+// a hidden one, one that died hidden and one that never was it gets the same bytes at the same times: no answer, no refusal, and
+// less than it sent. That it gets answers, and refusals, where it may see the entity shows that it asked well.
+func TestCase46RepliesTellNothing(t *testing.T) {
+	visible, hidden := pry(t, pryVisible), pry(t, pryHidden)
+	require.Equal(t, 240, visible.handled)
+	require.Equal(t, 60, visible.asked)
+	require.Greater(t, visible.answered, 120)
+	for _, whom := range []int{pryDead, pryUnborn} {
+		other := pry(t, whom)
+		require.Equal(t, hidden.packets, other.packets, "entity %d", whom)
+		require.Equal(t, hidden.log, other.log)
+		require.Equal(t, hidden.stats.NotVisible, other.stats.NotVisible)
+		require.Equal(t, hidden.stats.NotAllowed, other.stats.NotAllowed)
+		require.Zero(t, other.handled+other.asked+other.answered)
+	}
+	require.Zero(t, hidden.handled)
+	require.Zero(t, hidden.asked)
+	require.Zero(t, hidden.answered)
+	require.EqualValues(t, 3*120, hidden.stats.NotVisible)
+	require.EqualValues(t, 120, hidden.stats.NotAllowed)
+	require.Less(t, hidden.out, hidden.in/2, "bytes out, bytes in")
+	require.Less(t, visible.out, visible.in, "where there are replies, too")
+	require.Equal(t, []string{"connect 1"}, hidden.log)
 }

@@ -72,7 +72,11 @@ func closeError(err error) *peer.Error {
 func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
-		return c.sections.judge(c.sessionOf(l), r, got)
+		var from *Session // Nil on a client.
+		if c.server != nil {
+			from = c.server.present(l.Remote)
+		}
+		return c.sections.judge(from, r, got)
 	}
 	switch {
 	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
@@ -81,7 +85,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		if c.needsUpstream(h.Type) && !c.protocol.upstream {
+		if !c.protocol.upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role())
@@ -98,20 +102,6 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		return err
 	}
 	return c.judgeMessage(&a)
-}
-
-// sessionOf returns the session of a connection at a server; nil on a client.
-func (c *endpointCore) sessionOf(l *connection) *Session {
-	if c.server == nil {
-		return nil
-	}
-	return c.server.present(l.Remote)
-}
-
-// needsUpstream reports whether a type is legal only where clients send state: state from a client, and the server's request
-// for all of it.
-func (c *endpointCore) needsUpstream(t wire.MessageType) bool {
-	return t == wire.MessageSnapshot && c.server != nil || t == wire.MessageResync && c.client != nil
 }
 
 // take judges one of netcode's own messages. A packet has at most one of each kind.

@@ -1,7 +1,10 @@
 package netcode_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,8 +12,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -167,4 +172,379 @@ func TestNothingComesFromClientsThatAreGone(t *testing.T) {
 	r.run(time.Second)
 	require.Equal(t, []string{"gone"}, log)
 	require.EqualValues(t, 1, r.server.Stats().OfTheGone)
+}
+
+// loseState loses the next packets of the server that carry a snapshot.
+func loseState(k *talk, n int) func(from, to transport.Addr, packet []byte) []byte {
+	return func(from, to transport.Addr, packet []byte) []byte {
+		if from != k.server.conn.LocalAddr() || n == 0 || peer.KindOf(packet) != peer.KindPacket {
+			return packet
+		}
+		_, size, err := wire.ParsePacketHeader(packet)
+		require.NoError(k.t, err)
+		in := peer.Incoming{Batches: packet[size : len(packet)-wire.ChecksumSize]}
+		r := in.Messages()
+		for r.Next() {
+			if r.Header.Type == wire.MessageSnapshot {
+				n--
+				return nil
+			}
+		}
+		return packet
+	}
+}
+
+// lossy loses and doubles packets.
+func lossy(seed uint64, percent int) func(_, _ transport.Addr, packet []byte) []byte {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return func(_, _ transport.Addr, packet []byte) []byte {
+		if rng.IntN(100) < percent {
+			return nil
+		}
+		return packet
+	}
+}
+
+// block is a message that is larger than a packet.
+type block struct {
+	Number uint32
+	Words  [900]uint64
+}
+
+func TestReliableMessagesArriveOverABadLink(t *testing.T) {
+	for _, loss := range []int{0, 20, 60} {
+		t.Run(fmt.Sprint(loss), func(t *testing.T) {
+			p := protocol()
+			got := map[string][]uint32{}
+			hear := func(ctx *netcode.Context, number uint32) {
+				key := fmt.Sprintf("%d %v", ctx.Local, ctx.Channel)
+				got[key] = append(got[key], number)
+			}
+			netcode.Handle(p, func(ctx *netcode.Context, m *chat) { hear(ctx, m.Number) })
+			netcode.Handle(p, func(ctx *netcode.Context, m *block) {
+				for i, word := range m.Words {
+					require.EqualValues(t, int(m.Number)*(i+1), word)
+				}
+				hear(ctx, m.Number)
+			})
+			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			c := r.joined(p, netcode.Config{SendBudget: -1, SilenceTimeout: time.Minute})
+			r.tamper = lossy(uint64(loss), loss)
+			const n = 300
+			for i := range uint32(n) {
+				for number := range 2 {
+					how := []netcode.How{netcode.Via(netcode.ReliableOrdered), netcode.Channel(number)}
+					require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, how...))
+					require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}, how...))
+				}
+				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{i}, netcode.Via(netcode.Reliable)))
+				if i%50 == 7 {
+					big := block{Number: i}
+					for k := range big.Words {
+						big.Words[k] = uint64(i) * uint64(k+1)
+					}
+					require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &big, netcode.Via(netcode.ReliableOrdered)))
+				}
+				r.step()
+			}
+			for range 40 {
+				r.run(time.Second)
+			}
+			var all, some []uint32
+			for i := range uint32(n) {
+				all = append(all, i)
+				some = append(some, i)
+				if i%50 == 7 {
+					some = append(some, i)
+				}
+			}
+			require.Equal(t, all, got["0 ReliableOrdered 0"])
+			require.Equal(t, all, got["0 ReliableOrdered 1"])
+			require.Equal(t, all, got["1 ReliableOrdered 1"])
+			require.Equal(t, some, got["1 ReliableOrdered 0"])
+			require.ElementsMatch(t, all, got["0 Reliable 0"])
+			stats, ok := r.server.ClientStats(1)
+			require.True(t, ok)
+			require.Zero(t, stats.Unconfirmed)
+		})
+	}
+}
+
+func TestSequencedMessagesNeverGoBack(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	rng := rand.New(rand.NewPCG(3, 4))
+	var held [][]byte
+	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == k.clients[0].conn.LocalAddr() && rng.IntN(3) == 0 {
+			held = append(held, append([]byte(nil), packet...))
+			return nil
+		}
+		return packet
+	}
+	newest, heard := 0, 0
+	for i := 1; i < 400; i++ {
+		require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &chat{uint32(i)}, netcode.Via(netcode.UnreliableSequenced)))
+		k.step()
+		if len(held) > 3 {
+			for _, packet := range held {
+				k.server.Receive(k.clients[0].conn.LocalAddr(), packet)
+			}
+			held = nil
+		}
+		for _, text := range k.heard {
+			var number int
+			_, err := fmt.Sscanf(text, "0<1:%d", &number)
+			require.NoError(t, err)
+			require.Greater(t, number, newest)
+			newest = number
+			heard++
+		}
+		k.heard = nil
+	}
+	require.Greater(t, heard, 200)
+	require.Less(t, heard, 399)
+}
+
+// Messages leave at the end of each frame, not only on network ticks.
+func TestMessagesLeaveEveryFrame(t *testing.T) {
+	p := protocol()
+	heard := 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { heard++ })
+	r := newRig(t, p, netcode.Config{TickRate: 1})
+	r.joined(p, netcode.Config{})
+	for range 5 {
+		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{1}))
+		before := heard
+		r.step()
+		require.Equal(t, before+1, heard)
+	}
+}
+
+func TestCallOrderIsHandOverOrderAcrossChannels(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	var want []string
+	for i := range uint32(40) {
+		how := netcode.Via(netcode.Delivery(i % 4))
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{i}, how, netcode.Channel(int(i%3))))
+		want = append(want, fmt.Sprintf("1<0:%d", i))
+	}
+	require.Equal(t, want, k.says(40))
+}
+
+// One packet in 64 to 191 leaves a number out, at places that nobody can foresee.
+func TestSequenceNumbersAreSkippedAtRandom(t *testing.T) {
+	k := newTalk(t, netcode.Config{SendBudget: -1}, 1)
+	seen := map[uint16]bool{}
+	var last uint16
+	var at []int
+	count := 0
+	k.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == k.clients[0].conn.LocalAddr() {
+			h, _, err := wire.ParsePacketHeader(packet)
+			require.NoError(t, err)
+			if count > 0 && uint16(h.Sequence)-last == 2 {
+				at = append(at, count)
+			}
+			last = uint16(h.Sequence)
+			require.False(t, seen[last])
+			seen[last] = true
+			count++
+		}
+		return packet
+	}
+	for range 3000 {
+		require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &chat{1}))
+		k.step()
+	}
+	require.InDelta(t, count/128, len(at), float64(count)/128*0.4)
+	distances := map[int]bool{}
+	for i := 1; i < len(at); i++ {
+		d := at[i] - at[i-1]
+		require.GreaterOrEqual(t, d, 64)
+		require.LessOrEqual(t, d, 191)
+		distances[d] = true
+	}
+	require.Greater(t, len(distances), len(at)/2)
+	require.Equal(t, netcode.Connected, k.clients[0].State())
+}
+
+// line is a message that serializes itself, because it holds text.
+type line struct {
+	Room uint8
+	Text string
+	more bool // Writes more than SizeUpperBound says.
+}
+
+func (m *line) Serialize(s *wire.Serializer) {
+	s.Uint8(&m.Room)
+	s.String(&m.Text, 40000)
+	if m.more {
+		more := strings.Repeat("m", 100)
+		s.String(&more, 100)
+	}
+}
+
+func (m *line) SizeUpperBound() int { return 1 + 9 + len(m.Text) }
+
+func TestMessagesThatSerializeThemselves(t *testing.T) {
+	p := protocol()
+	var got []string
+	netcode.Handle(p, func(_ *netcode.Context, m *line) { got = append(got, m.Text) }, netcode.Over(netcode.ReliableOrdered))
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	c := r.joined(p, netcode.Config{SendBudget: -1})
+	long := strings.Repeat("long ", 6000)
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "short"}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &line{Text: long}))
+	var bound *message.BoundError
+	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "x", more: true}), &bound)
+	require.Equal(t, "line", bound.Name)
+	var large *netcode.TooLargeError
+	require.ErrorAs(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
+	require.ErrorAs(t, netcode.Send(r.server.Server, netcode.ToAll(), &line{Text: long}, netcode.Via(netcode.Unreliable)), &large)
+	require.Equal(t, 1200-9-2-4-4, large.Max)
+	require.EqualValues(t, 1, r.server.Stats().TooLarge)
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &line{Text: "last"}))
+	r.until(func() bool { return len(got) == 4 })
+	require.ElementsMatch(t, []string{"short", long, long, "last"}, got)
+	require.Equal(t, netcode.Connected, c.State())
+}
+
+// eager sends messages of its own while it is written.
+type eager struct {
+	Number uint32
+	send   func()
+}
+
+func (e *eager) Serialize(s *wire.Serializer) {
+	s.Uint32(&e.Number)
+	if e.send != nil && !s.IsReading() {
+		e.send()
+	}
+}
+
+func (e *eager) SizeUpperBound() int { return 4 }
+
+// A Serialize method may send: what it sends goes before the message that it is called for, to one, to several, to oneself, and
+// whatever travels how. Neither harms the other.
+func TestSerializeMaySend(t *testing.T) {
+	p := protocol()
+	var got []string
+	netcode.Handle(p, func(ctx *netcode.Context, m *eager) {
+		got = append(got, fmt.Sprintf("%d:eager %d", ctx.Local, m.Number))
+	}, netcode.AtStage(tick.Update))
+	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { got = append(got, fmt.Sprintf("%d:%d", ctx.Local, m.Number)) }, netcode.AtStage(tick.Update))
+	r := newRig(t, p, netcode.Config{History: 2})
+	c := r.joined(p, netcode.Config{}).Client
+	s := r.server.Server
+	for name, way := range map[string]struct {
+		end   netcode.Endpoint
+		outer netcode.Recipient
+		inner netcode.Recipient
+		at    string
+	}{
+		"to the server": {c, netcode.ToServer(), netcode.ToServer(), "0"},
+		"to a client":   {s, netcode.To(1), netcode.To(1), "1"},
+		"to all":        {s, netcode.ToAll(), netcode.ToAll(), "1"},
+		"to one in all": {s, netcode.ToAll(), netcode.To(1), "1"},
+		"to itself":     {s, netcode.ToSelf(), netcode.ToSelf(), "0"},
+	} {
+		for _, via := range []netcode.Delivery{netcode.Unreliable, netcode.ReliableOrdered} {
+			for _, nested := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, via, nested), func(t *testing.T) {
+					got = nil
+					later := netcode.InStage(tick.EarlyUpdate) // and not the one that the end is in
+					send := func(n uint32) {
+						require.NoError(t, netcode.Send(way.end, way.inner, &chat{n}, netcode.Via(via), later))
+					}
+					within := func() { send(2); send(3) }
+					want := []string{"1", "2", "3", "eager 5", "6"}
+					if nested {
+						within = func() {
+							require.NoError(t, netcode.Send(way.end, way.inner, &eager{4, func() { send(2) }}, netcode.Via(via), later))
+							send(3)
+						}
+						want = []string{"1", "2", "eager 4", "3", "eager 5", "6"}
+					}
+					send(1)
+					require.NoError(t, netcode.Send(way.end, way.outer, &eager{5, within}, netcode.Via(via), later))
+					send(6)
+					r.run(200 * time.Millisecond)
+					for i := range want {
+						want[i] = way.at + ":" + want[i]
+					}
+					require.Equal(t, want, got)
+				})
+			}
+		}
+	}
+	require.Equal(t, netcode.Connected, c.State())
+}
+
+// stall runs the server alone for a while.
+func (k *talk) stall(d time.Duration) {
+	for end := k.now + d; k.now < end; {
+		k.now += frameTime
+		k.serverFrame()
+	}
+}
+
+// What a client's own count of ticks gives up in a stall does not make a message late that waits for a tick, nor one behind it.
+func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
+	for _, via := range []netcode.Delivery{netcode.Reliable, netcode.ReliableOrdered, netcode.Unreliable} {
+		k := newTalk(t, netcode.Config{}, 1)
+		c := k.clients[0]
+		k.run(time.Second)
+		for range 4 {
+			k.stall(time.Second)
+			k.run(time.Second)
+		}
+		require.Less(t, c.Tick(), k.server.Tick()-50, "what the stalls cost the client's own count")
+		at := k.server.Tick() + 15
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{1}, netcode.NotBefore(at), netcode.Via(via)))
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{2}, netcode.Via(via)))
+		behind := 1
+		if via == wire.ReliableOrdered {
+			behind = 0
+		}
+		for k.server.Tick() < at-2 {
+			k.step()
+			require.Less(t, len(k.heard), 1+behind, "%s at %d, to be heard at %d", via, k.server.Tick(), at)
+		}
+		for k.server.Tick() < at+3 {
+			k.step()
+		}
+		require.ElementsMatch(t, []string{"1<0:1", "1<0:2"}, k.heard, via)
+		require.Less(t, k.ctx.Tick, at-50, "Context.Tick is the client's own count")
+	}
+}
+
+// A player at its own server goes by the server's ticks, whatever its own count was before.
+func TestNotBeforeAtAHost(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 0)
+	k.stall(3 * time.Second)
+	c, err := netcode.NewClient(k.server.Protocol(), netcode.Config{Random: random(9)})
+	require.NoError(t, err)
+	c.BeginFrame(k.now)
+	require.NoError(t, netcode.Host(k.server.Server, c))
+	k.clients = append(k.clients, &clientEnd{Client: c})
+	at := k.server.Tick() + 15
+	frame := func() {
+		k.now += frameTime
+		k.serverFrame()
+		c.BeginFrame(k.now)
+		for stage := range tick.Stage(tick.NumStages) {
+			c.Dispatch(stage)
+		}
+		c.Send()
+	}
+	require.NoError(t, netcode.Send(k.server.Server, netcode.To(c.ID()), &chat{1}, netcode.NotBefore(at)))
+	for k.server.Tick() < at-1 {
+		frame()
+		require.Empty(t, k.heard)
+	}
+	for k.server.Tick() < at+1 {
+		frame()
+	}
+	require.Equal(t, []string{"1<0:1"}, k.heard)
 }

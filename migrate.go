@@ -134,14 +134,6 @@ func (s *Server) reset(to transport.Addr, r *peer.Resume) {
 // quietLeast is the shortest silence after which a client resumes.
 const quietLeast = 150 * time.Millisecond
 
-// heard ends the attempt to resume: a packet came.
-func (c *Client) heard() {
-	if c.resume.Heard() {
-		c.link.Conn.NewPath()
-		c.stats.Migrated++
-	}
-}
-
 // quiet returns the silence after which this end resumes. It is longer where packets are rarely heard: a server at rest sends one
 // each Config.Pulse.
 func (c *Client) quiet() time.Duration {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -156,4 +158,201 @@ func TestAPacketThatTriesASizeCompletesNoTick(t *testing.T) {
 	for _, at := range probes {
 		require.False(t, c.Replica().Complete(at, at), "all state of tick %d was lost", at)
 	}
+}
+
+// A KeepAlive is padded with zeros, and with nothing else: there is one way to write it.
+func TestPaddingIsZeros(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		payload []byte
+		legal   bool
+	}{
+		{"none", nil, true},
+		{"one", []byte{0}, true},
+		{"a packet full", make([]byte, 1100), true},
+		{"a byte at the end", append(make([]byte, 1000), 1), false},
+		{"a byte at the start", append([]byte{1}, make([]byte, 1000)...), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := protocol()
+			r := newRig(t, p, netcode.Config{})
+			th := newThief(t, r, p)
+			th.send(wire.MessageKeepAlive, 0, c.payload)
+			_, there := r.server.ClientStats(1)
+			require.Equal(t, c.legal, there)
+
+			im := newImposter(t, p, netcode.Config{})
+			b := im.conn.Begin(make([]byte, 1200))
+			payload := append([]byte{7, 0}, c.payload...)
+			copy(b.Payload(), payload)
+			require.True(t, b.Add(wire.MessageKeepAlive, 0, len(payload)))
+			im.client.Receive(im.socket.LocalAddr(), im.conn.Finish(&b, 1, 0))
+			require.Equal(t, c.legal, im.client.State() == netcode.Connected)
+			if !c.legal {
+				require.ErrorIs(t, im.client.Err(), peer.ReasonMalformed)
+			}
+		})
+	}
+}
+
+// A server bounds one client alone, and both ends tell the state of their direction.
+func TestSetBudgetBoundsOneClient(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p)
+	r := newRig(t, p, netcode.Config{})
+	first, second := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{SendBudget: -1})
+	r.run(time.Second)
+	require.NoError(t, r.server.SetBudget(first.ID(), 6000))
+	require.ErrorIs(t, r.server.SetBudget(77, 6000), netcode.ErrNotConnected)
+	line := func(id netcode.ClientID) congestion.State {
+		stats, ok := r.server.ClientStats(id)
+		require.True(t, ok)
+		return stats.Line
+	}
+	require.LessOrEqual(t, line(first.ID()).Rate, 6000+6000/96*28, "with IP and UDP of small packets")
+	require.Equal(t, 16<<10, line(second.ID()).Rate, "the first rate")
+	require.Equal(t, congestion.Application, line(second.ID()).Reason)
+	require.Equal(t, congestion.Application, first.Line().Reason)
+	require.Equal(t, congestion.State{}, second.Line(), "unlimited is not controlled")
+	require.NoError(t, r.server.SetBudget(first.ID(), -1))
+	require.Equal(t, congestion.State{}, line(first.ID()))
+	require.NoError(t, r.server.SetBudget(first.ID(), 6000))
+	r.run(time.Second)
+	require.Positive(t, line(first.ID()).Rate)
+}
+
+// A client whose budget is too short for what changes is told so as the reason of its rate. A budget of 0 is that of Config.SendBudget.
+func TestALineTellsThatItsBudgetIsSpent(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	var ids []netcode.NetworkID
+	for i := range 400 {
+		r.change(func(store *snapshot.Store) { ids = append(ids, store.Spawn()); r.set(store, ids[i], float32(i)) })
+	}
+	c := r.joined(p, netcode.Config{})
+	r.server.game = func(store *snapshot.Store) {
+		for i, id := range ids {
+			r.set(store, id, float32(int(r.now/time.Millisecond)+i))
+		}
+	}
+	sent := func() uint64 {
+		before := r.server.Stats().Packets.BytesSent
+		r.run(2 * time.Second)
+		return r.server.Stats().Packets.BytesSent - before
+	}
+	require.NoError(t, r.server.SetBudget(c.ID(), 6000))
+	require.Less(t, sent(), uint64(2*6000+2*2400))
+	stats, _ := r.server.ClientStats(c.ID())
+	require.Equal(t, congestion.Bound, stats.Line.Reason)
+	require.NoError(t, r.server.SetBudget(c.ID(), 0))
+	require.Greater(t, sent(), uint64(40_000))
+}
+
+// While the ring of sent packets is full, state waits, and only pulses leave. A client must not take the ticks of these pulses, nor
+// those between them, for complete.
+func TestAPulseDoesNotHideStateThatWaits(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{SentPackets: 64})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(0)
+	r.sees(c, id, 0)
+	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(store.Tick())) }
+	r.run(time.Second)
+	complete := map[tick.Tick]bool{}
+	check := func() {
+		for at := c.Replica().Heard(); at > c.Replica().Heard()-tick.Tick(32); at-- {
+			if c.Replica().Complete(at, at) {
+				v, ok := c.Replica().AsOf(id, at)
+				require.True(t, ok)
+				require.Equal(t, float32(at), math.Float32frombits(v.Row(1)[0]), "tick %d counts as complete", at)
+				complete[at] = true
+			}
+		}
+	}
+	check()
+	require.NotEmpty(t, complete)
+
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() {
+			return nil
+		}
+		return packet
+	}
+	pulses, before := 0, c.ServerTime().Tick
+	for end := r.now + 4*time.Second; r.now < end; {
+		sent := r.server.Stats().SentRingFull
+		heard := c.Stats().Packets.Received
+		r.step()
+		if r.server.Stats().SentRingFull > sent && c.Stats().Packets.Received > heard {
+			pulses++
+		}
+		check()
+	}
+	require.GreaterOrEqual(t, pulses, 3, "the ring is not full: the test shows nothing")
+	require.Greater(t, c.ServerTime().Tick, before+60, "the clock runs")
+	r.tamper = nil
+	for end := r.now + time.Second; r.now < end; {
+		r.step()
+		check()
+	}
+	x, ok := r.x(c, id)
+	require.True(t, ok)
+	require.InDelta(t, float64(r.server.Store().Tick()), float64(x), 1)
+}
+
+// A server that closes with a full ring tells the client its own reason: its keep-alives are legal.
+func TestAFlushWithAFullRingTellsItsReason(t *testing.T) {
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) {}, netcode.Over(netcode.ReliableOrdered))
+	r := newRig(t, p, netcode.Config{SentPackets: 64, FlushTimeout: 4 * time.Second})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(0)
+	r.sees(c, id, 0)
+	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(store.Tick())) }
+	r.tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() {
+			return nil
+		}
+		return packet
+	}
+	r.run(2 * time.Second)
+	require.NotZero(t, r.server.Stats().SentRingFull)
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &chat{1}))
+	require.True(t, r.server.Kick(c.ID(), "late"))
+	r.run(time.Second)
+	require.Equal(t, netcode.Connected, c.State())
+	r.tamper = nil
+	r.until(func() bool { return c.State() == netcode.Disconnected })
+	var reason *peer.Error
+	require.ErrorAs(t, c.Err(), &reason)
+	require.Equal(t, peer.ReasonKicked, reason.Reason)
+	require.Equal(t, "late", reason.Detail)
+}
+
+// Where half of what the server sends is lost a client says several times in a tick what came, in one and the same packet: so
+// the server has but one number a tick to acknowledge.
+func TestAcknowledgementsAreSaidAgainInTheSamePacket(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{})
+	c := r.joined(protocol(), netcode.Config{})
+	id := r.spawn(1)
+	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(store.Tick())) }
+	sent, distinct, lose := 0, map[string]bool{}, random(9)
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == r.server.conn.LocalAddr() && lose.Uint64()%2 == 0 {
+			return nil
+		}
+		if from == c.conn.LocalAddr() {
+			sent++
+			distinct[string(packet)] = true
+		}
+		return packet
+	}
+	r.run(100 * 2 * frameTime)
+	before, after := sent, len(distinct)
+	r.run(100 * 2 * frameTime)
+	require.Greater(t, sent-before, 250, "in 100 ticks")
+	require.Less(t, len(distinct)-after, 110, "of them different")
+	require.Equal(t, int(c.Stats().Packets.Repeated), sent-len(distinct))
+	require.NotZero(t, r.server.Stats().Packets.Duplicates)
+	require.Equal(t, netcode.Connected, c.State())
 }

@@ -3,17 +3,25 @@ package netcode_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -261,3 +269,137 @@ type empty struct{}
 func (empty) Read([]byte) (int, error) { return 0, errEmpty }
 
 var errEmpty = peer.ReasonNone
+
+type tableRow struct{ A, B, C, D, E, F, G int32 }
+
+// What tables of no component are called is a component's name like any other.
+func TestComponentsMayHaveNamesOfTables(t *testing.T) {
+	for _, name := range []string{"rows", "class", "list", "rows.1", "class.which1", "list.four"} {
+		p := netcode.NewProtocol()
+		netcode.Replicate[tableRow](p, netcode.Named(name))
+		require.NotPanics(t, func() { p.Hash() }, name)
+	}
+}
+
+func TestTablesOfAnotherFormAreToldAtTheStart(t *testing.T) {
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, false)
+	old := netcode.NewProtocol()
+	netcode.Replicate[position](old, netcode.Named("Place"))
+	require.NoError(t, old.Schema().SetTables(counting))
+	tables, err := trainer.Build()
+	require.NoError(t, err)
+	changed := netcode.NewProtocol()
+	netcode.Replicate[tableRow](changed, netcode.Named("Place"))
+	changed.UseTables(tables)
+	said := func() (said any) {
+		defer func() { said = recover() }()
+		changed.Hash()
+		return nil
+	}()
+	require.Regexp(t, "^netcode: UseTables: .* train them anew .*component Place: .*table Place.which0", said)
+}
+
+type slowly struct{ N uint8 }
+type atBirth struct{ N uint8 }
+type eachTick struct{ N uint8 }
+
+// The options of components reach the schema by the component, whatever order it puts them in.
+func TestEveryAndOnce(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[slowly](p, netcode.Every(7), netcode.Named("Z"))
+	netcode.Replicate[eachTick](p, netcode.Named("M"), netcode.Marked())
+	netcode.Replicate[atBirth](p, netcode.Once(), netcode.Named("A"))
+	require.Equal(t, snapshot.RowOptions{Once: true}, p.Schema().Options(0))
+	require.Equal(t, snapshot.RowOptions{Marked: true}, p.Schema().Options(1))
+	require.Equal(t, snapshot.RowOptions{Every: 7}, p.Schema().Options(2))
+
+	plain := netcode.NewProtocol()
+	netcode.Replicate[slowly](plain, netcode.Named("Z"))
+	netcode.Replicate[eachTick](plain, netcode.Named("M"))
+	netcode.Replicate[atBirth](plain, netcode.Named("A"))
+	require.Equal(t, plain.Hash(), p.Hash(), "what only the server does is no part of the protocol")
+
+	for _, options := range [][]netcode.Option{{netcode.Once(), netcode.Every(30)}, {netcode.Every(30), netcode.Marked(), netcode.Once()}} {
+		require.PanicsWithValue(t,
+			"netcode: Replicate[netcode_test.atBirth]: Once and Every(30) contradict each other: what travels once has no next turn",
+			func() { netcode.Replicate[atBirth](netcode.NewProtocol(), options...) })
+	}
+	require.NotPanics(t, func() { netcode.Replicate[atBirth](netcode.NewProtocol(), netcode.Every(65535)) })
+	for _, ticks := range []int{0, -1, 65536} {
+		require.Panics(t, func() { netcode.Every(ticks) })
+	}
+	require.PanicsWithValue(t,
+		"netcode: Handle[netcode_test.slowly]: Every, Once, Marked and Importance are for components: a message travels when it is sent",
+		func() { netcode.Handle[slowly](netcode.NewProtocol(), nil, netcode.Once()) })
+}
+
+// A message has no bridge that could translate handles; it names entities by their network ids.
+func TestMessagesNameEntitiesByNetworkID(t *testing.T) {
+	type aim struct {
+		At ecs.Entity `net:"entity"`
+	}
+	require.PanicsWithValue(t,
+		`netcode: Handle[netcode_test.aim]: wire: aim.At: entity handles are local to a world, also with the tag net:"entity": `+
+			`a message, an input or a collection names an entity by a field of type NetworkID with that tag`,
+		func() { netcode.Handle[aim](netcode.NewProtocol(), nil) })
+	require.Panics(t, func() { netcode.Handle[follows](netcode.NewProtocol(), nil) })
+	type aimed struct {
+		At   netcode.NetworkID `net:"entity"`
+		From netcode.NetworkID `net:"entity"`
+	}
+	netcode.Handle[aimed](netcode.NewProtocol(), nil)
+}
+
+// cutComments are the fields whose trailing comment goes on in the next line: go doc leaves that out, or shows it as the next
+// field's. A leading comment of the next field starts with its name.
+func cutComments(t *testing.T, name string, source any) (found []string) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, source, parser.ParseComments)
+	require.NoError(t, err)
+	starts := map[int]string{} // by line
+	for _, group := range file.Comments {
+		word, _, _ := strings.Cut(group.Text(), " ")
+		starts[files.Position(group.Pos()).Line] = strings.TrimSpace(word)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		list, ok := n.(*ast.FieldList)
+		if !ok {
+			return true
+		}
+		for _, field := range list.List { // theirs are no lines of their own
+			if field.Comment != nil {
+				delete(starts, files.Position(field.Comment.Pos()).Line)
+			}
+		}
+		for i, field := range list.List {
+			if field.Comment == nil {
+				continue
+			}
+			word, goesOn := starts[files.Position(field.Comment.Pos()).Line+1]
+			if goesOn && i+1 < len(list.List) {
+				for _, next := range list.List[i+1].Names {
+					goesOn = goesOn && next.Name != word
+				}
+			}
+			if goesOn {
+				found = append(found, files.Position(field.Pos()).String())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestFieldCommentsAreShownWhole(t *testing.T) {
+	cutOff := "package x\n\ntype X struct {\n\tA int // one\n\t// two\n\tB int // one\n\t// C is three\n\tC int // one\n\t// four\n}\n"
+	require.Len(t, cutComments(t, "x.go", cutOff), 2)
+	var cut []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			cut = append(cut, cutComments(t, path, nil)...)
+		}
+		return err
+	}))
+	require.Empty(t, cut, "the comment goes before the field")
+}

@@ -76,7 +76,6 @@ type Server struct {
 
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
-	near      [numNear]*Session // Connected ones among them, at their id's remainder.
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
 	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
 	lastID    wire.ClientID
@@ -140,7 +139,8 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
-	s.events.over, s.events.gone = s.forgetAfter, s.forgetLeft
+	s.events.over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
+	s.events.gone = s.forgetLeft
 	s.extend()
 	return s, nil
 }
@@ -492,23 +492,10 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 
 // client returns a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *Session {
-	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
+	if c := s.byID[id]; c != nil && c.state == connected {
 		return c
 	}
-	return s.farClient(id)
-}
-
-// numNear is the number of sessions that are found by their id alone.
-const numNear = 256
-
-// farClient is client for one that is not in near; it puts it there.
-func (s *Server) farClient(id wire.ClientID) *Session {
-	c := s.byID[id]
-	if c == nil || c.state != connected {
-		return nil
-	}
-	s.near[id%numNear] = c
-	return c
+	return nil
 }
 
 // forget removes a session from the tables by id.
@@ -516,9 +503,6 @@ func (s *Server) forget(c *Session) {
 	if s.byID[c.id] == c { // Its player may have come back, with the same id.
 		delete(s.byID, c.id)
 		s.recipients.shut(c.id)
-	}
-	if near := &s.near[c.id%numNear]; *near == c {
-		*near = nil
 	}
 }
 
@@ -604,3 +588,35 @@ func (s *Server) reportGroups() {
 
 // Interest is a policy of visibility. See [snapshot.Interest].
 type Interest = snapshot.Interest
+
+// SetOpen lets clients of other processes in, which is how a server begins, or not. With false their connections end with
+// peer.ReasonShuttingDown, after what was sent to them, for Config.FlushTimeout at most, and players that are away have left; new
+// ones are refused with the same reason. The player of a host and the game go on. Alone tells when all were told: then nothing needs the
+// socket. It is how a game that was open for others becomes one of a single player, and the other way round.
+func (s *Server) SetOpen(open bool) {
+	s.shut = !open
+	if open {
+		return
+	}
+	for _, c := range s.sessions {
+		switch {
+		case c.link.near != nil:
+		case c.state == leaving:
+			s.end(c, c.link.Reason, closeQuiet)
+		default:
+			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
+		}
+	}
+	s.endAway()
+	s.events.fire()
+}
+
+// Alone reports whether no client of another process is connected, or is still being told that its connection is over.
+func (s *Server) Alone() bool {
+	for _, c := range s.sessions {
+		if c.link.near == nil && c.state != gone {
+			return false
+		}
+	}
+	return true
+}

@@ -170,7 +170,7 @@ func (s *Server) Send() {
 	s.serveAll()
 	s.sentUpTo = s.Tick()
 	call(s.hooks.afterSend)
-	s.endFrame()
+	s.running = false
 	if s.counts[gone] > 0 {
 		s.sweep()
 	}
@@ -178,7 +178,7 @@ func (s *Server) Send() {
 }
 
 // serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
-// an Executor several at a time. From here on this file reads top to bottom: serve, deliver, fill, sendPacket, addSnapshot.
+// an Executor several at a time. From here on this file reads top to bottom: serve, deliver, fill, sendPacket.
 func (s *Server) serveAll() {
 	w := &s.workers
 	before := len(w.filling)
@@ -242,8 +242,10 @@ func (s *Server) serve(c *Session) (due bool) {
 	}
 	c.opened = false
 	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
-	if c.upstream != nil {
-		s.askResync(c)
+	if c.upstream != nil { // It asks for all state of the client anew if versions are lost that it is coded against.
+		if epoch, want := c.upstream.WantResync(); want {
+			c.link.SendResync(epoch)
+		}
 	}
 	s.repeat(c)
 	c.view.Plan(c.link.Budget.Left())
@@ -253,12 +255,19 @@ func (s *Server) serve(c *Session) (due bool) {
 // deliver sends a client its packets of a network tick. It runs for several clients at once with an Executor.
 func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
 	c.link.FitPath(c.view)
-	c.holdState()
+	c.holds, c.reserved = false, 0
+	for _, f := range s.hooks.hold {
+		hold, reserve := f(c, c.link.Budget.Left())
+		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
+	}
 	s.fill(c, cache)
 	var room [link.PulseSize + 1]byte
 	payload := c.link.PulsePayload(&room, true)
 	c.link.Probe(payload)
-	c.endState() // Where state is left, messages wait for the next tick, where state gets its half.
+	c.starved = c.stateWaits() // Then messages wait for the next tick, where state gets its half.
+	for _, f := range s.hooks.stateSent {
+		f(c, c.link.Budget.Left(), c.starved)
+	}
 	c.link.EndTick(c.view.Pending() || c.link.Wants())
 	s.pulse(c)
 	if c.link.Conn.AckDue() {
@@ -288,7 +297,12 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	if !c.stateFirst && c.mayLoad() {
 		borrowed = c.link.Load(&b, c.stateWaits())
 	}
-	state := s.addSnapshot(c, &b, cache)
+	var state []byte // Rows that the client lacks, as many as fit; nil if none did.
+	if s.store.Tick() != tick.None && c.stateWaits() {
+		if state = c.link.AddState(&b, c.view, cache); state != nil {
+			c.timed = s.frame.Now
+		}
+	}
 	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
 	s.sections.writeBehind(c, &b, state)
 	if b.Empty() {
@@ -296,17 +310,6 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	}
 	c.link.Finish(&b)
 	return true
-}
-
-// addSnapshot writes rows that the client lacks, as many as fit. It returns their payload, nil if none did.
-func (s *Server) addSnapshot(c *Session, b *peer.Builder, cache *snapshot.EncodeCache) (state []byte) {
-	if s.store.Tick() == tick.None || !c.stateWaits() {
-		return nil
-	}
-	if state = c.link.AddState(b, c.view, cache); state != nil {
-		c.timed = s.frame.Now
-	}
-	return state
 }
 
 // repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a

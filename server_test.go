@@ -1,7 +1,12 @@
 package netcode_test
 
 import (
+	"bytes"
+	"hash/fnv"
+	"math/rand/v2"
 	"net/netip"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -390,4 +397,176 @@ func TestRelationsHaveTheirTarget(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[follows](p)
 	require.Equal(t, "follows{Distance:f32;target:entity}", string(p.Schema().Plan(0).Describe(nil)))
+}
+
+// memoryInUse is the heap once everything unused is given back.
+func memoryInUse() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// 131072 entities in some 118 kB of snapshots: a client ends the connection at MaxEntities, and the server is told why.
+func TestClientEndsTheConnectionAtMaxEntities(t *testing.T) {
+	const many = 1 << 17
+	p := protocol()
+	r := newRig(t, p, netcode.Config{SendBudget: -1, MaxEntities: 1 << 18})
+	r.change(func(s *snapshot.Store) {
+		for range many {
+			s.Spawn()
+		}
+	})
+	before := memoryInUse()
+	c := r.join(p, netcode.Config{SendBudget: -1})
+	r.until(func() bool { return c.State() == netcode.Disconnected })
+	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
+	require.ErrorContains(t, c.Err(), "Config.MaxEntities of the client, 65536")
+	require.EqualValues(t, 1, c.Stats().TooManyEntities)
+	require.Zero(t, c.Stats().Malformed)
+	require.LessOrEqual(t, c.Replica().Len(), 1<<16)
+	require.Contains(t, r.server.log[len(r.server.log)-1], "more entities than Config.MaxEntities")
+	const each = 400 // bytes, of Replica
+	require.Less(t, memoryInUse()-before, each<<16)
+
+	more := r.join(p, netcode.Config{SendBudget: -1, MaxEntities: many})
+	r.until(func() bool { return more.Replica() != nil && more.Replica().Len() == many })
+	require.Equal(t, netcode.Connected, more.State())
+}
+
+func TestServerSpawnsNoMoreThanMaxEntities(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{MaxEntities: 100, Entities: 10})
+	r.change(func(s *snapshot.Store) {
+		for range 100 {
+			require.False(t, s.Spawn().IsZero())
+		}
+		require.True(t, s.Spawn().IsZero())
+	})
+	require.EqualValues(t, 1, r.server.Stats().EntitiesRefused)
+	_, err := netcode.NewServer(p, netcode.Config{MaxEntities: 100, Entities: 101})
+	require.ErrorContains(t, err, "Config.Entities is 101: it must be 1 to 100")
+	_, err = netcode.NewServer(p, netcode.Config{Entities: 1 << 17})
+	require.NoError(t, err, "room for so many says that so many may come")
+}
+
+// pool is the Executor of the documentation.
+type pool struct {
+	jobs  chan job
+	done  sync.WaitGroup
+	parts int
+}
+
+type job struct {
+	part func(int)
+	i    int
+}
+
+func newPool(t testing.TB, parts int) *pool {
+	p := &pool{jobs: make(chan job), parts: parts}
+	for range parts - 1 {
+		go func() {
+			for j := range p.jobs {
+				j.part(j.i)
+				p.done.Done()
+			}
+		}()
+	}
+	t.Cleanup(func() { close(p.jobs) })
+	return p
+}
+
+func (p *pool) Parts() int { return p.parts }
+
+func (p *pool) Do(n int, part func(int)) {
+	p.done.Add(n - 1)
+	for i := 1; i < n; i++ {
+		p.jobs <- job{part, i}
+	}
+	part(0)
+	p.done.Wait()
+}
+
+// odd is an Executor that does everything in the wrong order, some of it twice and one part not at all.
+type odd struct{}
+
+func (odd) Parts() int { return 5 }
+
+func (odd) Do(n int, part func(int)) {
+	for i := n - 1; i > 0; i-- {
+		part(i)
+		part(n - 1)
+	}
+}
+
+// parallelGame plays a game with loss, hidden entities, messages, late joins and clients of different budgets, and returns
+// every datagram that the server sent, in order.
+func parallelGame(t *testing.T, seed uint64, budget int, executor netcode.Executor) (sent []byte, datagrams int) {
+	p := protocol()
+	netcode.Handle(p, func(*message.Context, *chat) {})
+	r := newRig(t, p, netcode.Config{SendBudget: budget, Executor: executor})
+	random := rand.New(rand.NewPCG(seed, 1))
+	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
+		if from == r.server.conn.LocalAddr() {
+			sent = append(sent, packet...)
+			datagrams++
+		}
+		if random.IntN(20) == 0 {
+			return nil
+		}
+		return packet
+	}
+	var ids []wire.NetworkID
+	r.server.game = func(store *snapshot.Store) {
+		for len(ids) < 300 {
+			ids = append(ids, store.Spawn())
+		}
+		for i, id := range ids {
+			if i%7 == int(store.Tick())%7 || i%3 == 0 {
+				r.set(store, id, float32(store.Tick())+float32(i))
+			}
+		}
+		gone := random.IntN(len(ids))
+		store.Despawn(ids[gone])
+		ids[gone] = store.Spawn()
+	}
+	for frame := range 240 {
+		if frame%20 == 0 {
+			r.join(p, netcode.Config{SendBudget: budget})
+		}
+		for id := range r.server.Clients {
+			switch random.IntN(12) {
+			case 0:
+				r.server.Hide(id, ids[random.IntN(len(ids))])
+			case 1:
+				r.server.Show(id, ids[random.IntN(len(ids))])
+			case 2:
+				_ = netcode.Send(r.server.Server, netcode.To(id), &chat{uint32(frame)})
+			}
+		}
+		r.step()
+	}
+	return sent, datagrams
+}
+
+func TestExecutorSendsTheSameBytes(t *testing.T) {
+	for seed, budget := range []int{-1, 64 << 10, 9000} {
+		want, datagrams := parallelGame(t, uint64(seed), budget, nil)
+		require.Greater(t, datagrams, 500)
+		for _, executor := range []netcode.Executor{newPool(t, 1), newPool(t, 3), newPool(t, 8), odd{}} {
+			got, _ := parallelGame(t, uint64(seed), budget, executor)
+			if !bytes.Equal(want, got) {
+				a, b := fnv.New64(), fnv.New64()
+				_, _ = a.Write(want)
+				_, _ = b.Write(got)
+				require.Equal(t, a.Sum64(), b.Sum64(), "budget %d, %T of %d parts: %d bytes and %d", budget, executor, executor.Parts(), len(want), len(got))
+			}
+		}
+	}
+}
+
+func TestExecutorTickAllocatesNothing(t *testing.T) {
+	r := busyRigWith(t, netcode.Config{SendBudget: -1, Executor: newPool(t, 3)})
+	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
 }

@@ -2,8 +2,10 @@ package netcode
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
@@ -115,20 +117,8 @@ func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 // PacketSize returns the size of the largest packet to the client, in bytes.
 func (c *Session) PacketSize() int { return c.link.PacketSize }
 
-// Acknowledged returns the newest tick of which the client acknowledged a packet; tick.None before the first.
-func (c *Session) Acknowledged() Tick { return c.acknowledged }
-
 // SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
 func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
-
-// holdState asks the extensions, before the packets of a tick are built, whether they hold its state back.
-func (c *Session) holdState() {
-	c.holds, c.reserved = false, 0
-	for _, f := range c.server.hooks.hold {
-		hold, reserve := f(c, c.link.Budget.Left())
-		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
-	}
-}
 
 // stateWaits reports whether state is to be sent now.
 func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
@@ -140,14 +130,6 @@ func (c *Session) heldBack() bool { return c.holds && c.view.Pending() }
 func (c *Session) mayLoad() bool {
 	left := c.link.Budget.Left()
 	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
-}
-
-// endState ends the state of a tick.
-func (c *Session) endState() {
-	c.starved = c.stateWaits()
-	for _, f := range c.server.hooks.stateSent {
-		f(c, c.link.Budget.Left(), c.starved)
-	}
 }
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
@@ -299,9 +281,6 @@ func (s *Server) remove(c *Session) {
 	s.move(c, gone)
 }
 
-// forgetAfter drops the calls of a client after OnDisconnect.
-func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
-
 // sweep removes the sessions that are gone from the list.
 func (s *Server) sweep() {
 	kept := s.sessions[:0]
@@ -363,4 +342,46 @@ func isOrderly(reason *peer.Error) bool {
 		return true
 	}
 	return !reason.Reason.Ours()
+}
+
+// lines groups the clients of each home, which may share a line (RFC 3124): those of an IPv4 address or of an IPv6 network. Clients on this
+// machine, or without an IP address, share none.
+type lines map[netip.Prefix]*congestion.Group
+
+// homeOf returns the home of an address; false for one that has none.
+func homeOf(address transport.Addr) (home netip.Prefix, ok bool) {
+	ip := address.IP.Addr().Unmap()
+	switch {
+	case admission.IsExempt(ip):
+		return netip.Prefix{}, false
+	case ip.Is4():
+		return peer.AddressPrefix(ip), true
+	}
+	return peer.NetworkPrefix(ip), true
+}
+
+// join adds a client that begins to send to its address.
+func (l lines) join(c *Session) {
+	home, ok := homeOf(c.link.Address)
+	if !ok {
+		return
+	}
+	if l[home] == nil {
+		l[home] = &congestion.Group{}
+	}
+	l[home].Join(c.link.Conn.Control())
+}
+
+// leave removes a client from its address.
+func (l lines) leave(c *Session) {
+	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(c.link.Conn.Control()) == 0 {
+		delete(l, home)
+	}
+}
+
+// endTick makes clients of a home act together on what their packets of a tick told.
+func (l lines) endTick(now time.Duration) {
+	for _, group := range l {
+		group.Tick(now)
+	}
 }

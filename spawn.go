@@ -7,7 +7,6 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -146,7 +145,7 @@ func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
 		return 0, ErrNotSpawned
 	}
-	if row := rowOfType(s.protocol.schema, reflect.TypeFor[T]()); row >= 0 {
+	if row := s.protocol.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		return row, nil
 	}
 	return 0, ErrNoComponent
@@ -159,7 +158,7 @@ func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 // T are zero. What one client saw, and between ticks, is PastOf.
 func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err error) {
 	schema := s.protocol.schema
-	row := rowOfType(schema, reflect.TypeFor[T]())
+	row := schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return v, false, ErrNoComponent
 	}
@@ -173,14 +172,4 @@ func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err err
 	}
 	schema.Plan(row).Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
 	return v, true, nil
-}
-
-// rowOfType returns the row of a component type, -1 if it is not registered.
-func rowOfType(schema *snapshot.Schema, t reflect.Type) int {
-	for row := range schema.Rows() {
-		if schema.Plan(row).Type() == t {
-			return row
-		}
-	}
-	return -1
 }

@@ -1,7 +1,9 @@
 package netcode_test
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/consistent"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
@@ -215,4 +218,231 @@ func TestMessagesThatWaitForStateAllocateNothing(t *testing.T) {
 	}
 	alloctest.Zero(t, 200, frame)
 	require.Positive(t, k.clients[0].Stats().Messages.Handled)
+}
+
+// TestHiddenStateIsNotRepaired loses packets with entities that are hidden then: no bytes of them are sent after that.
+func TestHiddenStateIsNotRepaired(t *testing.T) {
+	p := protocol()
+	consistent.Register(p)
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	mover, x := r.spawn(0), float32(0)
+	before := func(store *snapshot.Store) { x++; r.set(store, mover, x) }
+	r.server.game = before
+	r.run(time.Second)
+	var dropped, after [][]byte
+	drop := false
+	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
+		switch {
+		case from != r.server.conn.LocalAddr():
+			return packet
+		case drop:
+			dropped = append(dropped, bytes.Clone(packet))
+			return nil
+		}
+		after = append(after, bytes.Clone(packet))
+		return packet
+	}
+	var ids []wire.NetworkID
+	r.server.game = func(store *snapshot.Store) {
+		before(store)
+		for drop = true; len(ids) < 8; {
+			ids = append(ids, store.Spawn())
+			r.set(store, ids[len(ids)-1], 12345.678+float32(len(ids))*1.37)
+		}
+	}
+	r.until(func() bool { return len(dropped) > 0 })
+	r.server.game = before
+	for _, id := range ids {
+		require.True(t, r.server.Hide(c.ID(), id))
+	}
+	r.run(150 * time.Millisecond)
+	drop, after = false, nil
+	r.run(time.Second)
+	for _, packet := range after {
+		for k := 12; k+24 < len(dropped[0])-16; k++ {
+			require.False(t, bytes.Contains(packet, dropped[0][k:k+24]), "bytes of hidden entities are sent after Hide")
+		}
+	}
+}
+
+// TestSavedTicksAreNotComplete has a budget for which the server saves: ticks whose state waits do not count as complete.
+func TestSavedTicksAreNotComplete(t *testing.T) {
+	p := protocol()
+	consistent.Register(p)
+	r := newRig(t, p, netcode.Config{SendBudget: 16 << 10})
+	c := r.joined(p, netcode.Config{})
+	random := rand.New(rand.NewPCG(1, 2))
+	var ids []wire.NetworkID
+	r.server.game = func(store *snapshot.Store) {
+		for len(ids) < 150 {
+			ids = append(ids, store.Spawn())
+		}
+		for _, id := range ids {
+			r.set(store, id, random.Float32()*1000)
+		}
+	}
+	r.run(5 * time.Second)
+	wrong, seen := 0, map[tick.Tick]bool{}
+	for range 600 {
+		r.step()
+		n := c.Newest()
+		for at := n.Tick() - 10; at <= n.Tick()+10; at++ {
+			if at > 0 && !seen[at] && n.Complete(at, at) {
+				if seen[at] = true; n.Entity(ids[0].Index).Tick < at && n.Entity(ids[149].Index).Tick < at {
+					wrong++ // All change in each tick.
+				}
+			}
+		}
+	}
+	require.Zero(t, wrong, "ticks that count as complete without their changes, of %d", len(seen))
+}
+
+// sack is 5 KiB, so that a few dozen use up the credit.
+type sack struct{ A [1280]uint32 }
+
+// Who asked for the wait is not ended for it: one ordered message that waits for a tick, and behind it more than the credit
+// takes, in both directions.
+func TestWaitingThatWasAskedForIsNoStall(t *testing.T) {
+	for _, from := range []string{"server", "client"} {
+		t.Run(from, func(t *testing.T) {
+			p := protocol()
+			handled := 0
+			netcode.Handle(p, func(*netcode.Context, *sack) { handled++ }, netcode.Over(netcode.ReliableOrdered))
+			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			c := r.joined(p, netcode.Config{SendBudget: -1})
+			r.run(time.Second)
+			var end netcode.Endpoint = r.server.Server
+			to := netcode.To(c.ID())
+			if from == "client" {
+				end, to = c.Client, netcode.ToServer()
+			}
+			tamper := lossy(3, 10)
+			r.tamper = tamper
+			require.NoError(t, netcode.Send(end, to, &sack{}, netcode.NotBefore(r.server.Tick()+30*10)))
+			for range 40 {
+				require.NoError(t, netcode.Send(end, to, &sack{}))
+			}
+			r.run(9500 * time.Millisecond)
+			require.Zero(t, handled)
+			require.Equal(t, netcode.Connected, c.State())
+			r.run(4 * time.Second)
+			require.Equal(t, 41, handled)
+			require.Zero(t, r.server.Stats().Stalled+c.Stats().Stalled)
+		})
+	}
+}
+
+// The wait that was asked for excuses nobody for longer, and nobody who does not even acknowledge.
+func TestWaitingThatWasAskedForEndsWithItsTick(t *testing.T) {
+	for name, silent := range map[string]bool{"grants nothing": false, "acknowledges nothing": true} {
+		t.Run(name, func(t *testing.T) {
+			p := protocol()
+			netcode.Handle[sack](p, nil, netcode.Over(netcode.ReliableOrdered))
+			r := newRig(t, p, netcode.Config{SendBudget: -1})
+			th := newThief(t, r, p)
+			r.run(100 * time.Millisecond)
+			require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &sack{}, netcode.NotBefore(r.server.Tick()+30*3)))
+			for range 40 {
+				require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &sack{}))
+			}
+			start, ended := r.now, time.Duration(0)
+			r.server.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
+				require.ErrorIs(t, reason, peer.ReasonQueueOverflow)
+				ended = r.now - start
+			})
+			for range 600 {
+				r.step()
+				th.read(!silent)
+				th.send(wire.MessageKeepAlive, 0, nil)
+			}
+			if silent {
+				require.InDelta(t, 5.1, ended.Seconds(), 0.3)
+			} else {
+				require.InDelta(t, 8.1, ended.Seconds(), 0.3)
+			}
+		})
+	}
+}
+
+// read takes what came, and acknowledges it with the next packet if it should.
+func (th *thief) read(acknowledge bool) {
+	for {
+		n, _, err := th.socket.Receive(th.buf[:])
+		require.NoError(th.t, err)
+		if n == 0 {
+			return
+		}
+		if in, err := th.conn.Read(th.buf[:n], th.now, nil); err == nil && acknowledge {
+			th.conn.Accept(in, th.now)
+		}
+		th.conn.DetectLost(th.now, nil)
+	}
+}
+
+// heldNote is a message beside state that is held back.
+type heldNote struct{ N uint32 }
+
+func TestStateThatIsHeldBackWaits(t *testing.T) {
+	for name, row := range map[string]struct {
+		hold    bool
+		reserve int // Bytes.
+		moves   bool
+		notes   bool
+	}{
+		"nothing is held":                       {false, 0, true, true},
+		"state is held, messages leave":         {true, 0, false, true},
+		"all of the budget is kept for state":   {true, math.MaxInt, false, false},
+		"more than is saved up is kept":         {true, 1 << 20, false, false},
+		"messages leave what is kept for state": {true, 64, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, got := protocol(), 0
+			netcode.Handle(p, func(*netcode.Context, *heldNote) { got++ }, netcode.FromServer())
+			r := newRig(t, p, netcode.Config{})
+			c := r.joined(p, netcode.Config{})
+			hold, waited := false, 0
+			r.server.Extend(netcode.ServerHooks{
+				HoldState: func(*netcode.Session, int) (bool, int) {
+					if !hold {
+						return false, 0
+					}
+					return row.hold, row.reserve
+				},
+				StateSent: func(_ *netcode.Session, _ int, waits bool) {
+					if waits {
+						waited++
+					}
+				},
+			})
+			mover, x := r.spawn(0), float32(0)
+			r.server.game = func(store *snapshot.Store) { x++; r.set(store, mover, x) }
+			r.run(time.Second)
+			before, _ := r.x(c, mover)
+			require.Positive(t, before)
+			hold, got = true, 0
+			r.run(200 * time.Millisecond) // What was on its way arrives.
+			before, _ = r.x(c, mover)
+			require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &heldNote{N: 1}))
+			r.run(500 * time.Millisecond)
+			after, _ := r.x(c, mover)
+			require.Equal(t, row.moves, after > before)
+			require.Equal(t, row.notes, got == 1)
+			require.Zero(t, waited, "state that an extension holds back does not wait for the budget")
+			hold = false
+			r.until(func() bool { now, _ := r.x(c, mover); return got == 1 && now > x-10 })
+		})
+	}
+}
+
+func TestOneExtensionHoldsTheStateOfAClient(t *testing.T) {
+	p := protocol()
+	for _, name := range []string{"one", "other"} {
+		p.Extend(netcode.Extension{Name: name, Client: func(*netcode.Client) netcode.ClientHooks {
+			return netcode.ClientHooks{HoldState: func([]byte, uint64) {}}
+		}})
+	}
+	require.PanicsWithValue(t, "netcode: Extend: two extensions hold the state of one client back: register one of them", func() {
+		_, _ = netcode.NewClient(p, netcode.Config{})
+	})
 }

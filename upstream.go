@@ -109,10 +109,3 @@ func (s *Server) strike(c *Session) {
 		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
 	}
 }
-
-// askResync asks a client for all of its state anew, if versions that it is coded against are lost here.
-func (s *Server) askResync(c *Session) {
-	if epoch, want := c.upstream.WantResync(); want {
-		c.link.SendResync(epoch)
-	}
-}

@@ -31,14 +31,11 @@
 //
 // # Files
 //
-//   - collections.go, definition.go: registration; elements, keys, limits
+//   - collections.go, definition.go: registration and errors; elements, keys, limits
 //   - list.go, set.go, map.go: the three types, for games
 //   - origin.go: contents on the server, with the journal
-//   - reader.go: the part that one client was sent; hidden entities in elements
+//   - reader.go: the part that one client was sent; hidden entities in elements, and waiting operations that are taken back
 //   - server.go, client.go: the hooks of each end
 //   - mirror.go: contents at a client, and its changes
-//   - op.go: operations on the wire
-//   - rows.go: elements in order
-//   - recall.go: takes waiting operations back when an entity is hidden
-//   - dump.go, errors.go: text and errors
+//   - op.go: operations on the wire, and as text
 package collections

@@ -323,3 +323,113 @@ func (r *reader) unveilIn(s *seat, link link) error {
 	}
 	return r.send(s, link)
 }
+
+// blank overwrites the operations of a body with opStop. The client's collection stays as it is, and operations behind the body,
+// which may depend on it, have no effect.
+func blank(body []byte) {
+	_, n, err := wire.ReadVarint(body)
+	if err != nil {
+		return
+	}
+	for i := n; i < len(body); i++ {
+		body[i] = byte(opStop)
+	}
+}
+
+// Amend removes from a body, in place, the names of entities that the client does not see any more, and returns the new length.
+// The next Fill sends these elements once more.
+func (r *reader) Amend(defs []*definition, body []byte, link link) int {
+	c, err := open(defs, body)
+	if err != nil || len(c.def.plan.Refs()) == 0 {
+		return len(body)
+	}
+	out := append(r.amended[:0], body[:len(body)-len(c.rest)]...)
+	var row [maxLanes]uint32
+	width := c.def.plan.Lanes()
+	for c.more() {
+		o, err := c.next()
+		if err != nil {
+			return len(body)
+		}
+		out = appendOp(out, o)
+		if !o.kind.elements() {
+			continue
+		}
+		r.rows = r.rows[:0]
+		for c.left > 0 {
+			if !c.row(row[:width]) {
+				return len(body)
+			}
+			r.rows = append(r.rows, row[:width]...)
+		}
+		if !c.finish() {
+			return len(body)
+		}
+		out, r.veils = c.def.appendRows(out, r.rows, link, r.veils[:0])
+	}
+	r.amended = out
+	return copy(body, out)
+}
+
+// rowList is the elements of one collection, each as the words of its fields (quantize.Plan). A nil rowList is empty.
+type rowList struct {
+	width int
+	lanes []uint32
+}
+
+// Len returns the number of elements.
+func (r *rowList) Len() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.lanes) / r.width
+}
+
+// At returns an element, and panics if there is none. The slice is the collection's own: read it, do not keep it.
+func (r *rowList) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
+
+// between returns the words of the elements from one place up to another.
+func (r *rowList) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
+
+// Find returns the place of the element with a key, or the place to insert it. The elements must be in the order of their keys.
+func (r *rowList) Find(key []uint32) (at int, found bool) {
+	if r == nil {
+		return 0, false
+	}
+	low, high := 0, r.Len()
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		switch slices.Compare(r.At(middle)[:len(key)], key) {
+		case 0:
+			return middle, true
+		case -1:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, false
+}
+
+// ordered reports whether the keys rise strictly from one place up to another, with the neighbours at both ends.
+func (r *rowList) ordered(from, to, keys int) bool {
+	for i := max(from, 1); i <= to && i < r.Len(); i++ {
+		if slices.Compare(r.At(i - 1)[:keys], r.At(i)[:keys]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// insert inserts elements.
+func (r *rowList) insert(at int, lanes []uint32) {
+	r.lanes = slices.Insert(r.lanes, at*r.width, lanes...)
+}
+
+// remove removes elements.
+func (r *rowList) remove(at, count int) {
+	r.lanes = slices.Delete(r.lanes, at*r.width, (at+count)*r.width)
+}
+
+// clear removes all elements.
+func (r *rowList) clear() { r.lanes = r.lanes[:0] }

@@ -162,7 +162,7 @@ func (c *Controller) State() State {
 	if !c.on {
 		return State{}
 	}
-	return State{Rate: int(c.rate), Reason: c.reason(), Queue: c.path.queue(), Line: int(c.line)}
+	return State{Rate: int(c.rate), Reason: c.reason(), Queue: c.path.queued, Line: int(c.line)}
 }
 
 // Rate returns the bytes a second that may be sent, -1 where the controller is off.
@@ -250,7 +250,7 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	}
 	c.limited = now-c.busy <= c.path.rtt
 	fresh := c.path.measure(now, c.rate, c.filter())
-	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queue() < c.path.threshold()/2 && !c.path.overflows(true)) {
+	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queued < c.path.threshold()/2 && !c.path.overflows(true)) {
 		c.path.learnLoss()
 	}
 	c.stall(now)
@@ -365,7 +365,7 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
-	c.path.peak, c.from = c.path.queue(), c.path.position
+	c.path.peak, c.from = c.path.queued, c.path.position
 	c.setDrainRate()
 }
 
@@ -381,7 +381,7 @@ func (c *Controller) estimate() int64 {
 	if !ok {
 		return c.rate * 7 / 10
 	}
-	if c.path.queue() < 60*time.Millisecond {
+	if c.path.queued < 60*time.Millisecond {
 		for _, span := range [...]time.Duration{500 * time.Millisecond, time.Second} {
 			longer, _ := c.path.delivered(span)
 			line = max(line, longer)
@@ -391,7 +391,7 @@ func (c *Controller) estimate() int64 {
 }
 
 func (c *Controller) setDrainRate() {
-	queue := min(c.path.queue(), drainTime/2)
+	queue := min(c.path.queued, drainTime/2)
 	if c.lossy { // The queue may have been full from the first packet on, so that its delay looks like that of the line.
 		queue = max(queue, drainTime/4)
 	}
@@ -421,7 +421,7 @@ func (c *Controller) drain(now time.Duration) {
 	}
 	c.round = now
 	c.rounds++
-	long := c.path.queue() > max(25*time.Millisecond, c.interval)
+	long := c.path.queued > max(25*time.Millisecond, c.interval)
 	if line, ok := c.path.delivered(250 * time.Millisecond); ok && long && c.limited {
 		c.line = min(c.line, line)
 	}
@@ -462,14 +462,14 @@ func (c *Controller) giveBack(now time.Duration) {
 func (c *Controller) startCompeting(now time.Duration) {
 	c.begin(now, competing)
 	c.window = max(scale(c.share, c.path.rtt, time.Second), leastWindow)
-	c.deepest = c.path.queue()
+	c.deepest = c.path.queued
 	c.recovery = c.path.position
 	c.setRate(scale(c.window, time.Second, c.path.rtt))
 }
 
 // compete grows by some segments each round trip, to its share of the line; Lost cuts.
 func (c *Controller) compete(now, passed time.Duration, limited bool) {
-	c.deepest = max(c.deepest, c.path.queue())
+	c.deepest = max(c.deepest, c.path.queued)
 	if limited && c.rate < c.bound && !c.stalled {
 		c.window += scale(min(gains*segment, c.window/2), passed, c.path.rtt)
 		if c.alone > 0 {
@@ -495,7 +495,7 @@ func (c *Controller) check(now time.Duration) {
 	}
 	if now-c.since > 3*c.deepest/2+c.path.rtt+2*c.interval {
 		c.begin(now, competing)
-		c.deepest = c.path.queue()
+		c.deepest = c.path.queued
 		c.setRate(c.before)
 	}
 }

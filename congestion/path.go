@@ -55,7 +55,7 @@ type path struct {
 	standing  time.Duration // least age of the newest samples
 	stands    delay
 	step      time.Duration // time that the newest packet takes at the present rate: the delay is known to so much
-	queued    time.Duration
+	queued    time.Duration // standing delay above the base
 	jitter    time.Duration // smoothed difference of successive ages
 	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
 	peak      time.Duration // of the queue in this drain
@@ -191,9 +191,6 @@ func (p *path) locate() (d delay, whole uint32, ok bool) {
 	return delay{}, 0, false
 }
 
-// queue returns the standing delay above the base.
-func (p *path) queue() time.Duration { return p.queued }
-
 // threshold is the growth of the delay that counts as a queue.
 func (p *path) threshold() time.Duration {
 	return 4*time.Millisecond + p.interval/4 + max(p.noise, 3*(p.jitter-p.interval/4))
@@ -217,7 +214,7 @@ func (p *path) late(rate int64) bool {
 }
 
 // empty reports whether a queue is gone.
-func (p *path) empty() bool { return p.queue() < p.threshold()/3 }
+func (p *path) empty() bool { return p.queued < p.threshold()/3 }
 
 // rebase makes the present delay the base; and, where the line became slower, that of all times: a packet takes longer there.
 func (p *path) rebase(now time.Duration, slower bool) {

@@ -27,7 +27,10 @@ func (a *Apply) update() {
 	}
 	a.stats.Applied++
 	a.run++
-	a.forgetChanges()
+	for i := range a.writer.structChanges {
+		a.applied[a.writer.structChanges[i].index].structChange = 0
+	}
+	a.writer.clearLists()
 	if a.all { // no entity has an id yet
 		a.all = false
 		for now := range a.replica.All {
@@ -243,11 +246,6 @@ func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 	b.batches[n].ids = append(b.batches[n].ids, id)
 }
 
-func (b *spawnBatches) clearBatches() {
-	b.batches = b.batches[:0]
-	clear(b.byMask)
-}
-
 // spawnAll creates the entities.
 func (a *Apply) spawnAll() {
 	a.unsettled = true
@@ -259,7 +257,9 @@ func (a *Apply) spawnAll() {
 			a.spawnBatch(k, rows)
 		} else {
 			for _, id := range k.ids {
-				a.spawnOne(id, k.mask, rows)
+				a.expect(id, k.mask, rows)
+				a.filling = fillMode{id: id, rows: rows, born: true}
+				a.tracker.world.NewEntityFn(a.fill, a.add...) // a listener of the game sees it with its values
 			}
 		}
 		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
@@ -268,7 +268,8 @@ func (a *Apply) spawnAll() {
 			}
 		}
 	}
-	a.births.clearBatches()
+	a.births.batches = a.births.batches[:0]
+	clear(a.births.byMask)
 }
 
 // spawning lists the components of an entity to create and returns their rows: all but a second relation, since Arche allows
@@ -288,13 +289,6 @@ func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 		a.add = append(a.add, a.tracker.ids[row])
 	}
 	return rows
-}
-
-// spawnOne creates an entity with all its components at once. A listener of the game sees it with its values.
-func (a *Apply) spawnOne(id wire.NetworkID, mask, rows snapshot.Mask) {
-	a.expect(id, mask, rows)
-	a.filling = fillMode{id: id, rows: rows, born: true}
-	a.tracker.world.NewEntityFn(a.fill, a.add...)
 }
 
 // spawnBatch creates the entities of a batch at once, in consecutive rows, and writes them column by column. No listener may

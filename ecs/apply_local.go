@@ -9,8 +9,6 @@ import (
 // localChanges responds to the changes that game code made to a client's world.
 type localChanges struct{ *Apply }
 
-// This file is what Apply does about what game code did to a client's world.
-
 // differs restores a component that game code wrote.
 func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
 	l.restore(id, c, row, c, slot)

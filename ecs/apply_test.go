@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -464,4 +465,113 @@ func TestEntityShownAgainInItsFormerRow(t *testing.T) {
 		left++
 	}
 	require.Equal(t, 2, left)
+}
+
+// Arche itself allocates when a relation gets another target, so the parents
+// stay the same.
+
+// family is n bodies of which every second one names its neighbours, and every
+// fourth is the child of another.
+func family(t testing.TB, n int) (*pair, []ecs.Entity) {
+	p, all := scene(t, n)
+	s := p.server
+	for i, e := range all {
+		if i%2 == 0 {
+			s.world.Add(e, s.seeker)
+			*get[seeker](s, e, s.seeker) = seeker{Target: all[(i+1)%n], Seen: [2]ecs.Entity{all[(i+n-1)%n]}}
+		}
+		if i%4 == 1 {
+			s.world.Add(e, s.child)
+			s.world.Relations().Set(e, s.child, all[i-1])
+		}
+	}
+	p.step()
+	p.same()
+	return p, all
+}
+
+func TestApplyOfReferencesAllocatesNothing(t *testing.T) {
+	p, all := family(t, 1000)
+	s := p.server
+	turn := func(i int) {
+		move(p, all, 1)
+		for k := 0; k < len(all); k += 2 { // each names another one each tick
+			get[seeker](s, all[k], s.seeker).Target = all[(k+i*3)%len(all)]
+		}
+		p.send()
+	}
+	for i := range 64 {
+		turn(i)
+		p.apply.Run()
+	}
+	allocs := alloctest.Start(t)
+	for i := range 20 {
+		turn(i)
+		allocs.Count(p.apply.Run)
+	}
+	allocs.Zero()
+	p.same()
+	require.Empty(t, p.client.kinds())
+}
+
+// A game's own listener works beside the capture, whichever was there first: it hears of what the game does and of
+// nothing else, and the capture sees what the listener does to the world.
+func TestCaptureBesideAListener(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		s := newSide()
+		events, busy := 0, false
+		hear := func(w *ecs.World, e ecs.EntityEvent) {
+			events++
+			if busy || w.IsLocked() {
+				return
+			}
+			busy = true
+			defer func() { busy = false }()
+			switch {
+			case e.Contains(event.EntityCreated):
+				if !w.Has(e.Entity, s.rep) {
+					w.Add(e.Entity, s.rep)
+				}
+				w.NewEntity(s.rep, s.vel)
+			case e.Contains(event.ComponentAdded) && !w.Has(e.Entity, s.seeker):
+				w.Add(e.Entity, s.seeker)
+				get[seeker](s, e.Entity, s.seeker).Target = w.NewEntity(s.rep, s.child)
+			case e.Contains(event.ComponentRemoved):
+				w.RemoveEntity(e.Entity)
+			case e.Contains(event.TargetChanged):
+				w.NewEntity(s.pos)
+			}
+		}
+		l := listener.NewCallback(hear, event.All)
+		if before {
+			s.world.SetListener(&l)
+		}
+		p := newPairIn(t, newSchema(t), s)
+		if !before {
+			s.world.SetListener(&l)
+		}
+		check := func(living int) {
+			heard := events
+			p.step()
+			require.Equal(t, heard, events, "the capture makes no noise")
+			require.Equal(t, living, p.store.Len())
+			p.same()
+		}
+		e := s.world.NewEntity(s.pos) // replicates by the listener, which makes another
+		check(2)
+		s.world.Add(e, s.health)
+		check(3)
+		require.False(t, p.ref(e, rowSeeker, 0).IsZero())
+		child := s.world.NewEntity(s.rep, s.child)
+		check(5)
+		p.tie(child, e)
+		check(5)
+		require.Equal(t, p.id(e), p.ref(child, rowChildOf, 0))
+		s.world.Remove(e, s.pos) // the listener removes it
+		check(4)
+		require.Equal(t, wire.NetworkID{}, p.ref(child, rowChildOf, 0))
+		s.world.RemoveEntity(child)
+		check(3)
+		require.Empty(t, s.kinds())
+	}
 }

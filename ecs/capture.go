@@ -57,7 +57,7 @@ type Capture struct {
 	blank    [][]uint32       // by row: the lanes of the component's zero value
 	reported []reportedFaults // by network index
 	full     bool             // StoreFull was reported, and the store has been full since
-	quick    snapshot.Mask    // alwaysDue of this run
+	quick    snapshot.Mask    // in this run, the rows that have neither marks nor a rate, name no entity and control nothing
 
 	looked bool // this run has scanned the world
 
@@ -115,7 +115,9 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.rates.now, c.rates.before = t, c.store.Tick()
 	c.store.Begin(t)
-	c.quick = c.alwaysDue()
+	if c.quick = (snapshot.Mask{}); !c.marks.checked && len(c.rates.every) == 0 {
+		c.quick = c.refs.naming.Union(c.rates.slow).Not()
+	}
 	c.batch.table = nil
 	if !c.tracker.life.isCurrent(c.tracker.world) {
 		c.rejoin()
@@ -167,7 +169,7 @@ func (c *Capture) rejoin() {
 	c.refs.forgetRefs()
 	c.rates.forgetRates()
 	c.marks.forgetMarks()
-	c.unreplicated.forgetSeen()
+	c.unreplicated.seen = c.unreplicated.seen[:0] // a component set is told of once all the same
 	c.tracker.life.join(c.tracker.world)
 	c.tracker.note(Problem{Kind: WorldReset})
 }
@@ -211,7 +213,8 @@ func (c *Capture) appears(t *table, row, slot int) {
 	c.marks.noteUnmarked(id, e, t.rows)
 	*r = components.Replicated{ID: id, World: c.tracker.tag}
 	c.tracker.noteMoved(id, at)
-	c.tracker.setSlot(at, t, slot)
+	at.table, at.slot, at.stamp = t.number, int32(slot), c.tracker.run
+	c.tracker.moves++
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }
@@ -400,7 +403,7 @@ func (c *Capture) seekCopies() {
 	for range min(soughtEach, len(w.byIndex)) {
 		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
 		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
-			w.rebind(at, w.idAt(c.sought))
+			w.rebind(at, wire.NetworkID{Index: c.sought, Generation: at.generation})
 		}
 	}
 }

@@ -13,14 +13,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
-func (c *Capture) alwaysDue() snapshot.Mask {
-	if c.marks.checked || len(c.rates.every) > 0 {
-		return snapshot.Mask{}
-	}
-	return c.refs.naming.Union(c.rates.slow).Not()
-}
-
 // isQuick reports whether a column's rows are always due. A control of this very run may have set the first rate of the world.
 func (c *Capture) isQuick(col *column) bool {
 	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
@@ -43,9 +35,7 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 		if col.control != noControl {
 			c.control(id, col, row)
 		}
-		switch {
-		case col.row < 0:
-		default:
+		if col.row >= 0 {
 			c.captureFound(id, col, row, had)
 		}
 	}

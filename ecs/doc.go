@@ -8,7 +8,7 @@
 //
 //   - Shadow: the bytes of a column as of the last capture or apply. A slot is one row of it (column.go).
 //   - table: the shadow of all entities with the same components. It is scattered if they have a relation (column.go).
-//   - tracker: compares the world with the shadow and calls Capture or Apply for each change (tracker.go, tracker_settle.go).
+//   - tracker: compares the world with the shadow and calls Capture or Apply for each change (tracker.go).
 //   - entityMap: the entity and the slot of each network id (entity_map.go).
 //   - Mark, Marker: tell a capture which components game code wrote, so that it need not compare them (capture_marks.go).
 //   - Batch: rows of one column that a capture handles together: a fast path (capture_rows.go).
@@ -29,17 +29,16 @@
 // # Files
 //
 //   - capture.go, capture_rows.go: changes of the world to the store: new entities, written, added and removed components
-//   - tracker.go, tracker_settle.go, column.go, entity_map.go: the comparison with the shadow
+//   - tracker.go, column.go, entity_map.go: the comparison with the shadow
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations
-//   - apply.go, apply_entities.go, apply_write.go, apply_ranges.go: the received state to the world: spawns, writes, removals
-//   - restore.go: entities of a saved game
-//   - unreplicated.go: entities that lack a Replicated
-//   - scene.go: entities that both worlds have loaded
+//   - apply.go, apply_entities.go, apply_ranges.go: the received state to the world: spawns, writes, removals
+//   - scene.go: entities that both worlds have loaded, and those of a saved game
 //   - apply_local.go: what game code changed in a client's world is restored
 //   - apply_references.go: network ids to handles
 //   - smooth.go: interpolated components, delayed despawns
 //   - host_view.go: the world as the player of a host sees it
-//   - resource.go, owner.go, compare.go, problem.go: singletons; components.Owner for the systems; comparison for tests; problems
+//   - resource.go: singletons, and components.Owner for the systems
+//   - compare.go, problem.go: comparison for tests; problems, as entities that lack a Replicated
 //
 // The build tag netcode_plain turns the two fast paths off.
 package netecs

@@ -40,11 +40,6 @@ func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 	return nil
 }
 
-// idAt returns the id of an index that is in use.
-func (p *entityMap) idAt(index uint32) wire.NetworkID {
-	return wire.NetworkID{Index: index, Generation: p.byIndex[index].generation}
-}
-
 // idOf returns the id of an entity.
 func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
 	if int(e.ID()) >= len(p.byEntity) {

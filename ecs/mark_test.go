@@ -3,11 +3,14 @@ package netecs_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -316,4 +319,265 @@ func TestMarkingAllocatesNothing(t *testing.T) {
 		alloctest.Zero(t, 200, run)
 		require.Equal(t, 1, p.store.Changed())
 	}
+}
+
+// said is the last capture of an entity.
+type said struct {
+	at    position
+	moves velocity
+	hp    int16
+	known bool // it has been captured whole
+}
+
+// Of what game code wrote, all over two archetypes and in any order, exactly what it marked is sent.
+func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 5))
+			var marked []int
+			if seed%2 == 1 {
+				marked = []int{rowPosition, rowHealth} // by themselves, without a shadow
+			}
+			p := markedPair(t, marked...)
+			p.capture.ByMarks(true)
+			s, model := p.server, map[ecs.Entity]*said{}
+			var bodies []ecs.Entity
+			for range 40 {
+				playMarked(p, r, &bodies, model)
+				for k, e := range bodies {
+					want, twin := model[e], p.twin(e)
+					require.InDelta(t, want.at.X, p.client.position(twin).X, 0.002, "body %d", k)
+					if s.world.Has(e, s.vel) {
+						require.Equal(t, want.moves, *get[velocity](p.client, twin, p.client.vel), "body %d", k)
+						require.Equal(t, want.hp, get[health](p.client, twin, p.client.health).HP, "body %d", k)
+					}
+				}
+				p.same()
+			}
+			require.Empty(t, s.kinds())
+		})
+	}
+}
+
+// playMarked is a tick of a game that writes more than it marks.
+func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entity]*said) {
+	s := p.server
+	whole := len(*bodies) == 0 || r.IntN(8) == 0
+	if whole {
+		for range 1 + r.IntN(150-min(len(*bodies)/2, 149)) {
+			e := s.world.NewEntity(s.rep, s.pos)
+			if r.IntN(2) == 0 {
+				s.world.Add(e, s.vel, s.health)
+			}
+			*bodies = append(*bodies, e)
+			model[e] = &said{}
+		}
+		for len(*bodies) > 200 && p.marked().IsZero() { // or another one comes to lie in its place, and is captured whole
+			k := r.IntN(len(*bodies))
+			s.world.RemoveEntity((*bodies)[k])
+			(*bodies)[k] = (*bodies)[len(*bodies)-1]
+			*bodies = (*bodies)[:len(*bodies)-1]
+		}
+		p.capture.MarkWorld()
+	}
+	both := snapshot.Mask{}.With(rowVelocity).With(rowHealth)
+	for _, k := range r.Perm(len(*bodies))[:r.IntN(len(*bodies)+1)] {
+		e, moving := (*bodies)[k], false
+		s.position(e).X = float32(r.IntN(5)) // it comes back to what it was
+		if moving = s.world.Has(e, s.vel); moving {
+			get[velocity](s, e, s.vel).Y = r.Float32()
+			get[health](s, e, s.health).HP = int16(r.IntN(1000))
+		}
+		written := [][]generic.Comp{nil, generic.T2[velocity, health](), generic.T3[health, position, velocity](), generic.T1[health](), generic.T1[position]()}[r.IntN(5)]
+		netecs.NewMarker(p.schema, written...).Mark(p.capture, e)
+		rows := snapshot.Mask{}
+		for _, t := range written {
+			rows = rows.With(p.schema.RowOf(t))
+		}
+		if rows.Has(rowPosition) {
+			netecs.Mark[position](p.capture, e) // twice is once
+		}
+		model[e].takes(s, e, rows)
+	}
+	if whole { // who came is captured whole, and what the scan compares too
+		for _, e := range *bodies {
+			rows := both.With(rowPosition)
+			if model[e].known {
+				rows = rows.Minus(p.marked())
+			}
+			model[e].takes(s, e, rows)
+			model[e].known = true
+		}
+	}
+	p.step()
+}
+
+// takes is the result of a capture of some rows of an entity.
+func (d *said) takes(s *side, e ecs.Entity, rows snapshot.Mask) {
+	if rows.Has(rowPosition) {
+		d.at = *s.position(e)
+	}
+	if rows.Has(rowVelocity) && s.world.Has(e, s.vel) {
+		d.moves = *get[velocity](s, e, s.vel)
+	}
+	if rows.Has(rowHealth) && s.world.Has(e, s.vel) {
+		d.hp = get[health](s, e, s.health).HP
+	}
+}
+
+// marked are the rows that are captured by marks alone.
+func (p *pair) marked() (rows snapshot.Mask) {
+	for row := range p.schema.Rows() {
+		if p.schema.Options(row).Marked {
+			rows = rows.With(row)
+		}
+	}
+	return rows
+}
+
+// What was captured by a mark, and then is what the last scan saw again, is found by the next: of rows that are captured with others, of
+// those of a scattered table, and of late ones.
+func TestScanAfterMarks(t *testing.T) {
+	for name, on := range map[string]func(s *side, e, other ecs.Entity){
+		"together": func(*side, ecs.Entity, ecs.Entity) {},
+		"by itself": func(s *side, e, other ecs.Entity) {
+			s.world.Add(e, s.child)
+			s.world.Relations().Set(e, s.child, other)
+		},
+	} {
+		for _, every := range []int{0, 4} {
+			t.Run(fmt.Sprint(name, ", every ", every), func(t *testing.T) {
+				schema := newSchema(t)
+				schema.SetOptions(rowVelocity, snapshot.RowOptions{Every: every})
+				p := newPairIn(t, schema, newSide(16, 2))
+				p.capture.ByMarks(true)
+				s := p.server
+				e, other := s.world.NewEntity(s.rep, s.vel), s.world.NewEntity(s.rep)
+				on(s, e, other)
+				for _, v := range []float32{0, 7, 0} { // the scan's, that of a mark, and the scan's again
+					get[velocity](s, e, s.vel).Y = v
+					if v == 0 {
+						p.capture.MarkWorld()
+					} else {
+						netecs.Mark[velocity](p.capture, e)
+					}
+					for range 5 {
+						p.step()
+						if every > 0 && v == 0 {
+							p.capture.MarkWorld() // what waits is looked for
+						}
+					}
+					require.Equal(t, v, get[velocity](p.client, p.twin(e), p.client.vel).Y)
+				}
+				p.same()
+				require.Empty(t, s.kinds())
+			})
+		}
+	}
+}
+
+// Where game code did not say that the world is another, whoever is marked is found where it is by now.
+func TestMarkedIsFoundWhereItIs(t *testing.T) {
+	for _, change := range []struct {
+		name string
+		do   func(s *side, bodies []ecs.Entity)
+	}{
+		{"another took its place", func(s *side, bodies []ecs.Entity) { s.world.RemoveEntity(bodies[0]) }},
+		{"it went elsewhere", func(s *side, bodies []ecs.Entity) { s.world.Add(bodies[3], s.local) }},
+		{"it went elsewhere and another came", func(s *side, bodies []ecs.Entity) {
+			s.world.Add(bodies[1], s.local)
+			s.world.NewEntity(s.rep, s.pos, s.vel)
+		}},
+		{"all went elsewhere", func(s *side, bodies []ecs.Entity) {
+			for _, e := range bodies {
+				s.world.Add(e, s.local)
+			}
+		}},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			p := markedPair(t)
+			p.capture.ByMarks(true)
+			s := p.server
+			var bodies []ecs.Entity
+			for range 5 {
+				bodies = append(bodies, s.world.NewEntity(s.rep, s.pos, s.vel))
+			}
+			p.step()
+			change.do(s, bodies)
+			marked := 0
+			for k, e := range bodies {
+				if s.world.Alive(e) {
+					s.position(e).X, marked = float32(10+k), marked+1
+					netecs.Mark[position](p.capture, e)
+				}
+			}
+			p.step()
+			require.Equal(t, marked, p.store.Changed())
+			for k, e := range bodies {
+				if s.world.Alive(e) {
+					require.InDelta(t, 10+k, p.client.position(p.twin(e)).X, 0.002, "body %d", k)
+				}
+			}
+			p.capture.MarkWorld()
+			p.step()
+			p.same()
+			require.Empty(t, s.kinds())
+		})
+	}
+}
+
+// The world's first rate, marked in the tick in which what has to wait for it is, is obeyed in that tick, as where it is compared.
+func TestTheFirstRateIsObeyedAtOnce(t *testing.T) {
+	const ticks = 16
+	for _, marks := range []bool{false, true} {
+		waits := 0
+		for n := range ticks {
+			p := newPairOf(t, schemaOf(t, components.Rate{}, position{}))
+			p.capture.ByMarks(marks)
+			s := p.server
+			rate := ecs.ComponentID[components.Rate](s.world)
+			e := s.world.NewEntity(s.rep, s.pos, rate)
+			for range 1 + n {
+				p.step()
+			}
+			get[components.Rate](s, e, rate).Every, s.position(e).X = ticks, 5
+			netecs.Mark[position](p.capture, e)
+			netecs.Mark[components.Rate](p.capture, e)
+			p.step()
+			if p.client.position(p.twin(e)).X < 4 {
+				waits++
+			}
+		}
+		require.Equal(t, ticks-1, waits, "by marks: %v", marks)
+	}
+}
+
+// A value that cannot be sent is reported for its entity alone. The other fields of the entity are sent.
+func TestFaultsOfMarkedRows(t *testing.T) {
+	p := markedPair(t)
+	p.capture.ByMarks(true)
+	s := p.server
+	var bodies []ecs.Entity
+	for range 9 {
+		bodies = append(bodies, s.world.NewEntity(s.rep, s.pos))
+	}
+	p.step()
+	for k, e := range bodies {
+		*s.position(e) = position{X: float32(k), Y: float32(1 + k)}
+		netecs.Mark[position](p.capture, e)
+	}
+	s.position(bodies[4]).X = 1e9
+	p.step()
+	require.Len(t, s.problems, 1)
+	require.Equal(t, bodies[4], s.problems[0].Local)
+	require.Equal(t, []netecs.ProblemKind{netecs.OutOfRange}, s.kinds())
+	require.InDelta(t, 5, p.client.position(p.twin(bodies[4])).Y, 0.002)
+	require.InDelta(t, 8, p.client.position(p.twin(bodies[8])).X, 0.002)
+}
+
+// A type has the row that it was registered with, or none.
+func TestRowOf(t *testing.T) {
+	schema := newSchema(t)
+	require.Equal(t, rowPosition, schema.RowOf(reflect.TypeFor[position]()))
+	require.Equal(t, -1, schema.RowOf(reflect.TypeFor[localOnly]()))
 }

@@ -2,6 +2,7 @@ package netecs
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -129,4 +130,83 @@ func TestNoRemoteIDReachesArche(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(a.refs.to), snapshot.MaxEntities)
 	require.LessOrEqual(t, len(a.refs.links), 2)
+}
+
+// Fields and their handles are what a map of them says, after any changes.
+func TestLinksAgainstAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l handleIndex
+		model := map[int]handle{}
+		numbers := []uint32{0, 1, 2, 3, 64, 65, 128, 1 << 31, 1<<32 - 1}
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			field := rapid.IntRange(0, 200).Draw(t, "field")
+			number := rapid.SampledFrom(numbers).Draw(t, "number")
+			h := handle{number, rapid.Uint32Range(0, 3).Draw(t, "generation")}
+			l.set(field, h)
+			if model[field] = h; number == 0 {
+				delete(model, field)
+			}
+			if rapid.IntRange(0, 99).Draw(t, "clear") == 0 {
+				l.clear()
+				clear(model)
+			}
+		}
+		require.Equal(t, len(model), l.count)
+		for _, number := range numbers {
+			want, got := []int{}, []int{}
+			for field, h := range model {
+				if h.number == number {
+					want = append(want, field)
+				}
+			}
+			for field := l.first(number); field >= 0; field = l.after(field) {
+				got = append(got, field)
+			}
+			slices.Sort(want)
+			slices.Sort(got)
+			require.Equal(t, want, got, "%d", number)
+		}
+		for field := range 210 {
+			require.Equal(t, model[field], l.get(field))
+		}
+	})
+}
+
+// Who lies on a circle is who comes back to itself, after any turns; and who was told of is at least who changed.
+func TestCirclesAgainstWalking(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const n = 12
+		var c cycleFinder
+		model := [n]int{}
+		comesBack := func(start int) bool {
+			at := start
+			for range n {
+				if at = model[at] - 1; at < 0 || at == start {
+					break
+				}
+			}
+			return at == start
+		}
+		before := [n]bool{}
+		for range rapid.IntRange(1, 30).Draw(t, "captures") {
+			for range rapid.IntRange(0, 6).Draw(t, "turns") {
+				index, target := rapid.IntRange(0, n-1).Draw(t, "index"), rapid.IntRange(0, n).Draw(t, "target")
+				model[index] = target
+				c.setTarget(uint32(index), uint32(target)-1, target > 0)
+			}
+			told := map[uint32]bool{}
+			for _, index := range c.settle() {
+				told[index] = true
+			}
+			for i := range n {
+				now := comesBack(i)
+				require.Equal(t, now, c.on(uint32(i)), "%d in %v", i, model)
+				require.True(t, now == before[i] || told[uint32(i)])
+				before[i] = now
+			}
+		}
+		c.clear()
+		require.Empty(t, c.settle())
+		require.False(t, c.on(3))
+	})
 }

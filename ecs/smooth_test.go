@@ -14,7 +14,9 @@ import (
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // smoothed is a pair whose client shows positions and rotations some ticks late.
@@ -148,4 +150,208 @@ func TestSmoothAllocatesNothing(t *testing.T) {
 	after := s.smooth.Stats()
 	require.Less(t, after.Written-before.Written, uint64(5*2*len(all)))
 	require.Greater(t, after.Rested-before.Rested, uint64(50*len(all)))
+}
+
+// peered is a client's world that a server captures too.
+type peered struct {
+	*smoothed
+	own   *netecs.Capture
+	store *snapshot.Store
+	told  []netecs.Problem
+}
+
+const peerTag = clientTag + 1
+
+func newPeered(t testing.TB) *peered {
+	p := &peered{smoothed: newSmoothed(t, newPair(t))}
+	p.store = snapshot.NewStore(p.schema, snapshot.Config{})
+	p.own = netecs.NewCapture(p.client.world, p.store, p.schema, peerTag, func(x netecs.Problem) { p.told = append(p.told, x) })
+	return p
+}
+
+// frame is a tick of all that is in the client's world.
+func (p *peered) frame() {
+	p.step()
+	p.replica.Whole(p.tick, p.tick+1)
+	p.smooth.Run(p.at())
+	p.own.Run(p.tick)
+}
+
+// present is a client's entity that is shown, and the server's for it.
+func (p *peered) present(ids ...ecs.ID) (server, client ecs.Entity) {
+	server = p.server.world.NewEntity(append(ids, p.server.rep, p.server.pos)...)
+	for range 5 {
+		p.frame()
+	}
+	return server, p.pair.twin(server)
+}
+
+func TestDelayedEntityIsNoNewEntityOfACapture(t *testing.T) {
+	for _, ids := range []func(*side) []ecs.ID{
+		func(*side) []ecs.ID { return nil },
+		func(s *side) []ecs.ID { return []ecs.ID{s.child} }, // in a table of relations
+	} {
+		p := newPeered(t)
+		for range 20 {
+			e, shown := p.present(ids(p.server)...)
+			require.False(t, p.client.replicated(shown).Gone())
+			p.server.world.RemoveEntity(e)
+			p.frame()
+			require.True(t, p.client.world.Alive(shown))
+			require.True(t, p.client.replicated(shown).Gone())
+			require.True(t, p.client.replicated(shown).ID.IsZero())
+			for range 5 {
+				p.frame()
+			}
+			require.False(t, p.client.world.Alive(shown))
+		}
+		require.Zero(t, p.store.Len())
+		require.Empty(t, p.client.kinds())
+		require.Empty(t, p.told, "who manages the entities is on this world too")
+	}
+}
+
+// What game code does to the Replicated of an entity that is still shown is put right as that of any other, and a copy is an entity
+// of its own.
+func TestCopiesOfDelayedEntities(t *testing.T) {
+	p := newPeered(t)
+	e, shown := p.present()
+	p.server.world.RemoveEntity(e)
+	p.frame()
+	gone := *p.client.replicated(shown)
+	beside := p.client.world.NewEntity(p.client.rep, p.client.pos)
+	*p.client.replicated(beside) = gone
+	*p.client.replicated(shown) = components.Replicated{}
+	p.step()
+	require.Equal(t, gone, *p.client.replicated(shown))
+	require.Zero(t, *p.client.replicated(beside))
+	require.ElementsMatch(t, []netecs.ProblemKind{netecs.OverwrittenReplicated, netecs.StaleReplicated}, p.client.kinds())
+	p.frame()
+	_, ok := p.own.ID(beside)
+	require.True(t, ok)
+	p.client.world.RemoveEntity(beside)
+
+	e, shown = p.present()
+	p.server.world.RemoveEntity(e)
+	p.frame()
+	columns := []ecs.ID{p.client.rep, p.client.pos, p.smoothed.twin}
+	gone, at := *p.client.replicated(shown), *p.client.position(shown)
+	p.frame()
+	p.client.world.RemoveEntity(shown)
+	there := p.client.world.NewEntity(columns...) // it lies in the very place
+	*p.client.replicated(there), *p.client.position(there) = gone, at
+	p.frame()
+	p.frame()
+	require.Equal(t, []netecs.ProblemKind{netecs.StaleReplicated}, p.client.kinds())
+	_, ok = p.own.ID(there)
+	require.True(t, ok)
+	require.Empty(t, p.told)
+}
+
+// Whoever is still shown names nobody who is not there any more.
+func TestDelayedEntityNamesLivingEntities(t *testing.T) {
+	for name, remove := range map[string]func(p *peered, target, local ecs.Entity){
+		"by the server": func(p *peered, target, _ ecs.Entity) { p.server.world.RemoveEntity(target) },
+		"by the game":   func(p *peered, _, local ecs.Entity) { p.client.world.RemoveEntity(local) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeered(t)
+			stays, here := p.present()
+			goes, there := p.present()
+			parent := p.server.world.NewEntity(p.server.rep)
+			holder := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.seeker, p.server.child)
+			get[seeker](p.server, holder, p.server.seeker).Target = goes
+			get[seeker](p.server, holder, p.server.seeker).Seen = [2]ecs.Entity{stays, goes}
+			get[seeker](p.server, holder, p.server.seeker).Doubt = 7
+			p.server.world.Relations().Set(holder, p.server.child, goes)
+			for range 5 {
+				p.frame()
+			}
+			shown := p.pair.twin(holder)
+			names := func() seeker { return *get[seeker](p.client, shown, p.client.seeker) }
+			require.Equal(t, seeker{Target: there, Seen: [2]ecs.Entity{here, there}, Doubt: 7}, names())
+
+			p.server.world.RemoveEntity(holder)
+			p.frame()
+			require.True(t, p.client.replicated(shown).Gone())
+			require.Equal(t, there, names().Target)
+			require.Equal(t, there, p.client.world.Relations().Get(shown, p.client.child))
+			p.late *= 4 // the holder stays longer than whom it names
+			p.server.world.RemoveEntity(parent)
+			remove(p, goes, there)
+			for range 3 {
+				p.frame()
+				require.True(t, p.client.world.Alive(shown))
+				require.Equal(t, seeker{Seen: [2]ecs.Entity{here, {}}, Doubt: 7}, names())
+				require.Zero(t, p.client.world.Relations().Get(shown, p.client.child))
+			}
+			for range 20 {
+				p.frame()
+			}
+			require.False(t, p.client.world.Alive(shown))
+			require.False(t, p.client.world.Alive(there))
+		})
+	}
+}
+
+// Who names whom may go together with it, or itself.
+func TestNamedEntityDespawnsInTheSameTick(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		p := newPeered(t)
+		one, _ := p.present(p.server.seeker)
+		other, _ := p.present(p.server.seeker)
+		all := []ecs.Entity{one, other}
+		for _, e := range all {
+			get[seeker](p.server, e, p.server.seeker).Seen = [2]ecs.Entity(all)
+		}
+		p.frame()
+		shown := []ecs.Entity{p.pair.twin(one), p.pair.twin(other)}
+		require.Equal(t, [2]ecs.Entity(shown), get[seeker](p.client, shown[0], p.client.seeker).Seen)
+		if first {
+			p.server.world.RemoveEntity(one)
+		}
+		p.server.world.RemoveEntity(other)
+		for range 10 {
+			p.frame()
+			for _, e := range shown {
+				if !p.client.world.Alive(e) {
+					continue
+				}
+				for _, named := range get[seeker](p.client, e, p.client.seeker).Seen {
+					require.True(t, named.IsZero() || p.client.world.Alive(named))
+				}
+			}
+		}
+		require.False(t, p.client.world.Alive(shown[1]))
+	}
+}
+
+// An entity of another server or client is reported once, unless that is on this world too.
+func TestForeignEntitiesAreManagedByNobodyOfThisWorld(t *testing.T) {
+	p := newPeered(t)
+	p.present()
+	stray := p.client.world.NewEntity(p.client.rep, p.client.vel)
+	*p.client.replicated(stray) = components.Replicated{ID: wire.NetworkID{Index: 1, Generation: 1}, World: 77}
+	p.frame()
+	p.frame()
+	require.Equal(t, []netecs.ProblemKind{netecs.ForeignReplicated}, p.client.kinds())
+	require.Len(t, p.told, 1)
+	require.Equal(t, netecs.ForeignReplicated, p.told[0].Kind)
+	require.Equal(t, stray, p.told[0].Local)
+
+	local := p.client.world.NewEntity(p.client.rep, p.client.pos)
+	p.frame()
+	require.Equal(t, peerTag, p.client.replicated(local).World)
+	require.Empty(t, p.client.kinds(), "it is the server's of this world")
+	p.own.Release()
+	left := p.client.world.NewEntity(p.client.rep, p.client.rot)
+	*p.client.replicated(left) = *p.client.replicated(local)
+	p.step()
+	p.step()
+	kinds := p.client.kinds()
+	require.NotEmpty(t, kinds, "that server is no more")
+	for _, kind := range kinds {
+		require.Equal(t, netecs.ForeignReplicated, kind)
+	}
+	require.LessOrEqual(t, len(kinds), 2, "each of the two entities once")
 }

@@ -1,9 +1,11 @@
 package message
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
@@ -314,3 +316,356 @@ func (c *Raw) handleRun(in *Inbound, ctx *Context, q *queue) {
 		in.stats.Illegal++
 	}
 }
+
+// exact lists the checks of a type whose payload is a copy of its memory. Floats have to be finite. Signed integers are sent
+// with their sign bit inverted, so that the order of the bytes is the order of the values.
+type exact struct {
+	floats []floats
+	flip   []byte // what payload and memory differ by, bit by bit; nil where there are no signed integers
+}
+
+// floats is a run of neighbouring floats of one size.
+type floats struct {
+	at, end int  // bytes of the payload
+	wide    bool // of 8 bytes and not 4
+}
+
+// finite reports whether every float of a payload, or of the memory of a value, is finite. b has the size of the type.
+func (e *exact) finite(b []byte) bool {
+	for i := range e.floats {
+		f := &e.floats[i]
+		for at := f.at; at < f.end; {
+			if f.wide {
+				if binary.LittleEndian.Uint64(b[at:])&0x7FF0_0000_0000_0000 == 0x7FF0_0000_0000_0000 {
+					return false
+				}
+				at += 8
+				continue
+			}
+			if binary.LittleEndian.Uint32(b[at:])&0x7F80_0000 == 0x7F80_0000 {
+				return false
+			}
+			at += 4
+		}
+	}
+	return true
+}
+
+// turn exchanges the sign bits of memory for those of the payload, or back.
+func (e *exact) turn(b []byte) {
+	flip := e.flip[:len(b)]
+	for len(b) >= 8 {
+		binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^binary.LittleEndian.Uint64(flip))
+		b, flip = b[8:], flip[8:]
+	}
+	for i := range b {
+		b[i] ^= flip[i]
+	}
+}
+
+// compileCopy chooses the copy of memory where that is what the plan writes.
+func (c *CodecOf[T]) compileCopy() {
+	if c.plan.Fixed() < c.plan.Lanes() {
+		return // a text or a list is as long as it is
+	}
+	t := reflect.TypeFor[T]()
+	var e exact
+	end, ok := e.add(t, 0, "")
+	if !ok || uintptr(end) != t.Size() || end == 0 || end != c.size || !littleEndian() {
+		return
+	}
+	// The zero value's floats and unsigned integers are zeros on the wire too: what is not zero are the sign bits.
+	var zero T
+	flip := make([]byte, c.size)
+	if _, err := c.encodePlan(&Scratch{}, flip, &zero); err != nil {
+		return
+	}
+	for _, b := range flip {
+		if b != 0 {
+			e.flip = flip
+		}
+	}
+	c.way, c.exact = byCopy, e
+}
+
+// littleEndian reports whether this machine keeps numbers in the byte order of the wire.
+func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
+
+// add goes through the fields of what lies at offset at, in the order of travel, and returns where it ends. It returns
+// false for what is no copy of memory: a boolean, which is one bit, a field with a tag, and padding.
+func (e *exact) add(t reflect.Type, at int, tag reflect.StructTag) (end int, ok bool) {
+	if tag.Get("net") != "" {
+		return at, false
+	}
+	switch t.Kind() {
+	case reflect.Int8, reflect.Uint8, reflect.Int16, reflect.Uint16, reflect.Int32, reflect.Uint32, reflect.Int64, reflect.Uint64:
+		return at + int(t.Size()), true
+	case reflect.Float32, reflect.Float64:
+		e.addFloat(at, int(t.Size()))
+		return at + int(t.Size()), true
+	case reflect.Array:
+		end = at
+		for range t.Len() {
+			if end, ok = e.add(t.Elem(), end, ""); !ok {
+				return end, false
+			}
+		}
+		return end, end == at+int(t.Size())
+	case reflect.Struct:
+		end = at
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.Name == "_" || end != at+int(f.Offset) {
+				return end, false
+			}
+			if end, ok = e.add(f.Type, end, f.Tag); !ok {
+				return end, false
+			}
+		}
+		return end, end == at+int(t.Size())
+	}
+	return at, false
+}
+
+// addFloat notes a float, with those before it where it is their neighbour.
+func (e *exact) addFloat(at, size int) {
+	if n := len(e.floats); n > 0 && e.floats[n-1].end == at && e.floats[n-1].wide == (size == 8) {
+		e.floats[n-1].end += size
+		return
+	}
+	e.floats = append(e.floats, floats{at: at, end: at + size, wide: size == 8})
+}
+
+// store copies a value to the payload, which has its size, and reports whether all of its floats are finite.
+func (c *CodecOf[T]) store(dst []byte, m *T) bool {
+	copyOut(dst, m)
+	if c.exact.flip != nil {
+		c.exact.turn(dst)
+	}
+	return c.exact.finite(dst)
+}
+
+// Copy is Encode for a type whose AlwaysLegal is not NoSize: it cannot fail. dst is as long as that.
+func (c *CodecOf[T]) Copy(dst []byte, m *T) {
+	copyOut(dst, m)
+	if c.exact.flip != nil {
+		c.exact.turn(dst)
+	}
+}
+
+// load copies a payload, which has its size, to the value.
+func (c *CodecOf[T]) load(m *T, payload []byte) {
+	copyIn(m, payload)
+	if c.exact.flip != nil {
+		turnIn(m, &c.exact)
+	}
+}
+
+// compileSerialize makes c the codec of a type with a Serialize method.
+func (c *CodecOf[T]) compileSerialize() error {
+	if _, err := quantize.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
+		return err // the name is not one that the canonical text could hold
+	}
+	c.way, c.size = bySerialize, -1
+	_, c.bounded = any((*T)(nil)).(Bounded)
+	c.measureZero()
+	return nil
+}
+
+// measureZero finds the bound of the zero value, which tells most layouts apart in the protocol's hash. A zero value that
+// cannot be measured counts as nothing.
+func (c *CodecOf[T]) measureZero() {
+	var s Scratch
+	var zero T
+	c.bound, _ = c.serializeBound(&s, &zero)
+}
+
+// describeSerialize appends what two ends must agree on, as far as it can be known.
+func (c *CodecOf[T]) describeSerialize(dst []byte) []byte {
+	dst = append(append(append(dst, c.name...), "{serialized:"...), reflect.TypeFor[T]().Name()...)
+	return append(strconv.AppendInt(append(dst, ";bound:"...), int64(c.bound), 10), '}')
+}
+
+// serializeBound asks the value for its bound, or measures it.
+func (c *CodecOf[T]) serializeBound(s *Scratch, m *T) (int, error) {
+	b := c.box(s, m)
+	defer b.giveBack()
+	if c.bounded {
+		if n := any(&b.value).(Bounded).SizeUpperBound(); n >= 0 {
+			return n, nil
+		}
+		return 0, &SerializeError{Name: c.name, Err: errNegative}
+	}
+	z := s.serializers.take(c.debug)
+	n, err := z.Measure(any(&b.value).(wire.Serializable))
+	s.serializers.giveBack(z)
+	if err != nil {
+		return 0, c.failed(err, &b.value)
+	}
+	return n, nil
+}
+
+var errNegative = errors.New("SizeUpperBound is negative")
+
+// serialize writes a value into dst and nothing past it.
+func (c *CodecOf[T]) serialize(s *Scratch, dst []byte, m *T) (int, error) {
+	b := c.box(s, m)
+	defer b.giveBack()
+	z := s.serializers.take(c.debug)
+	n, err := z.Write(dst, any(&b.value).(wire.Serializable))
+	s.serializers.giveBack(z)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, wire.ErrOverflow):
+		return 0, &BoundError{Name: c.name, Bound: len(dst)}
+	}
+	return 0, c.failed(err, &b.value)
+}
+
+// failed returns the error of a value that its Serialize method refused, with the field where a length was too large.
+func (c *CodecOf[T]) failed(err error, value *T) error {
+	var long *wire.LengthError
+	if errors.As(err, &long) {
+		long.Find(value)
+	}
+	return &SerializeError{Name: c.name, Err: err}
+}
+
+// deserialize reads a payload into *m. A Serialize method that panics over bytes from outside has refused them.
+func (c *CodecOf[T]) deserialize(s *Scratch, payload []byte, m *T) (ok bool) {
+	z := s.serializers.take(c.debug)
+	defer func() {
+		if recover() != nil {
+			ok = false // z is not used again
+		}
+	}()
+	var zero T
+	*m = zero
+	err := z.Read(payload, any(m).(wire.Serializable))
+	s.serializers.giveBack(z)
+	return err == nil
+}
+
+// checkSerialize reads a payload into a value that nobody sees.
+func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
+	b := borrow[T](s, c.number)
+	ok := c.deserialize(s, payload, &b.value)
+	b.giveBack()
+	return ok
+}
+
+// AppendValues appends the values of a payload, for people; if it is not legal, the bytes and what is wrong.
+func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
+	var s Scratch
+	if c.way != bySerialize {
+		lanes := make([]uint32, c.plan.Lanes())
+		r := wire.NewBitReader(payload)
+		if len(payload) == c.size && c.plan.ReadRow(&r, lanes) && r.Done() {
+			return c.plan.AppendValues(dst, lanes)
+		}
+	} else {
+		var m T
+		if c.deserialize(&s, payload, &m) {
+			return fmt.Appendf(dst, "%+v", m)
+		}
+	}
+	return fmt.Appendf(dst, "%x is not legal", payload)
+}
+
+// box copies a value to reused memory: a method that is called through an interface would else force every value that is
+// ever sent, also of other types, to be allocated by its sender.
+func (c *CodecOf[T]) box(s *Scratch, m *T) *box[T] {
+	b := borrow[T](s, c.number)
+	b.value = *m
+	return b
+}
+
+// Scratch is the memory in which one end encodes and decodes messages, one after the other. The zero value is ready. It
+// belongs to one goroutine.
+type Scratch struct {
+	lanes       []uint32
+	boxes       [1 << 8]any // *box[T], by the number of the message type
+	serializers serializers
+	buffers     [][]byte // lent out by takeBytes: as many as handlers are at work within each other
+}
+
+// box is the value that a handler is given.
+type box[T any] struct {
+	value T
+	taken bool
+	next  *box[T] // for a handler of the type that is called while one runs
+}
+
+// row returns n words; what they hold is left from before.
+func (s *Scratch) row(n int) []uint32 {
+	if cap(s.lanes) < n {
+		s.lanes = make([]uint32, n)
+	}
+	return s.lanes[:n]
+}
+
+// borrow takes the reused value: a handler that is called while another of its type runs gets one of its own.
+func borrow[T any](s *Scratch, number wire.MessageType) *box[T] {
+	b, ok := s.boxes[number].(*box[T])
+	if !ok || b.taken {
+		b = another(s, number, b)
+	}
+	b.taken = true
+	return b
+}
+
+// another returns a value that is not taken; first is the one that borrow found, if any.
+func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] {
+	if first == nil {
+		first = &box[T]{}
+		s.boxes[number] = first
+	}
+	for first.taken {
+		if first.next == nil {
+			first.next = &box[T]{}
+		}
+		first = first.next
+	}
+	return first
+}
+
+// giveBack lets a value be used again.
+func (b *box[T]) giveBack() { b.taken = false }
+
+// takeBytes takes n bytes that nobody else gets until giveBytes.
+func (s *Scratch) takeBytes(n int) (b []byte) {
+	if last := len(s.buffers) - 1; last >= 0 {
+		b, s.buffers = s.buffers[last], s.buffers[:last]
+	}
+	if cap(b) < n {
+		b = make([]byte, n)
+	}
+	return b[:n]
+}
+
+// giveBytes gives back what takeBytes took.
+func (s *Scratch) giveBytes(b []byte) { s.buffers = append(s.buffers, b) }
+
+// afterPanic forgets the values that handlers which panicked did not give back.
+func (s *Scratch) afterPanic() { clear(s.boxes[:]) }
+
+// serializers lends out serializers: Serialize methods may send messages of their own.
+type serializers struct {
+	kept *wire.Serializer
+}
+
+// take returns a serializer with packing on or off.
+func (s *serializers) take(debug bool) *wire.Serializer {
+	z := s.kept
+	s.kept = nil
+	if z == nil || z.Debugging() != debug {
+		z = &wire.Serializer{}
+		if debug {
+			z.Debug()
+		}
+	}
+	return z
+}
+
+func (s *serializers) giveBack(z *wire.Serializer) { s.kept = z }

@@ -60,14 +60,13 @@
 // # Files
 //
 //   - registry.go: types, directions, limits
-//   - codec.go, codec_copy.go, codec_serialize.go: values to bytes and back: by plan, by copy, by a Serialize method
+//   - codec.go: values to bytes and back: by plan, by copy, by a Serialize method
 //   - handle.go: calls handlers; contexts and errors
-//   - inbound.go: the queues of the stages, frame by frame
+//   - inbound.go: the queues of the stages, frame by frame; messages to oneself, and between ends of one process
 //   - push.go: puts a received message into its queue
 //   - fair_share.go: quotas: which source loses a message if a stage is full
 //   - drain.go: handles the messages of a stage, in order
-//   - deferred.go, deferred_release.go: messages that wait for a tick or an entity; when they wait no longer
-//   - loopback.go: messages to oneself, and between ends of one process
+//   - deferred.go: messages that wait for a tick or an entity; when they wait no longer
 //   - history.go: messages of the last frames, and handles them again
 //   - poison.go: overwrites values after their handler, with the tag netcode_debug
 //   - align_any.go, align_strict.go: whether a platform reads unaligned numbers

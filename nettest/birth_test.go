@@ -2,6 +2,7 @@ package nettest_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -290,4 +291,108 @@ func TestIDAtBirthAndReset(t *testing.T) {
 	b.n.Run(time.Second)
 	require.True(t, b.n.Server.Store().Alive(other))
 	require.False(t, b.n.Server.Has(id))
+}
+
+// What a client shows of collections by their changes alone is what there is, also when it connects anew and entities have gone
+// meanwhile: each is gone after its entity, and before what comes.
+func TestCollectionsAreGoneWithAConnection(t *testing.T) {
+	g := newShelf()
+	shown, last, order := map[netcode.NetworkID]int{}, map[netcode.NetworkID]bool{}, 0
+	var all []ecs.Entity
+	var server *systems.ServerSystems
+	n := nettest.New(t, nettest.Config{Protocol: g.protocol, Clients: 1, Seed: 1,
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			server = s
+			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { require.NoError(t, g.set.Of(s.Server, id).Add(7)) })
+		},
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+			c.OnDespawn(func(_ ecs.Entity, id netcode.NetworkID) { last[id] = true })
+			g.set.OnChange(c.Client, func(ch collections.SetChange[uint32]) {
+				switch ch.What {
+				case collections.ChangeWhole:
+					require.Zero(t, shown[ch.Entity], "what was shown before is gone")
+					shown[ch.Entity] = g.set.Of(c.Client, ch.Entity).Len()
+				case collections.ChangeGone:
+					require.True(t, last[ch.Entity], "after OnDespawn")
+					order++
+					delete(shown, ch.Entity)
+				}
+			})
+		},
+		Game: func(w *ecs.World, frame int) {
+			if m := generic.NewMap1[components.Replicated](w); frame == 30 {
+				all = append(all, m.New(), m.New(), m.New())
+			}
+		}})
+	n.Run(2 * time.Second)
+	require.Len(t, shown, 3)
+	c := n.Clients[0]
+	c.Close()
+	n.Run(time.Second)
+	require.Len(t, shown, 3, "it stays until another connection begins, as entities do")
+	dead, _ := server.ID(all[1])
+	n.Server.World.RemoveEntity(all[1])
+	require.NoError(t, c.Connect(n.Address()))
+	n.Run(2 * time.Second)
+	require.Equal(t, 3, order)
+	require.Len(t, shown, 2)
+	require.NotContains(t, shown, dead)
+}
+
+// pursuit names an entity by its network id, which is the same in memory as on the wire.
+type pursuit struct {
+	Of netcode.NetworkID `net:"entity"`
+	N  int32
+}
+
+// TestReferencesByNetworkIDAreSent writes to components that name entities by their network ids, one and many in a tick, in each of their fields and in both, with no rate in the
+// world that would have each row captured by itself: clients get each value, and nil while who is named is hidden or gone.
+func TestReferencesByNetworkIDAreSent(t *testing.T) {
+	for _, count := range []int{1, 3, 200} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			p := netcode.NewProtocol()
+			netcode.Replicate[pursuit](p)
+			n := nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Seed: 6})
+			n.RunUntil(5*time.Second, n.Connected)
+			w := &n.Server.World
+			id, replicated := ecs.ComponentID[pursuit](w), ecs.ComponentID[components.Replicated](w)
+			target, all := w.NewEntity(replicated), []ecs.Entity(nil)
+			for range count {
+				all = append(all, w.NewEntity(replicated, id))
+			}
+			n.Run(300 * time.Millisecond)
+			of, _ := n.Server.Systems.ID(target)
+			want := func(what string, blind, seeing pursuit) {
+				n.Run(time.Second)
+				for k, want := range []pursuit{blind, seeing} {
+					c := n.Clients[k]
+					for _, e := range all {
+						network, _ := n.Server.Systems.ID(e)
+						here, ok := c.Systems.Entity(network)
+						require.True(t, ok, what)
+						require.Equal(t, want, *(*pursuit)(c.World.Get(here, ecs.ComponentID[pursuit](&c.World))), "%s, client %d", what, k)
+					}
+				}
+			}
+			write := func(v pursuit) {
+				for _, e := range all {
+					*(*pursuit)(w.Get(e, id)) = v
+				}
+			}
+			write(pursuit{N: 1})
+			want("another field", pursuit{N: 1}, pursuit{N: 1})
+			write(pursuit{Of: of, N: 1})
+			want("the name", pursuit{Of: of, N: 1}, pursuit{Of: of, N: 1})
+			n.Server.Hide(n.Clients[0].ID(), of)
+			want("hidden", pursuit{N: 1}, pursuit{Of: of, N: 1})
+			write(pursuit{Of: of, N: 2})
+			want("another field while hidden", pursuit{N: 2}, pursuit{Of: of, N: 2})
+			n.Server.Show(n.Clients[0].ID(), of)
+			want("shown", pursuit{Of: of, N: 2}, pursuit{Of: of, N: 2})
+			w.RemoveEntity(target)
+			want("gone", pursuit{N: 2}, pursuit{N: 2})
+			write(pursuit{Of: of, N: 3})
+			want("another field when it is gone", pursuit{N: 3}, pursuit{N: 3})
+		})
+	}
 }

@@ -1,8 +1,11 @@
 package nettest_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/nettest/adversary"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -258,4 +262,459 @@ func TestCase26MassDespawn(t *testing.T) {
 		require.Fail(t, "an entity is left in the world")
 	}
 	n.AssertConverge()
+}
+
+// A client connects anew from its address and port while packets of the session before are still on their way; each comes once more
+// later. Nothing of them counts in the new session, which is usable within a second.
+func TestCase41SameAddressReconnects(t *testing.T) {
+	n := party(t, 2, 41, netcode.Config{})
+	c := n.Clients[0]
+	n.SetLinks(c, transport.Link{Delay: 100 * time.Millisecond}, transport.Link{Delay: 100 * time.Millisecond, Jitter: 200 * time.Millisecond, Reorder: .5})
+	var old [][]byte
+	n.OnSend(func(from, to transport.Addr, datagram []byte) {
+		if to == n.Address() {
+			old = append(old, append([]byte(nil), datagram...))
+		}
+	})
+	count := 0
+	for range sized(5, 50) {
+		n.Run(time.Second)
+		of, id := old, c.ID()
+		old = nil
+		stats, _ := n.Server.ClientStats(id)
+		require.NoError(t, c.Connect(n.Address()))
+		began := n.Now()
+		require.True(t, n.RunUntil(4*time.Second, func() bool { return c.State() == netcode.Connected }), "%v %v", c.State(), c.Err())
+		require.LessOrEqual(t, n.Now()-began, 4*time.Second, "round trips of 200 to 400 ms, and repeats of what overtook each other")
+		require.NotEqual(t, id, c.ID())
+		bad := n.Server.Stats().Packets.BadChecksum
+		for _, datagram := range of {
+			n.Server.Receive(stats.Address, datagram)
+			count++
+		}
+		require.Equal(t, netcode.Connected, c.State())
+		n.Run(time.Second)
+		_, here := n.Server.ClientStats(c.ID())
+		require.True(t, here, "the new session lives")
+		require.Greater(t, n.Server.Stats().Packets.BadChecksum, bad, "packets of the old epoch are dropped")
+		require.LessOrEqual(t, lag(n, c), 30)
+	}
+	casebook.Injected(t, count, "datagrams of an earlier session of the same address")
+}
+
+// Random ids into each table that the other end fills: entities that messages wait for, numbers of reliable messages, pieces, numbers of
+// calls, rights, collections, ticks of inputs, addresses of handshakes. The tables stay as they are.
+func TestCase50RemoteKeyedTables(t *testing.T) {
+	p := newVisitGame(t, netcode.Config{}).protocol
+	n := nettest.New(t, nettest.Config{Protocol: p, Seed: 50, Rate: 30, Client: netcode.Config{MaxEntities: 1000, SentPackets: 64}, Server: netcode.Config{SentPackets: 64}})
+	server := adversary.NewServer(adversary.Config{Protocol: p, Conn: n.Listen(), Now: n.Now, Seed: 50})
+	n.Each(server.Step)
+	c := n.JoinAt(server.Address())
+	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 51})
+	n.Each(liar.Step)
+	require.True(t, n.RunUntil(2*time.Second, func() bool { return liar.Connected() && server.Joined() && c.State() == netcode.Connected }))
+	stranger := adversary.NewStranger(p, 52, n.Server.Receive)
+	random, calls := uint32(1), 0
+	draw := func() uint32 { random = random*1664525 + 1013904223; return random >> 8 }
+	flood := func(frames int) {
+		for range frames {
+			for range 20 {
+				id := wire.NetworkID{Index: draw() % (1 << 20), Generation: 1 + draw()%1000}
+				server.About(id)
+				liar.About(id)
+				liar.ForTick(int16(draw()))
+				server.ForTick(int16(draw()))
+				for _, e := range []*adversary.End{server.End, liar.End} {
+					e.Say(wire.MessageRefusal, byte(wire.FlagCall), []byte{byte(draw()), byte(draw())})
+					calls++
+				}
+			}
+			require.NoError(t, server.Named("netcode.right", 1))
+			stranger.Hellos(20)
+			n.Step()
+		}
+	}
+	flood(300)
+	before := heap()
+	flood(sized(150, 600)) // The rights stay below MaxEntities, beyond which the client ends the connection.
+	require.LessOrEqual(t, heap(), before+before/50+256<<10)
+	require.NotEqual(t, netcode.Connecting, c.State())
+	require.Equal(t, netcode.Connected, c.State(), "%v", c.Err())
+	require.Nil(t, liar.Reason())
+	casebook.Injected(t, server.Told("About")+liar.Told("About"), "messages about random entities")
+	casebook.Injected(t, server.Told("ForTick")+liar.Told("ForTick"), "messages for random ticks")
+	casebook.Injected(t, calls, "refusals of random calls")
+	casebook.Injected(t, server.Told("Named"), "rights to random entities")
+	casebook.Injected(t, stranger.Told("Hellos"), "handshakes from random addresses")
+}
+
+// Clients that are killed in every frame of their lives, from the first Hello over join and play to the close: their places come back when
+// they have been silent for long enough, nothing of them stays, and those who play notice nothing.
+func TestCase56KilledInEveryPhase(t *testing.T) {
+	n := party(t, 4, 56, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 300 * time.Millisecond, SentPackets: 64, Clients: 256})
+	s := newSteady(t, n, n.Clients...)
+	phases := map[netcode.State]int{}
+	wave := func() {
+		for life := range 50 {
+			c := n.Join()
+			for range life % 25 {
+				s.step()
+			}
+			if life%2 == 1 {
+				c.Close()
+				s.step()
+			}
+			phases[c.State()]++
+			n.Remove(c)
+		}
+		s.run(3*time.Second, nil)
+		require.Equal(t, 4, clientsOf(n), "all places are back")
+	}
+	wave()
+	before := heap()
+	for range sized(2, 19) {
+		wave()
+	}
+	require.LessOrEqual(t, heap(), before+before/50+heapNoise*4)
+	s.unmoved()
+	for _, state := range []netcode.State{netcode.Connecting, netcode.Connected, netcode.Closing} {
+		casebook.Injected(t, phases[state], "clients killed while "+state.String())
+	}
+}
+
+// The server is killed and a new one begins at its address, with clients attached: they notice in time, join anew, and have its world within
+// ten seconds. No byte of the old session counts.
+func TestCase57ServerRestarts(t *testing.T) {
+	g := &walkers{count: 30}
+	config := netcode.Config{SilenceTimeout: 3 * time.Second, KeepAlive: time.Second}
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 5, Seed: 57, Rate: 30, Link: transport.Link{Delay: 30 * time.Millisecond, Loss: .05}, Server: config, Client: config,
+		Game: func(w *ecs.World, frame int) { g.play(w, frame) },
+	})
+	require.True(t, n.RunUntil(3*time.Second, n.Connected))
+	old := 0
+	restarts := sized(3, 30)
+	for range restarts {
+		n.Run(2 * time.Second)
+		*g = walkers{count: 30}
+		n.Restart()
+		died := n.Now()
+		rejoined := func() bool {
+			for _, c := range n.Clients {
+				if c.State() == netcode.Disconnected {
+					require.NoError(t, c.Connect(n.Address()))
+				}
+			}
+			return n.Connected() && clientsOf(n) == len(n.Clients)
+		}
+		require.True(t, n.RunUntil(10*time.Second, rejoined), "all are back within ten seconds")
+		n.Run(time.Second)
+		require.LessOrEqual(t, n.Now()-died, 10*time.Second)
+		for _, c := range n.Clients {
+			require.LessOrEqual(t, lag(n, c), 10)
+		}
+		old += int(n.Server.Stats().Strangers)
+	}
+	g.rest = 1
+	n.AssertConverge()
+	casebook.Injected(t, restarts, "restarts of a server with five clients")
+	casebook.Injected(t, old, "packets of sessions of the server before")
+}
+
+// A link that is down for nine seconds, and a client that takes no frame for nine: the session goes on, what waits is bounded, and the world is
+// the server's within two seconds and four round trips. One of 30 s ends it, and the client joins anew.
+func TestCase58LinkDownAndBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		down  time.Duration
+		sleep bool
+		lives bool
+	}{
+		{"the link for 9 s", 9 * time.Second, false, true},
+		{"the client for 9 s", 9 * time.Second, true, true},
+		{"the link for 30 s", 30 * time.Second, false, false},
+		{"the client for 30 s", 30 * time.Second, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := &churn{rest: 1 << 30, state: 58}
+			n := nettest.New(t, nettest.Config{
+				Protocol: protocol(), Clients: 3, Seed: 58, Rate: 30, Link: transport.Link{Delay: 40 * time.Millisecond}, Game: g.play,
+			})
+			require.True(t, n.RunUntil(3*time.Second, n.Connected))
+			n.Run(2 * time.Second)
+			gone := n.Clients[1]
+			id := gone.ID()
+			if c.sleep {
+				n.Suspend(gone)
+			} else {
+				n.SetLinks(gone, transport.Link{Down: true}, transport.Link{Down: true})
+			}
+			s, frames := newSteady(t, n, n.Clients[0], n.Clients[2]), 0
+			s.run(c.down, func() { frames++ })
+			s.unmoved()
+			stats, here := n.Server.ClientStats(id)
+			require.Equal(t, c.lives, here)
+			require.LessOrEqual(t, stats.Waiting, 64<<10, "what waits for it is bounded")
+			n.Heal()
+			n.Wake(gone)
+			if !c.lives {
+				n.RunUntil(time.Second, func() bool { return gone.State() == netcode.Disconnected })
+				require.NoError(t, gone.Connect(n.Address()))
+			}
+			g.rest = n.Frame()
+			n.AssertConverge()
+			require.Equal(t, c.lives, gone.ID() == id)
+			casebook.Injected(t, frames, "frames: "+c.name+" does nothing")
+		})
+	}
+}
+
+// shared is an executor of as many goroutines as it has parts.
+type shared int
+
+// Parts implements netcode.Executor.
+func (e shared) Parts() int { return int(e) }
+
+// Do implements netcode.Executor.
+func (e shared) Do(n int, part func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { part(i) })
+	}
+	all.Wait()
+}
+
+// Sends in four goroutines, churn of entities and clients, losses and liars at once; CI runs it under the race detector. No goroutine is left,
+// and no id is given twice.
+func TestCase59RaceSoak(t *testing.T) {
+	before := runtime.NumGoroutine()
+	g := &churn{rest: 1 << 30, state: 59}
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *visitWord) {})
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 6, Seed: 59, Rate: 30, Link: sweepLink(20), Game: g.play, Server: netcode.Config{Executor: shared(4), Clients: 64},
+	})
+	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 59})
+	n.Each(liar.Step)
+	given, last := map[netcode.NetworkID]bool{}, netcode.NetworkID{}
+	died := map[netcode.NetworkID]bool{}
+	visits(n, sized(20, 300), 2*time.Second, 200*time.Millisecond, func(i int, c *nettest.Client) bool {
+		liar.Messages(1)
+		liar.About(last)
+		if i%2 == 0 {
+			n.Kill(c)
+			return true
+		}
+		_ = netcode.Send(n.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Via(netcode.Reliable))
+		c.Close()
+		for id := range given {
+			if !n.Server.Store().Alive(id) {
+				died[id] = true
+			}
+		}
+		for id := range n.Server.Store().All {
+			require.False(t, died[id], "the id %v is given twice", id)
+			given[id], last = true, id
+		}
+		return false
+	})
+	require.Greater(t, len(died), 20)
+	for i := 0; i < 60_000 && runtime.NumGoroutine() > before; i++ { // The last ones are about to end.
+		time.Sleep(time.Millisecond)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before, "goroutines")
+	casebook.Injected(t, n.Frame(), "frames with sends in four goroutines")
+	casebook.Injected(t, len(died), "ids whose entities died")
+	casebook.Injected(t, liar.Told("Messages"), "packets of random messages")
+}
+
+// brick is a note that has a packet of 256 bytes for itself.
+type brick struct {
+	Number, Way uint32
+	Check       uint64
+	Filler      [20]uint64
+}
+
+// wrapWays is the number of flows in each direction: every mode, on two channels.
+const wrapWays = 4 * 2
+
+// flow is the messages of one mode and channel in one direction, counted as they come.
+type flow struct {
+	sent, came uint32
+	next       uint32          // ordered: the next that must come; sequenced: behind the newest that came
+	early      map[uint32]bool // reliable: which came beyond next; unreliable: of those that came lately
+}
+
+// take checks one message against what the mode promises.
+func (f *flow) take(mode netcode.Delivery, number uint32) error {
+	f.came++
+	switch mode {
+	case netcode.ReliableOrdered:
+		if number != f.next {
+			return fmt.Errorf("%d came, not %d", number, f.next)
+		}
+		f.next++
+		return nil
+	case netcode.UnreliableSequenced:
+		if number < f.next {
+			return fmt.Errorf("%d came after %d", number, f.next-1)
+		}
+		f.next = number + 1
+		return nil
+	}
+	if number < f.next || f.early[number] || number >= f.sent {
+		return fmt.Errorf("%d came twice, or was never sent", number)
+	}
+	f.early[number] = true
+	for f.early[f.next] || mode == netcode.Unreliable && f.next+4096 < number {
+		delete(f.early, f.next)
+		f.next++
+	}
+	return nil
+}
+
+// floods are the flows of a server and one client, both ways: 0 is what the client sends.
+type floods struct {
+	apart float64 // sum of how much more than the link loses was thought to be lost
+	looks int
+	net   *nettest.Net
+	flows [2][wrapWays]flow
+}
+
+// mode and channel of a flow.
+func wayOf(way int) (netcode.Delivery, int) { return netcode.Delivery(way / 2), way % 2 * 63 }
+
+// speak sends one message of each flow in both directions. A message that finds the queue full is sent later.
+func (f *floods) speak(t *testing.T) {
+	for way := range wrapWays {
+		mode, channel := wayOf(way)
+		for from := range f.flows {
+			flow := &f.flows[from][way]
+			m := brick{Number: flow.sent, Way: uint32(way), Check: check(flow.sent)}
+			m.Filler[19] = ^m.Check
+			end, to := netcode.Endpoint(f.net.Clients[0].Client), netcode.ToServer()
+			if from == 1 {
+				end, to = f.net.Server.Server, netcode.To(f.net.Clients[0].ID())
+			}
+			err := netcode.Send(end, to, &m, netcode.Via(mode), netcode.Channel(channel))
+			if err == nil {
+				flow.sent++
+			} else if !errors.Is(err, netcode.ErrBackPressure) && !errors.Is(err, netcode.ErrQueueFull) {
+				require.NoError(t, err)
+			}
+		}
+	}
+}
+
+// packets counts the packets of the end that sent fewer.
+func (f *floods) packets() uint64 {
+	stats, _ := f.net.Server.ClientStats(f.net.Clients[0].ID())
+	return min(stats.Packets.Sent, f.net.Clients[0].Stats().Packets.Sent)
+}
+
+// Ten times around the 16-bit sequence numbers in both directions, from the first number, from the middle and from the end of
+// the numbers, on links that lose nothing up to 60 %, with bursts, duplicates and reordering: every mode keeps what it promises,
+// by content, the worlds agree in the end, and what the ends make of the link goes on across every wrap. (peer has the same for
+// connections whose very first packet has such a number.)
+func TestCase16EveryModeOverTheWraps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; the race detector has nothing to find in one goroutine")
+	}
+	for seed, start := range sized([]uint64{0}, []uint64{0, 32760, 65500}) {
+		t.Run(fmt.Sprint(start), func(t *testing.T) {
+			t.Parallel()
+			overWraps(t, uint64(seed), start, uint64(sized(1, 10)))
+		})
+	}
+}
+
+func overWraps(t *testing.T, seed, start, wraps uint64) {
+	links := []transport.Link{
+		{Delay: 30 * time.Millisecond, Loss: .3},
+		{Delay: 30 * time.Millisecond},
+		{Delay: 30 * time.Millisecond, Loss: .1, Duplicate: .2, Reorder: .2, Jitter: 10 * time.Millisecond},
+		{Delay: 30 * time.Millisecond, BurstLoss: transport.GilbertElliott{Enter: .05, Length: 8}, Duplicate: .1},
+		{Delay: 30 * time.Millisecond, Loss: .6, Reorder: .3},
+	}
+	f := &floods{}
+	for from := range f.flows {
+		for way := range f.flows[from] {
+			f.flows[from][way].early = map[uint32]bool{}
+		}
+	}
+	p := protocol()
+	netcode.Handle(p, func(ctx *netcode.Context, m *brick) {
+		from := 0
+		if ctx.Sender == 0 {
+			from = 1
+		}
+		mode, channel := wayOf(int(m.Way))
+		require.Equal(t, netcode.Via(mode), netcode.Via(ctx.Channel.Delivery()))
+		require.Equal(t, channel, ctx.Channel.Number())
+		require.True(t, m.Check == check(m.Number) && m.Filler[19] == ^m.Check, "what arrives is what was sent")
+		require.NoError(t, f.flows[from][m.Way].take(mode, m.Number), "%v %d from %d", mode, channel, ctx.Sender)
+	})
+	patient := netcode.Config{SendBudget: -1, SilenceTimeout: time.Minute, ReliableStall: time.Minute}
+	server := patient
+	server.PacketSize = 256
+	f.net = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 1600 + seed, Link: transport.Link{Delay: 30 * time.Millisecond}, Server: server, Client: patient,
+		Game: wander,
+	})
+	require.True(t, f.net.RunUntil(5*time.Second, f.net.Connected))
+	f.net.Run(200 * time.Millisecond)
+	turn := func() {
+		for range 4 {
+			f.speak(t)
+		}
+		f.net.Step()
+	}
+	for f.packets() < start {
+		turn()
+	}
+	const parts = 10 // of the way, each with a link of its own
+	for part := range uint64(parts) {
+		link := links[(part+seed)%uint64(len(links))]
+		f.net.SetLink(link)
+		began := f.net.Now()
+		for f.packets() < start+(part+1)*wraps<<16/parts {
+			turn()
+			if f.net.Now()-began > 2*time.Second {
+				f.continuous(t, link)
+			}
+		}
+	}
+	require.InDelta(t, 0, f.apart/float64(f.looks), .1, "what is thought to be lost, of %d looks", f.looks)
+	f.net.Heal()
+	f.net.Run(5 * time.Second)
+	require.True(t, f.net.Connected())
+	for from := range f.flows {
+		for way := range f.flows[from] {
+			flow, name := &f.flows[from][way], fmt.Sprint(wayOf(way))
+			mode, _ := wayOf(way)
+			require.Greater(t, flow.sent, uint32(1000*wraps), name)
+			require.LessOrEqual(t, flow.came, flow.sent, name)
+			require.Greater(t, flow.came, flow.sent/4, name)
+			if mode == netcode.Reliable || mode == netcode.ReliableOrdered {
+				require.Equal(t, flow.sent, flow.came, "%s: each once", name)
+				require.Equal(t, flow.sent, flow.next, name)
+			}
+		}
+	}
+	f.net.AssertConverge()
+}
+
+// continuous fails when an end's idea of the link is not near what the link is.
+func (f *floods) continuous(t *testing.T, link transport.Link) {
+	stats, _ := f.net.Server.ClientStats(f.net.Clients[0].ID())
+	near, _ := f.net.Clients[0].RTT()
+	for _, rtt := range []time.Duration{stats.RTT, near} {
+		require.Greater(t, rtt, 2*link.Delay-20*time.Millisecond)
+		require.Less(t, rtt, 2*link.Delay+250*time.Millisecond)
+	}
+	if link.BurstLoss.Enter == 0 && link.Reorder == 0 { // what comes too late counts as lost
+		require.Greater(t, stats.Loss, link.Loss-.3)
+		require.Less(t, stats.Loss, link.Loss+.6) // acknowledgements are lost, too, and it is of some 50 packets
+		f.apart, f.looks = f.apart+stats.Loss-link.Loss, f.looks+1
+	}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -222,3 +224,371 @@ func lossSweep(t *testing.T, percent int, seed uint64) {
 		require.Zero(t, c.Stats().Resyncs)
 	}
 }
+
+// Catalogue case 14. A handler despawns the entity that its message is about, at the server and at a client, while more messages
+// about it wait behind it in the same frame: each of them finds the entity alive or is told that it is gone, and nothing fails.
+func TestCase14HandlerDespawns(t *testing.T) {
+	p := protocol()
+	var n *nettest.Net
+	found, gone := 0, 0
+	netcode.Handle(p, func(ctx *netcode.Context, m *note) {
+		w, entity := &n.Server.World, n.Server.Systems.Entity
+		if _, server := ctx.End.(*netcode.Server); !server {
+			w, entity = &n.Clients[0].World, n.Clients[0].Systems.Entity
+		}
+		e, ok := entity(ctx.Entity)
+		if !ok {
+			gone++
+			return
+		}
+		require.True(t, w.Alive(e))
+		found++
+		if m.Number == 1 {
+			w.RemoveEntity(e)
+			_, ok = entity(ctx.Entity)
+			require.False(t, ok, "at once")
+		}
+	}, netcode.Over(netcode.ReliableOrdered))
+	var e ecs.Entity
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 14, Link: transport.Link{Delay: 20 * time.Millisecond},
+		Game: func(w *ecs.World, frame int) {
+			if frame%120 == 30 { // once for each end
+				walkers := generic.NewMap2[components.Replicated, position](w)
+				e = walkers.New()
+			}
+		},
+	})
+	send := func(end netcode.Endpoint, to netcode.Recipient, id netcode.NetworkID) {
+		for i := range uint32(5) {
+			require.NoError(t, netcode.Send(end, to, &note{i, check(i)}, netcode.About(id)))
+		}
+	}
+	for turn, first := range []netcode.Endpoint{n.Clients[0].Client, n.Server.Server} {
+		n.Run(time.Second)
+		id, ok := n.Server.Systems.ID(e)
+		require.True(t, ok)
+		found, gone = 0, 0
+		if turn == 0 {
+			send(first, netcode.ToServer(), id)
+		} else {
+			send(first, netcode.To(n.Clients[0].ID()), id)
+		}
+		n.Run(time.Second)
+		require.Equal(t, 2, found, "the one before it, and that one")
+		require.LessOrEqual(t, gone, 3, "the others, where they are handled at all")
+		require.True(t, n.Connected())
+		if turn == 0 {
+			require.Zero(t, n.Clients[1].Replica().Len(), "it is gone everywhere")
+		} else {
+			require.True(t, n.Server.World.Alive(e), "a client removes its own copy alone")
+		}
+	}
+	require.Zero(t, n.Server.Stats().HandlerPanics)
+}
+
+// Catalogue case 30, messages. Messages about an entity that a client may see and does not have wait, under caps of bytes
+// and of time, and leaves when the entity does; of one that never comes it is dropped, and counted. The client, which holds what
+// overtook its entity on the way under caps of its own, never has to.
+func TestCase30MessageBeforeSpawn(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[boulder](p) // does not fit a packet: in sight, and yet it does not come
+	heard := 0
+	var n *nettest.Net
+	netcode.Handle(p, func(ctx *netcode.Context, m *note) {
+		_, there := n.Clients[0].Systems.Entity(ctx.Entity)
+		require.True(t, there, "never before its entity")
+		heard++
+	})
+	var e ecs.Entity
+	const held, late = 20, 500 * time.Millisecond
+	const room = held * (96 + 12) // a note and what is kept beside it
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 30, Link: transport.Link{Delay: 20 * time.Millisecond},
+		Server: netcode.Config{PacketSize: 256, OutboxBytes: room, DeferredTime: late},
+		Game: func(w *ecs.World, frame int) {
+			if frame == 30 {
+				boulders := generic.NewMap3[components.Replicated, boulder, position](w)
+				e = boulders.New()
+			}
+		},
+	})
+	n.Run(time.Second)
+	id, ok := n.Server.Systems.ID(e)
+	require.True(t, ok)
+	c := n.Clients[0]
+	require.True(t, n.Server.Visible(c.ID(), id))
+	tell := func(count, taken int) {
+		for i := range count {
+			err := netcode.Send(n.Server.Server, netcode.To(c.ID()), &note{uint32(i), check(uint32(i))}, netcode.About(id))
+			if i < taken {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, netcode.ErrQueueFull, "by bytes")
+			}
+		}
+		n.Run(200 * time.Millisecond)
+	}
+	tell(3*held, held)
+	require.Zero(t, heard)
+	require.EqualValues(t, held, n.Server.Stats().Delayed)
+	require.Zero(t, n.Server.Stats().DelayedDropped)
+	n.Run(late)
+	require.EqualValues(t, held, n.Server.Stats().DelayedDropped, "by time: it never came")
+	casebook.Injected(t, n.Server.Stats().DelayedDropped, "messages about an entity that never came")
+	require.Zero(t, c.Stats().Messages.Deferred, "of what the client cannot have nothing leaves")
+	tell(5, 5)
+	require.Zero(t, heard)
+	n.Server.World.Remove(e, ecs.ComponentID[boulder](&n.Server.World)) // now it fits
+	n.Run(200 * time.Millisecond)
+	require.Equal(t, 5, heard, "what was held is handled when it comes")
+	tell(1, 1)
+	require.Equal(t, 6, heard)
+	require.True(t, n.Connected())
+	require.EqualValues(t, held, n.Server.Stats().DelayedDropped)
+	require.Zero(t, c.Stats().Messages.DeferredLate)
+}
+
+// aim is a component that names an entity.
+type aim struct {
+	At ecs.Entity `net:"entity"`
+}
+
+// aimed returns the target of a client's only aim: an entity of its world, or the zero entity.
+func aimed(t *testing.T, c *nettest.Client) (at ecs.Entity, there bool) {
+	t.Helper()
+	query := generic.NewFilter1[aim]().Query(&c.World)
+	for query.Next() {
+		require.False(t, there, "one aim only")
+		at, there = query.Get().At, true
+	}
+	if !at.IsZero() {
+		require.True(t, c.World.Alive(at), "an aim is at a living entity or at nobody")
+	}
+	return at, there
+}
+
+// A component names an entity that the client may not see yet: it names nobody, then the entity when it is shown, nobody
+// when it is hidden again, and nobody for ever when the target was never shown and died. The client that sees everything
+// gets the reference before its target at times, and resolves it when that comes.
+func TestCase30ReferenceBeforeSpawn(t *testing.T) {
+	const shown, hidden, died, rest = 120, 240, 360, 420
+	for seed := range uint64(sized(4, 40)) {
+		p := protocol()
+		netcode.Replicate[aim](p)
+		var archer, target ecs.Entity
+		var n *nettest.Net
+		began := 1 << 30 // the frame in which both are connected
+		targetID := func() netcode.NetworkID {
+			id, _ := n.Server.Systems.ID(target)
+			return id
+		}
+		n = nettest.New(t, nettest.Config{
+			Protocol: p, Clients: 2, Seed: seed, Link: bad(.2), Server: netcode.Config{SendBudget: -1},
+			Game: func(w *ecs.World, frame int) {
+				archers, targets := generic.NewMap2[components.Replicated, aim](w), generic.NewMap2[components.Replicated, health](w)
+				switch frame - began {
+				case 1: // the archer first, so that its record comes before that of its target
+					archer, target = archers.New(), targets.New()
+					_, a := archers.Get(archer)
+					a.At = target
+				case shown:
+					n.Server.Show(n.Clients[1].ID(), targetID())
+				case hidden:
+					n.Server.Hide(n.Clients[1].ID(), targetID())
+				case died:
+					w.RemoveEntity(target)
+				}
+			},
+			Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+				s.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+					if e == target {
+						require.True(t, s.Server.Hide(n.Clients[1].ID(), id))
+					}
+				})
+			},
+		})
+		sees, half := n.Clients[0], n.Clients[1]
+		require.True(t, n.RunUntil(5*time.Second, n.Connected))
+		n.Run(time.Second)
+		began = n.Frame()
+		for frame := 1; frame <= rest; frame++ {
+			n.Step()
+			aimed(t, sees)
+			if at, there := aimed(t, half); frame < shown {
+				require.True(t, at.IsZero(), "seed %d, frame %d: it may not see whom it is at, there %v", seed, frame, there)
+			}
+			if frame == shown-1 || frame == hidden-1 || frame == died-1 {
+				at, there := aimed(t, sees)
+				require.True(t, there && !at.IsZero(), "seed %d, frame %d", seed, frame)
+			}
+		}
+		n.AssertConverge()
+		for _, c := range n.Clients {
+			at, there := aimed(t, c)
+			require.True(t, there && at.IsZero(), "seed %d: whom it was at is dead", seed)
+			require.Equal(t, 1, c.Replica().Len())
+		}
+	}
+}
+
+// While it is shown, the client that may see the target at times resolves the reference to the very entity that the server
+// means, at whatever loss.
+func TestCase30ReferenceResolves(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[aim](p)
+	var archers, targets []ecs.Entity
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 30, Link: bad(.3), Server: netcode.Config{SendBudget: -1},
+		Game: func(w *ecs.World, frame int) {
+			walkers, aims := generic.NewMap2[components.Replicated, health](w), generic.NewMap2[components.Replicated, aim](w)
+			if frame%5 == 0 && frame <= 200 { // each aims at one that is born two frames later
+				archers = append(archers, aims.New())
+			}
+			if frame%5 == 2 && len(targets) < len(archers) {
+				targets = append(targets, walkers.NewWith(&components.Replicated{}, &health{Points: int32(len(targets))}))
+				_, a := aims.Get(archers[len(targets)-1])
+				a.At = targets[len(targets)-1]
+			}
+		},
+	})
+	n.Run(4 * time.Second)
+	n.AssertConverge()
+	for _, c := range n.Clients {
+		aims, healths := generic.NewMap[aim](&c.World), generic.NewMap[health](&c.World)
+		for i, archer := range archers {
+			id, known := n.Server.Systems.ID(archer)
+			require.True(t, known)
+			there, known := c.Systems.Entity(id)
+			require.True(t, known)
+			require.EqualValues(t, i, healths.Get(aims.Get(there).At).Points)
+		}
+	}
+}
+
+// door is a policy that shows a client nothing until it has proved who it is.
+type door struct {
+	interest.Policy
+	open map[netcode.ClientID]bool
+}
+
+func (d *door) Sees(client netcode.ClientID) interest.Set {
+	if !d.open[client] {
+		return nil
+	}
+	return d.Policy.Sees(client)
+}
+
+// Who a client is becomes known only some time after it has connected, and OnConnect has told of it. Until then it learns of
+// nothing that lives, and of nothing that dies; three seconds later it lacks nothing.
+func TestCase27AuthEndsAfterTheJoin(t *testing.T) {
+	const rate, age = 60, time.Second
+	d := &door{Policy: interest.All(), open: map[netcode.ClientID]bool{1: true}}
+	connected := map[netcode.ClientID]time.Duration{}
+	g := &turnover{count: sized(1000, 5000), perSecond: sized(100, 500), rate: rate, rest: 1 << 30}
+	var n *nettest.Net
+	n = nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 1, Seed: 271, Rate: rate, Game: g.play, Server: netcode.Config{SendBudget: 256 << 10},
+		Link: transport.Link{Delay: 40 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .2},
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			s.Server.SetInterest(interest.New(d, interest.Despawn))
+			s.Server.OnConnect(func(client netcode.ClientID) { connected[client] = n.Now() })
+		},
+	})
+	born := census{born: map[netcode.NetworkID]time.Duration{}}
+	run := func(span time.Duration, each func()) {
+		for end := n.Now() + span; n.Now() < end; {
+			n.Step()
+			born.take(n)
+			if each != nil {
+				each()
+			}
+		}
+	}
+	run(4*time.Second, nil)
+	late := n.Join()
+	run(time.Second, func() { require.True(t, late.Replica() == nil || late.Replica().Len() == 0, "before it is known") })
+	require.Contains(t, connected, late.ID())
+	before, _ := n.Server.ClientStats(late.ID())
+	require.Zero(t, before.Snapshot.Spawns+before.Snapshot.Despawns)
+	d.open[late.ID()] = true
+	run(3*time.Second, func() { require.Zero(t, born.missing(n, n.Clients[0], age), "the others are not disturbed") })
+	run(time.Second, func() { require.Zero(t, born.missing(n, late, age), "three seconds after it is known") })
+	g.rest = n.Frame()
+	n.AssertConverge()
+}
+
+// bucket is a token bucket as the budget of a client must be, counted apart.
+type bucket struct {
+	rate, tokens  float64
+	at            time.Duration
+	sent, packets uint64
+	records       uint64
+}
+
+// The work of a tick is bounded by the budget, also in the ticks in which somebody joins: of each client, the bytes of a tick are
+// what its bucket holds and a packet at most, packets are full, and records are so few as such bytes can hold. Counted, and
+// not timed, in every single tick: a join is spread over as many of them as it takes. The others get no less by it.
+func TestCase27TheWorkOfATickIsBoundedByTheBudget(t *testing.T) {
+	const rate, packet = 30, 1200
+	for _, budget := range []int{256 << 10, 32 << 10} {
+		g := &turnover{count: sized(1000, 5000), perSecond: sized(100, 500), rate: rate, rest: 1 << 30}
+		n := nettest.New(t, nettest.Config{
+			Protocol: protocol(), Clients: 1, Seed: 272, Rate: rate, Game: g.play, Server: netcode.Config{SendBudget: budget, Clients: 4},
+			Link: transport.Link{Delay: 40 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .2},
+		})
+		buckets := map[netcode.ClientID]*bucket{}
+		most, ticks := uint64(0), 0
+		step := func() {
+			n.Step()
+			for id := range n.Server.Clients {
+				b := buckets[id]
+				stats, _ := n.Server.ClientStats(id)
+				if b == nil { // its handshake is not counted
+					b = &bucket{rate: float64(budget), tokens: float64(budget) / 4, at: n.Now()}
+					buckets[id] = b
+				}
+				b.tokens = min(b.tokens+b.rate*(n.Now()-b.at).Seconds(), b.rate/4)
+				b.at = n.Now()
+				v := stats.Snapshot
+				records := v.Spawns + v.Updates + v.Despawns
+				bytes, packets := stats.Packets.BytesSent-b.sent, stats.Packets.Sent-b.packets
+				require.LessOrEqual(t, float64(bytes), b.tokens+packet, "bytes to client %d in frame %d", id, n.Frame())
+				require.LessOrEqual(t, packets, bytes/(uint64(stats.PacketSize)*2/3)+3, "packets are full")
+				spawns := records - b.records
+				require.LessOrEqual(t, spawns, bytes*8/despawnLeast, "records, of which none takes less than a despawn")
+				if most = max(most, spawns); id > 1 && spawns > 100 {
+					ticks++
+				}
+				b.tokens -= float64(bytes)
+				b.sent, b.packets, b.records = stats.Packets.BytesSent, stats.Packets.Sent, records
+			}
+		}
+		run := func(span time.Duration) {
+			for end := n.Now() + span; n.Now() < end; {
+				step()
+			}
+		}
+		run(sized(3*time.Second, 5*time.Second))
+		first, _ := n.Server.ClientStats(1)
+		run(3 * time.Second)
+		alone, _ := n.Server.ClientStats(1)
+		for range 3 {
+			n.Join() // three at once
+		}
+		run(3 * time.Second)
+		beside, _ := n.Server.ClientStats(1)
+		require.InEpsilon(t, alone.Packets.BytesSent-first.Packets.BytesSent, beside.Packets.BytesSent-alone.Packets.BytesSent, .2,
+			"who is there already is sent as much as before")
+		run(sized(time.Second, 8*time.Second))
+		for _, c := range n.Clients {
+			require.Greater(t, c.Replica().Len(), g.count*9/10)
+		}
+		t.Logf("%d bytes a second: at most %d records in a tick, %d ticks of a join with more than 100", budget, most, ticks)
+		g.rest = n.Frame()
+		n.AssertConverge()
+	}
+}
+
+// despawnLeast is less than any record takes, in bits.
+const despawnLeast = 3

@@ -5,11 +5,19 @@ import (
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/casebook"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -133,4 +141,144 @@ func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 	require.NotZero(t, before)
 	require.LessOrEqual(t, after, before+grows)
 	require.LessOrEqual(t, heap(), memory+int(grows)+heapNoise)
+}
+
+type visitWord struct{ Text [40]byte }
+type visitQuery struct{ Number uint32 }
+type visitReply struct{ Number uint32 }
+
+// inTurn is an Executor without goroutines.
+type inTurn int
+
+func (e inTurn) Parts() int { return int(e) }
+
+func (e inTurn) Do(n int, part func(int)) {
+	for i := range n {
+		part(i)
+	}
+}
+
+// inParts makes a server work in parts, without a goroutine.
+func inParts(parts int, config netcode.Config) netcode.Config {
+	config.Executor = inTurn(parts)
+	return config
+}
+
+// visitGame has all that a server keeps for a client: an avatar of its own that it writes, interest, collections, inputs,
+// messages and questions in both directions.
+type visitGame struct {
+	t        *testing.T
+	protocol *netcode.Protocol
+	list     *collections.List[uint32]
+	grid     *interest.Grid
+	rooms    *interest.Rooms
+	net      *nettest.Net
+	walkers  walkers
+	avatars  map[netcode.ClientID]ecs.Entity
+	came     []netcode.ClientID
+	left     []netcode.ClientID
+}
+
+func newVisitGame(t *testing.T, config netcode.Config) *visitGame {
+	g := &visitGame{t: t, protocol: protocol(), walkers: walkers{count: 20}, avatars: map[netcode.ClientID]ecs.Entity{}, rooms: interest.NewRooms()}
+	netcode.Replicate[steered](g.protocol, authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[components.Owner](g.protocol)
+	input.Register[stamp](g.protocol)
+	netcode.Handle(g.protocol, func(*netcode.Context, *visitWord) {})
+	netcode.Answer(g.protocol, func(_ *netcode.Context, q *visitQuery, r *visitReply) error { r.Number = q.Number; return nil })
+	g.list = collections.NewList[uint32](g.protocol, "visits", collections.MaxElements(50))
+	g.grid = interest.NewGrid(interest.GridConfig{Position: func(s *snapshot.Store, id netcode.NetworkID) (x, y, z float32, ok bool) {
+		return 1, 1, 0, true
+	}, Enter: 100, Leave: 120})
+	g.net = nettest.New(t, nettest.Config{
+		Protocol: g.protocol, Seed: 61, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Setup: g.setUp, SetupClient: g.setUpClient,
+		Server: config,
+	})
+	return g
+}
+
+func (g *visitGame) setUp(s *systems.ServerSystems, _ *ecs.World) {
+	s.Server.SetInterest(interest.New(interest.NewRows(interest.Any(g.grid, g.rooms, interest.NewOwnerOnly(interest.OwnerConfig{ServersToAll: true})),
+		interest.OwnerRows(snapshot.Mask{})), interest.Keep))
+	s.Server.OnConnect(func(id netcode.ClientID) { g.came = append(g.came, id) })
+	s.Server.OnDisconnect(func(id netcode.ClientID, _ *netcode.CloseError) {
+		g.left = append(g.left, id)
+		g.grid.Look(id, 1, 1, 0) // as a game may that does not look who it was
+		g.rooms.Enter(id, 7)
+	})
+}
+
+func (g *visitGame) setUpClient(i int, c *systems.ClientSystems, w *ecs.World) {
+	c.Add(netcode.StageUpdate, call(func() {
+		if c.Client.State() != netcode.Connected {
+			return
+		}
+		require.NoError(g.t, input.Set(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
+		if g.net.Frame()%7 == 0 {
+			_ = netcode.Send(c.Client, netcode.ToServer(), &visitWord{}, netcode.Via(netcode.ReliableOrdered))
+			_ = netcode.Call(g.t.Context(), c.Client, 0, &visitQuery{1}, func(*visitReply, error) {})
+		}
+		at := generic.NewMap1[steered](w)
+		filter := generic.NewFilter1[steered]().Filter(w)
+		query := w.Query(filter)
+		var mine []ecs.Entity
+		for query.Next() {
+			mine = append(mine, query.Entity())
+		}
+		for _, e := range mine {
+			if id, ok := c.ID(e); ok && authority.MayWrite[steered](c.Client, id) {
+				at.Get(e).X = float32(g.net.Frame()%100) / 10
+			}
+		}
+	}))
+}
+
+// play moves what walks, and gives each client an avatar and a list while it is there.
+func (g *visitGame) play(w *ecs.World, frame int) {
+	g.walkers.play(w, frame)
+	ships := generic.NewMap3[components.Replicated, components.Owner, steered](w)
+	for _, id := range g.came {
+		g.avatars[id] = ships.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &steered{})
+		g.grid.Look(id, 1, 1, 0)
+		g.rooms.Enter(id, interest.Room(id%3))
+	}
+	for _, id := range g.left {
+		if e, ok := g.avatars[id]; ok {
+			w.RemoveEntity(e)
+			delete(g.avatars, id)
+		}
+	}
+	g.came, g.left = g.came[:0], g.left[:0]
+	if frame%5 == 0 {
+		_ = netcode.Send(g.net.Server.Server, netcode.ToAll(), &visitWord{}, netcode.Via(netcode.Reliable))
+	}
+	for client, e := range g.avatars {
+		if id, ok := g.net.Server.Systems.ID(e); ok && frame%11 == 0 {
+			require.NoError(g.t, g.list.Of(g.net.Server.Server, id).Append(uint32(frame)))
+			_ = netcode.Call(g.t.Context(), g.net.Server.Server, client, &visitQuery{1}, func(*visitReply, error) {})
+		}
+	}
+}
+
+// Whatever way clients leave, and whatever they had, nothing of them stays.
+func TestCase49NothingStaysOfVisitors(t *testing.T) {
+	g := newVisitGame(t, inParts(3, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6}))
+	leaveAs := func(i int, c *nettest.Client) (over bool) {
+		switch i % 4 {
+		case 1:
+			g.net.Kill(c)
+			return true
+		case 2:
+			g.net.Server.Kick(c.ID(), "enough")
+		default:
+			c.Close()
+		}
+		return false
+	}
+	wave := func() {
+		visits(g.net, 100, 2*time.Second, 200*time.Millisecond, leaveAs)
+		g.net.Run(3 * time.Second)
+	}
+	wave()
+	staysFlat(t, 8, wave)
 }

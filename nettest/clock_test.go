@@ -6,10 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -223,4 +228,116 @@ func TestClocksGoOnInAWorldAtRest(t *testing.T) {
 	sent := k.Server.Stats().Packets.Sent
 	k.settled(k.Clients[0], 40*time.Millisecond, 20*time.Millisecond)
 	require.Less(t, k.Server.Stats().Packets.Sent-sent, uint64(60), "5 s at rest take 4 packets a second and what acknowledges")
+}
+
+type slide struct{ X float32 }
+
+// presentGame has entities that come while a client plays.
+func presentGame(t *testing.T, setup func(c *systems.ClientSystems, w *ecs.World)) *nettest.Net {
+	p := netcode.NewProtocol()
+	netcode.Replicate[slide](p)
+	interpolate.Register[slide](p)
+	return nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 3, Link: transport.Link{Delay: 50 * time.Millisecond, Loss: .05}, Server: netcode.Config{TickRate: 20},
+		Game: func(w *ecs.World, frame int) {
+			for q := generic.NewFilter1[slide]().Query(w); q.Next(); {
+				q.Get().X = float32(frame)
+			}
+			if frame%30 == 0 {
+				build := generic.NewMap2[slide, components.Replicated](w)
+				build.New()
+			}
+		},
+		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) { setup(c, w) },
+	})
+}
+
+// OnPresented comes once for each entity, after OnSpawn, and with its Smooth.
+func TestOnPresented(t *testing.T) {
+	t.Parallel()
+	spawned, presented, later := map[netcode.NetworkID]int{}, map[netcode.NetworkID]bool{}, 0
+	var n *nettest.Net
+	n = presentGame(t, func(c *systems.ClientSystems, w *ecs.World) {
+		c.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+			spawned[id] = n.Frame()
+			require.False(t, w.Has(e, ecs.ComponentID[components.Smooth[slide]](w)))
+		})
+		c.OnPresented(func(e ecs.Entity, id netcode.NetworkID) {
+			require.False(t, presented[id], "once")
+			presented[id] = true
+			require.Contains(t, spawned, id)
+			require.True(t, w.Has(e, ecs.ComponentID[components.Smooth[slide]](w)))
+			if n.Frame() > spawned[id] {
+				later++
+			}
+		})
+	})
+	n.Run(10 * time.Second)
+	require.Greater(t, len(presented), 10)
+	require.GreaterOrEqual(t, len(spawned)-len(presented), 0)
+	require.Less(t, len(spawned)-len(presented), 3)
+	require.Positive(t, later)
+}
+
+// SetPresentDelay bounds what is measured, and holds for the next connection.
+func TestSetPresentDelay(t *testing.T) {
+	t.Parallel()
+	n := presentGame(t, func(*systems.ClientSystems, *ecs.World) {})
+	c := n.Clients[0]
+	delay := func() time.Duration { return c.PresentDelay().Duration(c.TickRate()) }
+	n.Run(5 * time.Second)
+	measured := delay()
+	require.Less(t, measured, 250*time.Millisecond)
+	c.SetPresentDelay(400*time.Millisecond, 400*time.Millisecond)
+	n.Run(10 * time.Second)
+	require.InDelta(t, 400*time.Millisecond, delay(), float64(30*time.Millisecond))
+	require.NoError(t, c.Connect(n.Address()))
+	n.Run(5 * time.Second)
+	require.InDelta(t, 400*time.Millisecond, delay(), float64(30*time.Millisecond))
+	c.SetPresentDelay(0, 20*time.Millisecond)
+	n.Run(20 * time.Second)
+	require.Less(t, delay(), measured)
+	for _, bad := range [][2]time.Duration{{-1, 1}, {0, 0}, {2, 1}} {
+		require.Panics(t, func() { c.SetPresentDelay(bad[0], bad[1]) })
+	}
+}
+
+// A ring of sent packets that holds less than a round trip slows down what is sent, at both ends, and stops nothing for good.
+func TestARingSmallerThanARoundTrip(t *testing.T) {
+	for _, c := range []struct {
+		rate, ring int
+		delay      time.Duration
+	}{{100, 64, 400 * time.Millisecond}, {60, 64, 600 * time.Millisecond}, {1000, 1024, 600 * time.Millisecond}} {
+		p := netcode.NewProtocol()
+		netcode.Replicate[position](p)
+		var e ecs.Entity
+		moving := true
+		config := netcode.Config{TickRate: c.rate, SentPackets: c.ring, SendBudget: -1}
+		n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1, Rate: c.rate, Link: transport.Link{Delay: c.delay}, Server: config, Client: config,
+			Game: func(w *ecs.World, frame int) {
+				b := generic.NewMap2[components.Replicated, position](w)
+				if frame == 1 {
+					e = b.New()
+				}
+				if _, at := b.Get(e); moving {
+					at.X = float32(frame)
+				}
+			}})
+		require.True(t, n.RunUntil(5*time.Second, n.Connected))
+		n.Run(10 * time.Second)
+		stats, ok := n.Server.ClientStats(1)
+		require.True(t, ok)
+		require.Equal(t, 1, stats.Known)
+		require.InDelta(t, float64(2*c.delay), float64(stats.RTT), float64(100*time.Millisecond), "%d Hz", c.rate)
+		require.Zero(t, stats.Loss)
+		require.NotZero(t, stats.Packets.RingFull)
+		require.NotZero(t, n.Server.Stats().SentRingFull)
+		spawns := stats.Snapshot.Spawns
+		n.Run(5 * time.Second)
+		stats, _ = n.Server.ClientStats(1)
+		require.Equal(t, spawns, stats.Snapshot.Spawns, "what is acknowledged is leaned on")
+		moving = false
+		n.Run(10 * c.delay)
+		n.AssertConverge()
+	}
 }

@@ -2,6 +2,7 @@ package nettest_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -11,9 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // note is a message whose content tells whether it is the one that was sent.
@@ -136,4 +140,101 @@ func wander(w *ecs.World, frame int) {
 			query.Get().X += 0.25
 		}
 	}
+}
+
+// wound is written by the client that owns the entity.
+type wound struct{ N uint32 }
+
+// wounded is a message about that.
+type wounded struct{ N uint32 }
+
+// bodyCount entities of a client fill several packets a tick.
+const bodyCount = 800
+
+// A client's message about what it writes is handled by the server after that, over a network that loses a third of all packets and
+// reorders the others.
+func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
+	for seed := range uint64(3) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[wound](p, authority.WrittenBy(authority.OwnerWrites))
+		var server *systems.ServerSystems
+		var world *ecs.World
+		handled, early := 0, 0
+		netcode.Handle(p, func(ctx *netcode.Context, m *wounded) {
+			handled++
+			wounds := generic.NewMap1[wound](world)
+			if e, ok := server.Entity(ctx.Entity); !ok || wounds.Get(e).N < m.N {
+				early++
+			}
+		}, netcode.FromClient())
+		n := nettest.New(t, nettest.Config{
+			Protocol: p, Clients: 1, Seed: seed, Client: netcode.Config{SendBudget: -1}, Link: transport.Link{Delay: 30 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: 0.33},
+			Setup: func(s *systems.ServerSystems, w *ecs.World) {
+				server, world = s, w
+				s.Server.OnConnect(func(id netcode.ClientID) {
+					bodies := generic.NewMap3[components.Replicated, components.Owner, wound](w)
+					for range bodyCount {
+						bodies.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &wound{})
+					}
+				})
+			},
+		})
+		c := n.Clients[0]
+		var ids []netcode.NetworkID
+		c.Systems.OnSpawn(func(_ ecs.Entity, spawned netcode.NetworkID) { ids = append(ids, spawned) })
+		require.True(t, n.RunUntil(9*time.Second, func() bool {
+			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return authority.Rights(c.Client, id).IsZero() })
+		}))
+		all := generic.NewFilter1[wound]()
+		wounds, rng := generic.NewMap1[wound](&c.World), rand.New(rand.NewPCG(seed, 1))
+		const count = 200
+		for i := range uint32(count) {
+			for query := all.Query(&c.World); query.Next(); {
+				query.Get().N = (i+1)<<20 + rng.Uint32N(1<<20)
+			}
+			id := ids[int(i)*97%bodyCount]
+			e, _ := c.Systems.Entity(id)
+			mode := netcode.Unreliable
+			if i%2 == 0 {
+				mode = netcode.Reliable
+			}
+			require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &wounded{wounds.Get(e).N}, netcode.About(id), netcode.Via(mode)))
+			n.Step()
+		}
+		n.Run(3 * time.Second)
+		require.Zero(t, early, "seed %d, of %d", seed, handled)
+		require.GreaterOrEqual(t, handled, count/2)
+		require.Zero(t, n.Server.Stats().Messages.StateLate)
+		require.Positive(t, n.Server.Stats().Messages.Deferred)
+	}
+}
+
+// sign is a row of as few lanes as rows that are coded side by side.
+type sign struct{ Text wire.Text[[8]byte] }
+
+// TestShortTextsOfManyEntities changes the texts of many entities at once on a line that loses packets.
+func TestShortTextsOfManyEntities(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[sign](p)
+	texts := []string{"", "a", "ab", "abcdefgh", "\u00e4", "abx"}
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 3, Link: transport.Link{Delay: 30 * time.Millisecond, Loss: 0.2},
+		Game: func(w *ecs.World, frame int) {
+			if frame > 200 {
+				return
+			}
+			at := frame
+			for query := generic.NewFilter1[sign]().Query(w); query.Next(); at++ {
+				if at%3 == 0 {
+					query.Get().Text.Set(texts[at/3%len(texts)])
+				}
+			}
+		},
+	})
+	build := generic.NewMap2[components.Replicated, sign](&n.Server.World)
+	for range 200 {
+		build.NewWith(&components.Replicated{}, &sign{})
+	}
+	n.Run(3 * time.Second)
+	n.AssertConverge()
 }

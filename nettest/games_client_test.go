@@ -1,6 +1,7 @@
 package nettest_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -8,9 +9,11 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // gamePlayer is the game at a client, and what it has seen.
@@ -185,4 +188,489 @@ func (p *gamePlayer) scribble(id netcode.NetworkID, e ecs.Entity) {
 	}
 	seen.wrote[part] = w.part(e, part)
 	p.g.met["scribbles"]++
+}
+
+// gameLink is the behaviour of the network for a while.
+type gameLink struct {
+	delay, jitter time.Duration
+	loss, others  float64
+}
+
+func (l gameLink) link() transport.Link {
+	return transport.Link{Delay: l.delay, Jitter: l.jitter, Loss: l.loss, Duplicate: l.others, Reorder: l.others}
+}
+
+// bound is within what time what changed is known at a client, where nothing bounds what is sent: a way, or with losses what
+// nettest gives clients to converge.
+func (l gameLink) bound() time.Duration {
+	if l.loss == 0 && l.others == 0 {
+		return l.delay + l.jitter + 100*time.Millisecond
+	}
+	return 2*time.Second + 8*l.delay + 4*l.jitter
+}
+
+func (g *match) someLink() gameLink {
+	l := gameLink{delay: time.Duration(g.r.IntN(120)) * time.Millisecond, jitter: time.Duration(g.r.IntN(60)) * time.Millisecond}
+	l.jitter = min(l.jitter, l.delay)
+	switch g.r.IntN(4) {
+	case 1:
+		l.loss, l.others = 0.05, 0.05
+	case 2:
+		l.loss, l.others = 0.3, 0.2
+	case 3:
+		l.loss = 0.6
+	}
+	return l
+}
+
+// phase plays for a while over a link of some kind, clients coming and going.
+func (g *match) phase() {
+	g.playing = true
+	link := g.someLink()
+	g.net.SetLink(link.link())
+	eventful, down := g.r.IntN(3) > 0, false
+	g.calm = g.net.Now()
+	for range 80 + g.r.IntN(160) {
+		g.net.Step()
+		g.wake()
+		if eventful && g.r.IntN(60) == 0 {
+			down = g.event(link) || down
+		}
+		if down && g.r.IntN(30) == 0 {
+			down, g.calm = false, g.net.Now()+gameRecovery
+			g.net.SetLink(link.link())
+		}
+		if g.prompt && !down && link.loss < 0.5 && g.net.Now()-g.calm > link.bound() {
+			g.fresh(link.bound())
+		}
+	}
+	g.playing = false
+}
+
+// wake lets those go on who have slept.
+func (g *match) wake() {
+	for _, p := range g.players {
+		if p.sleep > 0 {
+			if p.sleep--; p.sleep == 0 {
+				p.calm = g.net.Now()
+				g.net.Wake(p.end())
+			}
+		}
+	}
+}
+
+// event is something that befalls clients. It reports whether the links are down from now on.
+func (g *match) event(link gameLink) (down bool) {
+	p := g.players[g.r.IntN(len(g.players))]
+	if !p.end().Running() {
+		return false
+	}
+	p.calm = g.net.Now()
+	switch g.r.IntN(8) {
+	case 0, 1:
+		if len(g.players) < 5 {
+			g.met["joins"]++
+			g.net.Join()
+		}
+	case 2:
+		g.met["new connections"]++
+		_ = p.c.Client.Connect(g.net.Address())
+	case 3:
+		g.met["sleeps"]++
+		p.sleep = 1 + g.r.IntN(80)
+		g.net.Suspend(p.end())
+	case 4:
+		g.met["blackouts"]++
+		dark := link.link()
+		dark.Down = true
+		g.net.SetLink(dark)
+		return true
+	case 5:
+		if p.connected() {
+			g.met["resyncs"]++
+			p.end().Replica().Lose()
+			p.calm += 2 * time.Second // the server resyncs a client once in so long
+		}
+	case 6:
+		g.met["closes"]++
+		p.c.Client.Close()
+	case 7:
+		if len(g.players) > 2 && g.r.IntN(2) == 0 {
+			g.met["kills"]++
+			g.net.Kill(p.end())
+		}
+	}
+	return false
+}
+
+// settle heals the links, has everybody connect, and gives clients time to be what they must be.
+func (g *match) settle() {
+	g.net.SetLink(gameLink{delay: 30 * time.Millisecond}.link())
+	what := ""
+	settled := g.net.RunUntil(20*time.Second, func() bool {
+		g.wake()
+		for _, p := range g.players {
+			if p.end().Running() && p.c.Client.State() == netcode.Disconnected {
+				_ = p.c.Client.Connect(g.net.Address())
+			}
+		}
+		if g.net.Frame()%10 == 0 {
+			what = g.differs()
+		}
+		return g.net.Frame()%10 == 0 && what == ""
+	})
+	g.hold(settled, what)
+}
+
+// differs tells which client is not yet what it must be.
+func (g *match) differs() string {
+	for _, p := range g.players {
+		if !p.end().Running() {
+			continue
+		}
+		if what := p.differs(); what != "" {
+			return fmt.Sprintf("client %d: %s", p.i, what)
+		}
+	}
+	if err := g.net.CheckConverge(); err != nil { // what was captured, to the bit
+		return err.Error()
+	}
+	return ""
+}
+
+// gameWorld is a world of a game, at either end, and how its parts are called there.
+type gameWorld struct {
+	*ecs.World
+	id                          [gameParts]ecs.ID
+	replicated                  ecs.ID
+	owner, priority, rate, hurt ecs.ID // hurt is nobody's but the game's at that end
+	sprite                      ecs.ID
+}
+
+// gameHurt and gameSprite are not sent.
+type (
+	gameHurt   struct{}
+	gameSprite struct {
+		ID netcode.NetworkID
+		N  int64
+	}
+)
+
+func newGameWorld(w *ecs.World) *gameWorld {
+	return &gameWorld{
+		World: w, replicated: ecs.ComponentID[components.Replicated](w), owner: ecs.ComponentID[components.Owner](w),
+		priority: ecs.ComponentID[components.Priority](w), rate: ecs.ComponentID[components.Rate](w),
+		hurt: ecs.ComponentID[gameHurt](w), sprite: ecs.ComponentID[gameSprite](w),
+		id: [gameParts]ecs.ID{
+			ecs.ComponentID[gameSpot](w), ecs.ComponentID[gameTurn](w), ecs.ComponentID[gameExact](w), ecs.ComponentID[gameNames](w),
+			ecs.ComponentID[gameStamp](w), ecs.ComponentID[gameTag](w), ecs.ComponentID[gameChild](w), ecs.ComponentID[gameJoint](w),
+			ecs.ComponentID[gameSlow](w), ecs.ComponentID[gameFirst](w), ecs.ComponentID[gameMine](w), ecs.ComponentID[components.Group](w),
+		},
+	}
+}
+
+// gameAt is a component of an entity that has it.
+func gameAt[T any](w *gameWorld, e ecs.Entity, id ecs.ID) *T { return (*T)(w.Get(e, id)) }
+
+// value is the state of an entity.
+func (w *gameWorld) value(e ecs.Entity) (v gameValue) {
+	mask := w.Mask(e)
+	for part, id := range w.id {
+		if mask.Get(id) {
+			v[part] = w.part(e, part)
+		}
+	}
+	return v
+}
+
+// part is a component that an entity has.
+func (w *gameWorld) part(e ecs.Entity, part int) any {
+	id := w.id[part]
+	switch part {
+	case partSpot:
+		return *gameAt[gameSpot](w, e, id)
+	case partTurn:
+		return *gameAt[gameTurn](w, e, id)
+	case partExact:
+		return *gameAt[gameExact](w, e, id)
+	case partNames:
+		return *gameAt[gameNames](w, e, id)
+	case partStamp:
+		return *gameAt[gameStamp](w, e, id)
+	case partTag:
+		return gameTag{}
+	case partChild:
+		return gameAim{To: w.Relations().Get(e, id)}
+	case partJoint:
+		return gameAim{K: gameAt[gameJoint](w, e, id).K, To: w.Relations().Get(e, id)}
+	case partSlow:
+		return *gameAt[gameSlow](w, e, id)
+	case partFirst:
+		return *gameAt[gameFirst](w, e, id)
+	case partMine:
+		return *gameAt[gameMine](w, e, id)
+	}
+	return *gameAt[components.Group](w, e, id)
+}
+
+// each calls for every entity of the world that is sent.
+func (w *gameWorld) each(call func(e ecs.Entity, id netcode.NetworkID)) {
+	query := w.Query(ecs.All(w.replicated))
+	for query.Next() {
+		call(query.Entity(), (*components.Replicated)(query.Get(w.replicated)).ID)
+	}
+}
+
+// toggle takes a component from an entity, or gives it one.
+func (w *gameWorld) toggle(e ecs.Entity, id ecs.ID) {
+	if w.Has(e, id) {
+		w.Remove(e, id)
+	} else {
+		w.Add(e, id)
+	}
+}
+
+// gamePast is the server's world as of a tick, and who was to see what of it.
+type gamePast struct {
+	values map[netcode.NetworkID]gameValue
+	sight  map[netcode.ClientID]map[netcode.NetworkID]partMask
+}
+
+// gameKept is the model's knowledge of an entity since some tick.
+type gameKept struct {
+	changes []netcode.Tick                    // its birth and when it was another than in the tick before
+	seen    map[netcode.ClientID]netcode.Tick // since when a client sees it, without a break
+	paced   bool
+}
+
+// remember takes in what a tick has captured.
+func (g *match) remember() {
+	tick := g.net.Server.Store().Tick()
+	if g.past[tick] != nil || len(g.all) == 0 {
+		return
+	}
+	now, before := &gamePast{values: map[netcode.NetworkID]gameValue{}, sight: map[netcode.ClientID]map[netcode.NetworkID]partMask{}}, g.past[tick-1]
+	for c := range g.net.Server.Clients {
+		now.sight[c] = map[netcode.NetworkID]partMask{}
+	}
+	for _, e := range g.everybody() {
+		if e.id.IsZero() {
+			continue
+		}
+		v := g.value(e)
+		now.values[e.id] = v
+		kept := g.kept[e.id]
+		if kept == nil {
+			kept = &gameKept{changes: []netcode.Tick{tick}, seen: map[netcode.ClientID]netcode.Tick{}}
+			g.kept[e.id] = kept
+		}
+		kept.paced = kept.paced || e.paced
+		if before != nil {
+			was, ok := before.values[e.id]
+			if other := was.parts() ^ v.parts() | was.differing(&v); ok && other&^(pacedParts|namingParts|1<<partMine) != 0 {
+				kept.changes = append(kept.changes, tick)
+			}
+		}
+		for c, sight := range now.sight {
+			parts, visible := g.sight.sees(c, g.world, e.Entity, e.id)
+			if !visible {
+				delete(kept.seen, c)
+				continue
+			}
+			sight[e.id] = parts
+			if _, since := kept.seen[c]; !since {
+				kept.seen[c] = tick
+			}
+		}
+	}
+	g.past[tick] = now
+	g.tape.remember(g.net.Server.Server)
+}
+
+// asOf holds each entity of a client to what it was at the server in the tick as of which the client knows it: all of it that the client
+// may see and nothing else, but for whom it names, who may have come or gone since.
+func (p *gamePlayer) asOf() {
+	for e := range p.end().Replica().All {
+		past := p.g.past[e.Tick]
+		local, here := p.c.Entity(e.ID)
+		if past == nil || !here || p.g.kept[e.ID].paced {
+			continue
+		}
+		v, born := past.values[e.ID]
+		parts, visible := past.sight[p.ID()][e.ID]
+		p.hold(born && visible, e.ID, "is known as of", e.Tick, "when it was there:", born, "and visible:", visible)
+		is := p.w.value(local)
+		p.hold(is.parts() == v.parts()&parts, e.ID, "had as of", e.Tick, "parts", v.parts(), "of which visible", parts, "and has", is.parts())
+		skip := pacedParts | namingParts
+		if p.g.protocol.writes {
+			skip |= 1 << partMine
+		}
+		for part := range is {
+			if is[part] == nil || skip.has(part) {
+				continue
+			}
+			if turn, ok := is[part].(gameTurn); ok {
+				turn.Note = 0
+				is[part] = turn
+			}
+			p.hold(samePart(part, v[part], is[part]), e.ID, "part", part, "as of", e.Tick, "was", v[part], "and is", is[part])
+			p.g.met["values as of a tick"]++
+		}
+	}
+}
+
+// gameRecovery is the time for a client that slept, came anew or has lost its past.
+const gameRecovery = time.Second
+
+// fresh holds clients to knowing what changed some time ago, where nothing bounds what may be sent.
+func (g *match) fresh(within time.Duration) {
+	now := g.net.Server.Store().Tick()
+	ago := netcode.Tick(within/g.net.Server.Interval()) + 3
+	if now <= ago || g.past[now-ago] == nil {
+		return
+	}
+	for _, p := range g.players {
+		if !p.end().Running() || !p.connected() || p.sleep > 0 || g.net.Now()-p.calm <= within+gameRecovery || g.past[now-ago].sight[p.ID()] == nil {
+			continue
+		}
+		for id := range g.past[now].values {
+			kept := g.kept[id]
+			since, visible := kept.seen[p.ID()]
+			if !visible || since > now-ago || kept.paced {
+				continue
+			}
+			changed := netcode.Tick(0)
+			for _, tick := range kept.changes {
+				if tick <= now-ago {
+					changed = tick
+				}
+			}
+			e := p.end().Replica().Entity(id.Index)
+			p.hold(e.ID == id && e.Tick >= changed, id, "changed at", changed, "and is seen since", since, "but known as of", e.Tick, "at", now)
+			g.met["fresh"]++
+		}
+	}
+}
+
+// local returns a server's entity as it is at a client.
+func (p *gamePlayer) local(e ecs.Entity) ecs.Entity {
+	if e.IsZero() || !p.g.world.Alive(e) {
+		return ecs.Entity{}
+	}
+	for _, f := range p.g.all {
+		if f.Entity != e {
+			continue
+		}
+		if _, visible := p.g.sight.sees(p.ID(), p.g.world, f.Entity, f.id); visible {
+			local, _ := p.c.Entity(f.id)
+			return local
+		}
+	}
+	return ecs.Entity{}
+}
+
+// gameWord is a message of a game, numbered by its talk.
+type gameWord struct {
+	Mode   uint8 // of delivery, by gameModes
+	ToAll  bool
+	Number uint32
+}
+
+// gameModes are all modes of delivery.
+var gameModes = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
+
+// gameTalk has the messages in one direction of a connection and one mode: the client's id is another in each connection.
+type gameTalk struct {
+	client   netcode.ClientID
+	toServer bool
+	gameTopic
+}
+
+type gameTopic struct {
+	mode  uint8
+	toAll bool
+}
+
+// gameTalks are the sent and the received messages.
+type gameTalks struct {
+	said  map[gameTalk]uint32
+	heard map[gameTalk]map[uint32]bool
+	last  map[gameTalk]uint32
+	all   [len(gameModes)]uint32 // said to all clients
+}
+
+func newGameTalks() gameTalks {
+	return gameTalks{said: map[gameTalk]uint32{}, heard: map[gameTalk]map[uint32]bool{}, last: map[gameTalk]uint32{}}
+}
+
+// say counts what was sent, and is the next word of a talk.
+func (t *gameTalks) say(talk gameTalk, send func(m *gameWord, how ...netcode.How) error) {
+	m := &gameWord{Mode: talk.mode, Number: t.said[talk] + 1}
+	if send(m, netcode.Via(gameModes[talk.mode]), netcode.Channel(int(talk.mode))) == nil {
+		t.said[talk]++
+	}
+}
+
+// speak has the server say something to a client or to all.
+func (g *match) speak(*gameEntity) {
+	s, mode := g.net.Server.Server, uint8(g.r.IntN(len(gameModes)))
+	c := g.someClient()
+	if c == 0 {
+		return
+	}
+	if g.r.IntN(3) == 0 {
+		g.talks.all[mode]++
+		m := &gameWord{Mode: mode, ToAll: true, Number: g.talks.all[mode]}
+		_ = netcode.Send(s, netcode.ToAll(), m, netcode.Via(gameModes[mode]), netcode.Channel(int(mode)))
+		return
+	}
+	g.talks.say(gameTalk{c, false, gameTopic{mode, false}}, func(m *gameWord, how ...netcode.How) error {
+		return netcode.Send(s, netcode.To(c), m, how...)
+	})
+}
+
+// speak has a client say something to the server.
+func (p *gamePlayer) speak() {
+	talk := gameTalk{p.ID(), true, gameTopic{uint8(p.r.IntN(len(gameModes))), false}}
+	p.g.talks.say(talk, func(m *gameWord, how ...netcode.How) error {
+		return netcode.Send(p.c.Client, netcode.ToServer(), m, how...)
+	})
+}
+
+// hear holds what came to what was promised of its mode: nothing twice, and in order what is in order.
+func (g *match) hear(ctx *netcode.Context, m *gameWord) {
+	talk := gameTalk{ctx.Local, false, gameTopic{m.Mode, m.ToAll}}
+	if ctx.Sender != 0 {
+		talk.client, talk.toServer = ctx.Sender, true
+	}
+	t := &g.talks
+	if t.heard[talk] == nil {
+		t.heard[talk] = map[uint32]bool{}
+	}
+	what := fmt.Sprintf("%+v: number %d after %d", talk, m.Number, t.last[talk])
+	g.hold(ctx.Delivery() == gameModes[m.Mode], what, "of another mode")
+	g.hold(!t.heard[talk][m.Number], what, "came twice")
+	switch gameModes[m.Mode] {
+	case netcode.ReliableOrdered:
+		g.hold(m.Number == t.last[talk]+1 || m.ToAll && (m.Number > t.last[talk]), what, "out of order")
+	case netcode.UnreliableSequenced:
+		g.hold(m.Number > t.last[talk], what, "out of order")
+	}
+	t.heard[talk][m.Number] = true
+	t.last[talk] = max(t.last[talk], m.Number)
+	g.met["words heard"]++
+}
+
+// wordsMissing tells which reliable words to and from a client have not come.
+func (p *gamePlayer) wordsMissing() string {
+	t := &p.g.talks
+	for mode, delivery := range gameModes {
+		for _, toServer := range []bool{false, true} {
+			talk := gameTalk{p.ID(), toServer, gameTopic{uint8(mode), false}}
+			if delivery >= netcode.Reliable && len(t.heard[talk]) != int(t.said[talk]) {
+				return fmt.Sprintf("of %+v %d were said and %d heard", talk, t.said[talk], len(t.heard[talk]))
+			}
+		}
+	}
+	return ""
 }

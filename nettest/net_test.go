@@ -2,6 +2,7 @@ package nettest_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -293,4 +294,125 @@ func TestAWorldAtRestForAnHour(t *testing.T) {
 	require.True(t, n.Connected())
 	n.AssertConverge()
 	require.Zero(t, n.Clients[0].Stats().StaleSnapshots)
+}
+
+// Packing off changes what is sent and nothing else: the same game over the same bad network converges.
+func TestConvergeWithPackingOff(t *testing.T) {
+	t.Parallel()
+	trace := map[bool]uint64{}
+	for _, off := range []bool{false, true} {
+		p := protocol()
+		if off {
+			p.Debug()
+		}
+		g := &churn{rest: 60 * 3, state: 11}
+		n := nettest.New(t, nettest.Config{
+			Protocol: p, Clients: 2, Seed: 11, Link: bad(.2), Game: g.play, Server: netcode.Config{SendBudget: -1},
+		})
+		n.Run(3 * time.Second)
+		n.AssertConverge()
+		require.True(t, n.Connected())
+		require.NotZero(t, n.Clients[0].Replica().Stats().Records)
+		require.Zero(t, n.Clients[0].Replica().Stats().Malformed)
+		trace[off] = n.TraceHash()
+	}
+	require.NotEqual(t, trace[false], trace[true], "packing was really off")
+}
+
+// glance is a message that names an entity.
+type glance struct {
+	At netcode.NetworkID `net:"entity"`
+}
+
+// What a message names is found in the client's own world, with the values that it has there; a client that does not see it
+// hears of nobody.
+func TestMessagesNameEntities(t *testing.T) {
+	t.Parallel()
+	p := protocol()
+	type hit struct {
+		id     netcode.NetworkID
+		entity ecs.Entity
+		found  bool
+	}
+	hits := map[netcode.ClientID][]hit{}
+	var n *nettest.Net
+	netcode.Handle(p, func(ctx *netcode.Context, m *glance) {
+		for _, c := range n.Clients {
+			if c.ID() == ctx.Local {
+				e, found := c.Systems.Entity(m.At)
+				hits[ctx.Local] = append(hits[ctx.Local], hit{m.At, e, found})
+			}
+		}
+	}, netcode.Over(netcode.Reliable), netcode.AtStage(netcode.StageUpdate))
+	n = nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Seed: 9, Link: bad(.2)})
+	var id netcode.NetworkID
+	n.Server.Systems.OnSpawn(func(_ ecs.Entity, at netcode.NetworkID) { id = at })
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	w := &n.Server.World
+	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[components.Replicated](w))
+	require.True(t, n.RunUntil(time.Second, func() bool { return !id.IsZero() }))
+	seeing, blind := n.Clients[0], n.Clients[1]
+	require.True(t, n.RunUntil(5*time.Second, func() bool { return n.Server.Hide(blind.ID(), id) }))
+	require.True(t, n.RunUntil(5*time.Second, func() bool { _, ok := seeing.Systems.Entity(id); return ok }))
+	require.NoError(t, netcode.Send(n.Server.Server, netcode.ToAll(), &glance{id}))
+	require.True(t, n.RunUntil(5*time.Second, func() bool { return len(hits[1]) == 1 && len(hits[2]) == 1 }))
+	got := hits[seeing.ID()][0]
+	require.Equal(t, id, got.id)
+	require.True(t, got.found)
+	require.True(t, seeing.World.Alive(got.entity))
+	require.True(t, seeing.World.Has(got.entity, ecs.ComponentID[position](&seeing.World)))
+	require.Equal(t, hit{}, hits[blind.ID()][0])
+}
+
+// logbook is a test whose log is kept.
+type logbook struct {
+	testing.TB
+	lines []string
+}
+
+func (h *logbook) Logf(format string, args ...any) {
+	h.lines = append(h.lines, fmt.Sprintf(format, args...))
+}
+
+// The errors that OnError is given are in the log of the test: of every end, with its number, and not without end.
+func TestErrorsAreLogged(t *testing.T) {
+	h := &logbook{TB: t}
+	p := netcode.NewProtocol()
+	netcode.Replicate[walk](p)
+	n := nettest.New(h, nettest.Config{Protocol: p, Clients: 2, Server: netcode.Config{MaxEntities: 10}})
+	n.Run(time.Second)
+	build := generic.NewMap2[components.Replicated, walk](&n.Server.World)
+	for range 12 {
+		build.NewWith(&components.Replicated{}, &walk{})
+	}
+	local := generic.NewMap2[components.Replicated, walk](&n.Clients[1].World)
+	local.NewWith(&components.Replicated{}, &walk{})
+	n.Run(time.Second)
+	text := strings.Join(h.lines, "\n")
+	require.Contains(t, text, "nettest: server: ")
+	require.Contains(t, text, "Config.MaxEntities allows (10)")
+	require.Contains(t, text, "nettest: client 1: local entity ")
+	for range 1000 {
+		n.Server.Report(fmt.Errorf("one more"))
+	}
+	require.Less(t, len(h.lines), 120)
+	require.Contains(t, h.lines[len(h.lines)-1], "no more errors of the server are logged")
+}
+
+// walk is a component.
+type walk struct{ X, Y float32 }
+
+// The ends of a Net are ends for every call of netcode.
+func TestTheEndsOfANetAreEndpoints(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[walk](p)
+	netcode.Replicate[components.Kind](p)
+	handled := 0
+	netcode.Handle(p, func(*netcode.Context, *walk) { handled++ }, netcode.Named("step"))
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Game: func(*ecs.World, int) {}})
+	n.Run(time.Second)
+	require.NoError(t, netcode.Send(n.Server, netcode.ToAll(), &walk{}))
+	require.NoError(t, netcode.Send(n.Clients[0], netcode.ToServer(), &walk{}))
+	n.Run(time.Second)
+	require.Equal(t, 2, handled)
 }

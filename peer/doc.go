@@ -37,26 +37,18 @@
 //
 // # Files
 //
-//   - handshake.go, refuse.go: the datagrams of a handshake, and the texts of refusals
-//   - resume.go: the datagrams by which a session goes on at another address, or is known to be over
-//   - cookie.go: makes and checks cookies
-//   - limiter.go: limits handshake work for each address
-//   - past_sessions.go: remembers sessions that are over
-//   - conn.go: one connection: reads a packet, takes in its acks, detects lost ones
-//   - packet.go, reader.go: builds a packet; iterates over the messages of one
-//   - types.go: message types that the other end numbers in its own way
+//   - handshake.go: the datagrams of a handshake, cookies and refusals; those by which a session goes on at another address, or is known to
+//     be over; sessions that are over
+//   - conn.go: one connection: reads a packet, takes in its acks, detects lost ones; how large packets may be, by probes
+//   - packet.go: builds a packet; iterates over the messages of one; message types that the other end numbers in its own way
 //   - received_packets.go: which sequences arrived, and the acks that are sent
-//   - path.go: how large packets may be, by probes
-//   - sent_packets.go: which sequences are on their way; loss, round trip, timeout
-//   - skipped_sequences.go: sequence numbers that are left out, so that a forged ack is noticed
+//   - sent_packets.go: which sequences are on their way, and which are left out; loss, round trip, timeout
 //   - send_queue.go: what waits to be sent to a peer, and its order
 //   - unreliable.go: waiting unreliable messages
-//   - reliable.go: reliable messages until they are acknowledged, cut into pieces if large
-//   - sent_reliables.go: which reliable messages each packet had; buffers
+//   - reliable.go: reliable messages until they are acknowledged, cut into pieces if large; which packet had which; buffers
 //   - recall.go: takes waiting messages about an entity back
 //   - receive_queue.go: order, duplicates and pieces of received messages
-//   - credit.go: the credit for reliable messages, and the limits of reliable channels
-//   - budget.go: limits bytes a second
+//   - budget.go: limits: bytes a second, credit for reliable messages, handshake work for each address
 //   - state.go: which messages are legal in which state
 //   - errors.go: reasons and errors
 package peer

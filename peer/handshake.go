@@ -1,10 +1,15 @@
 package peer
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"math"
+	"time"
 
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -364,3 +369,379 @@ func ParseWelcome(datagram []byte, check wire.Checksum) (Welcome, error) {
 	}
 	return w, nil
 }
+
+// CookieBucket is the length of one time bucket of cookies. A cookie is good
+// in the bucket it was made in and in the next: 5 to 10 s.
+const CookieBucket = 5 * time.Second
+
+// Cookie proves that whoever sends it receives what is sent to its address.
+// The zero value means none.
+type Cookie [16]byte
+
+// IsZero reports whether there is no cookie.
+func (c Cookie) IsZero() bool { return c == Cookie{} }
+
+// Cookies makes and checks address cookies without remembering any: a cookie is
+// the first 16 bytes of HMAC-SHA256 over what it is bound to, so a flood of
+// hellos from forged addresses costs the server no memory (RFC 9147 §5.1 and
+// RFC 9000 §8.1 do likewise). The epoch of the session that a cookie opens is
+// taken from the 16 bytes behind those, which nobody sees: so nothing is
+// remembered for it either, and whoever knows it has received Accept.
+//
+// A cookie is bound to the client's address, its nonce, the time bucket and the
+// session epoch that the address has at that moment (0 for none). The last is
+// what keeps a delayed hello of an earlier attempt from replacing the session
+// that came after it: it was made for another epoch.
+//
+// Two bits of a cookie tell its time bucket and its secret, so that checking
+// one takes one HMAC. The zero value is not usable. Not for concurrent use.
+type Cookies struct {
+	macs    [2]hash.Hash // by generation of the secret, modulo 2; nil before there was one
+	newest  uint64       // generation of the present secret
+	message []byte
+	sum     [sha256.Size]byte // here and not on the stack, where Sum would make it escape
+}
+
+// Epochs are four numbers that follow from a cookie and that only the server knows. The first that can be the epoch of a
+// session is.
+type Epochs [4]uint32
+
+// NewCookies returns cookies under a secret, which should be 32 random bytes
+// that nobody else has.
+func NewCookies(secret [32]byte) *Cookies {
+	c := &Cookies{message: make([]byte, 0, 64)}
+	c.macs[0] = hmac.New(sha256.New, secret[:])
+	return c
+}
+
+// Rotate makes cookies under a new secret from now on. Cookies of the secret
+// before it stay good until their time is over or Rotate is called again.
+func (c *Cookies) Rotate(secret [32]byte) {
+	c.newest++
+	c.macs[c.newest%2] = hmac.New(sha256.New, secret[:])
+}
+
+// Make returns the cookie for a client's address and nonce at a time. epoch is
+// that of the session which the address has at present, 0 if it has none.
+func (c *Cookies) Make(addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) Cookie {
+	cookie, _ := c.compute(c.newest, addr, nonce, epoch, bucket(now))
+	return cookie
+}
+
+// Check reports whether a cookie was made here for the same address, nonce and
+// epoch, in this time bucket or the one before, and which epochs follow from it.
+// The zero cookie never passes.
+func (c *Cookies) Check(cookie Cookie, addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) (Epochs, bool) {
+	made, generation := bucket(now), c.newest
+	if uint64(cookie[0])&bucketBit != made&bucketBit {
+		made--
+	}
+	if uint64(cookie[0]>>1)&1 != generation&1 {
+		generation--
+	}
+	if cookie.IsZero() || c.macs[generation%2] == nil {
+		return Epochs{}, false
+	}
+	want, epochs := c.compute(generation, addr, nonce, epoch, made)
+	if !hmac.Equal(want[:], cookie[:]) {
+		return Epochs{}, false
+	}
+	return epochs, true
+}
+
+// bucketBit, the lowest, is the bit of a cookie's first byte that tells its time bucket; the one above it tells the
+// generation of its secret. macBits are those of the HMAC.
+const (
+	bucketBit = 1
+	macBits   = 0xFC
+)
+
+// bucket numbers the time buckets. Before the origin of time there is one more,
+// which the conversion wraps; newest-1 wraps alike, so neighbours stay neighbours.
+func bucket(now time.Duration) uint64 {
+	if now < 0 {
+		now -= CookieBucket - 1
+	}
+	return uint64(now / CookieBucket)
+}
+
+func (c *Cookies) compute(generation uint64, addr transport.Addr, nonce uint64, epoch uint32, bucket uint64) (cookie Cookie, epochs Epochs) {
+	ip := addr.IP.Addr().Unmap().As16()
+	b := c.message[:0]
+	b = binary.LittleEndian.AppendUint64(b, bucket)
+	b = binary.LittleEndian.AppendUint64(b, nonce)
+	b = binary.LittleEndian.AppendUint32(b, epoch)
+	b = binary.LittleEndian.AppendUint16(b, addr.IP.Port())
+	b = append(b, ip[:]...)
+	b = append(b, addr.IP.Addr().Zone()...) // the only part without a fixed size; no zone has a zero byte
+	if addr.Key != 0 || addr.Via != 0 {
+		b = binary.LittleEndian.AppendUint64(append(b, 0, addr.Via), addr.Key)
+	}
+	c.message = b
+	mac := c.macs[generation%2]
+	mac.Reset()
+	mac.Write(b) // a hash never returns an error
+	sum := mac.Sum(c.sum[:0])
+	copy(cookie[:], sum)
+	cookie[0] = cookie[0]&macBits | byte(generation&1)<<1 | byte(bucket&bucketBit)
+	for i := range epochs {
+		epochs[i] = binary.LittleEndian.Uint32(sum[len(cookie)+4*i:])
+	}
+	return cookie, epochs
+}
+
+// Resume asks the server to go on with a session at the address that it comes from. A client that hears nothing sends it: its
+// address may have changed, or its server may have been restarted. It is sealed with the checksum of the client's packets.
+//
+//	byte 0     1        5       13     21       25       41
+//	+------+--------+-------+------+--------+--------+----------+
+//	| 0x87 | client | nonce | path | number | cookie | checksum |
+//	+------+--------+-------+------+--------+--------+----------+
+//	 1      4        8       8      4        16       4
+//
+// A server that has the session answers from an unproven address with a Challenge, else with a packet. One that has it not
+// answers with a Reset. Each answer but a packet is shorter.
+type Resume struct {
+	Client wire.ClientID // of the Welcome; never 0. With Nonce it names the session.
+	Nonce  uint64        // of the Hello
+	Path   uint64        // random, fresh for each silence: answers repeat it
+	Number uint32        // from 1, one more with each Resume of the session: an older one moves nothing
+	Cookie Cookie        // from the Challenge with this path; zero at first
+}
+
+const resumeSize = 41 + wire.ChecksumSize
+
+// AppendResume appends the datagram. check is that of the client's packets.
+func AppendResume(b []byte, r Resume, check wire.Checksum) []byte {
+	start := len(b)
+	b = append(b, wire.HandshakeFlag|byte(KindResume))
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Client))
+	b = binary.LittleEndian.AppendUint64(b, r.Nonce)
+	b = binary.LittleEndian.AppendUint64(b, r.Path)
+	b = binary.LittleEndian.AppendUint32(b, r.Number)
+	b = append(b, r.Cookie[:]...)
+	return seal(check, b, start)
+}
+
+// ParseResume reads a Resume datagram, all but its checksum, which is known only when the session is: ResumeSealed reads
+// that. The error is ErrMalformed.
+func ParseResume(datagram []byte) (Resume, error) {
+	if len(datagram) != resumeSize || KindOf(datagram) != KindResume {
+		return Resume{}, ErrMalformed
+	}
+	r := Resume{
+		Client: wire.ClientID(binary.LittleEndian.Uint32(datagram[1:])),
+		Nonce:  binary.LittleEndian.Uint64(datagram[5:]),
+		Path:   binary.LittleEndian.Uint64(datagram[13:]),
+		Number: binary.LittleEndian.Uint32(datagram[21:]),
+		Cookie: Cookie(datagram[25:41]),
+	}
+	if r.Client == 0 || r.Number == 0 {
+		return Resume{}, ErrMalformed
+	}
+	return r, nil
+}
+
+// ResumeSealed reports whether the checksum of a Resume is right. check is that of the client's packets.
+func ResumeSealed(datagram []byte, check wire.Checksum) bool {
+	_, ok := unseal(check, datagram)
+	return ok
+}
+
+// Reset is the answer to a Resume of a session that the server does not have: it is over, or the server was restarted. It is
+// shorter than a Resume, and no end answers it.
+//
+//	byte 0     1        5       13     21       22      38
+//	+------+--------+-------+------+--------+-------+----------+
+//	| 0x88 | client | nonce | path | reason | token | checksum |
+//	+------+--------+-------+------+--------+-------+----------+
+//	 1      4        8       8      1        16      4
+//
+// It repeats the name of the session: the server cannot check a Resume of a session that it does not have, and a damaged one
+// may name another session.
+type Reset struct {
+	Client wire.ClientID // of the Resume
+	Nonce  uint64        // of the Resume
+	Path   uint64        // of the Resume
+	Reason Reason        // never ReasonNone
+	Token  Token         // the one of the session's Welcome, if the server has the reset key of then
+}
+
+const resetSize = 38 + wire.ChecksumSize
+
+// AppendReset appends the datagram.
+func AppendReset(b []byte, r Reset) []byte {
+	start := len(b)
+	b = append(b, wire.HandshakeFlag|byte(KindReset))
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Client))
+	b = binary.LittleEndian.AppendUint64(b, r.Nonce)
+	b = binary.LittleEndian.AppendUint64(b, r.Path)
+	b = append(b, byte(r.Reason))
+	b = append(b, r.Token[:]...)
+	return sealDatagram(b, start)
+}
+
+// ParseReset reads a Reset datagram. A reason that is not known here is no error. Errors are ErrChecksum and ErrMalformed.
+func ParseReset(datagram []byte) (Reset, error) {
+	if len(datagram) != resetSize {
+		return Reset{}, ErrMalformed
+	}
+	b, err := openDatagram(datagram, KindReset)
+	if err != nil {
+		return Reset{}, err
+	}
+	r := Reset{
+		Client: wire.ClientID(binary.LittleEndian.Uint32(b)),
+		Nonce:  binary.LittleEndian.Uint64(b[4:]),
+		Path:   binary.LittleEndian.Uint64(b[12:]),
+		Reason: Reason(b[20]),
+		Token:  Token(b[21:37]),
+	}
+	if r.Reason == ReasonNone {
+		return Reset{}, ErrMalformed
+	}
+	return r, nil
+}
+
+// Token proves that a Reset is from the server of a session: the client has it from its Welcome, and it is told to nobody else until
+// the session is over.
+type Token [16]byte
+
+// Equal compares two tokens in a time that does not depend on where they differ.
+func (t Token) Equal(other Token) bool { return hmac.Equal(t[:], other[:]) }
+
+// Tokens makes the tokens of sessions: the first 16 bytes of HMAC-SHA256 over the name of the session, so that a server which
+// was restarted with the same key makes the same ones and remembers nothing (RFC 9000 §10.3.2 does likewise). The zero value is
+// not usable. Not for concurrent use.
+type Tokens struct {
+	mac     hash.Hash
+	message [12]byte
+	sum     [sha256.Size]byte
+}
+
+// NewTokens returns the tokens under a key, which should be 32 random bytes that nobody else has.
+func NewTokens(key [32]byte) *Tokens { return &Tokens{mac: hmac.New(sha256.New, key[:])} }
+
+// Make returns the token of a session, by the client's id and the nonce of its Hello.
+func (t *Tokens) Make(client wire.ClientID, nonce uint64) (token Token) {
+	binary.LittleEndian.PutUint32(t.message[:], uint32(client))
+	binary.LittleEndian.PutUint64(t.message[4:], nonce)
+	t.mac.Reset()
+	t.mac.Write(t.message[:]) // a hash never returns an error
+	copy(token[:], t.mac.Sum(t.sum[:0]))
+	return token
+}
+
+const (
+	// maxPast is the number of ended sessions that a server remembers.
+	maxPast = 1024
+	// pastFor is the time for which it remembers one. A cookie, and so a Join, is valid for two buckets at most.
+	pastFor = 2 * CookieBucket
+)
+
+// PastSessions remembers for a while which sessions are over, so that a late or repeated Join makes no second session of the same
+// Hello. Where too many end at a time the oldest are forgotten. Its memory is allocated at once: a server's heap does not grow with
+// the clients that have left.
+type PastSessions struct {
+	ring []pastSession
+	next int
+}
+
+// pastSession is one that is over.
+type pastSession struct {
+	nonce  uint64
+	until  time.Duration
+	reason Error
+}
+
+// NewPastSessions returns room for maxPast.
+func NewPastSessions() PastSessions { return PastSessions{ring: make([]pastSession, maxPast)} }
+
+// Add remembers a session that is over.
+func (p *PastSessions) Add(nonce uint64, reason *Error, now time.Duration) {
+	p.ring[p.next] = pastSession{nonce, now + pastFor, *reason}
+	p.next = (p.next + 1) % maxPast
+}
+
+// Find returns why the session of a nonce is over, nil if there was none.
+func (p *PastSessions) Find(nonce uint64, now time.Duration) *Error {
+	for i := range p.ring {
+		if one := &p.ring[i]; one.nonce == nonce && now < one.until {
+			return &one.reason
+		}
+	}
+	return nil
+}
+
+// MaxRefuseDetail is the longest detail of a Refuse, in bytes. With it the
+// datagram is still smaller than a Hello.
+const MaxRefuseDetail = 480
+
+// Refuse is the server's answer to a Hello with a valid cookie that it will not
+// accept.
+//
+//	byte 0     1       9        10
+//	+------+-------+--------+------------+----------+
+//	| 0x84 | nonce | reason | detail ... | checksum |
+//	+------+-------+--------+------------+----------+
+//	 1      8       1        0..480       4
+//
+// It is the same in every version.
+type Refuse struct {
+	Nonce  uint64 // of the Hello
+	Reason Reason // never ReasonNone
+	Detail string // one printable line of UTF-8; for ReasonWrongProtocol, the first difference
+}
+
+const refuseFixed = 10
+
+// AppendRefuse appends the datagram. The detail is cut to MaxRefuseDetail bytes,
+// and what is not printable in it becomes question marks.
+func AppendRefuse(b []byte, r Refuse) []byte {
+	start := len(b)
+	b = append(b, wire.HandshakeFlag|byte(KindRefuse))
+	b = binary.LittleEndian.AppendUint64(b, r.Nonce)
+	b = append(b, byte(r.Reason))
+	b = append(b, cleanDetail(r.Detail, MaxRefuseDetail)...)
+	return sealDatagram(b, start)
+}
+
+// ParseRefuse reads a Refuse datagram. A reason that is not known here is no
+// error. Errors are ErrChecksum and ErrMalformed.
+func ParseRefuse(datagram []byte) (Refuse, error) {
+	const fixed = refuseFixed + wire.ChecksumSize
+	if len(datagram) < fixed || len(datagram)-fixed > MaxRefuseDetail {
+		return Refuse{}, ErrMalformed
+	}
+	b, err := openDatagram(datagram, KindRefuse)
+	if err != nil {
+		return Refuse{}, err
+	}
+	r := Refuse{Nonce: binary.LittleEndian.Uint64(b), Reason: Reason(b[8])}
+	detail := b[refuseFixed-1:]
+	if r.Reason == ReasonNone || !legalDetail(detail) {
+		return Refuse{}, ErrMalformed
+	}
+	r.Detail = string(detail)
+	return r, nil
+}
+
+// MaxRefusal is the longest text of a refusal, in bytes.
+const MaxRefusal = 200
+
+// AppendRefusal appends the body of a refusal, the error with which a call was answered. The text is cut to MaxRefusal bytes,
+// and what is not printable in it becomes question marks.
+func AppendRefusal(b []byte, text string) []byte {
+	return append(b, cleanDetail(text, MaxRefusal)...)
+}
+
+// ParseRefusal reads the body of a refusal. The error is ErrMalformed.
+func ParseRefusal(body []byte) (text string, err error) {
+	if !LegalRefusal(body) {
+		return "", ErrMalformed
+	}
+	return string(body), nil
+}
+
+// LegalRefusal reports whether ParseRefusal would read a body.
+func LegalRefusal(body []byte) bool { return len(body) <= MaxRefusal && legalDetail(body) }

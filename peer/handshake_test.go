@@ -1,12 +1,17 @@
 package peer
 
 import (
+	"encoding/binary"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -352,5 +357,317 @@ func FuzzRefuse(f *testing.F) {
 			return nil
 		}
 		return AppendRefuse(nil, r)
+	})
+}
+
+func testCookies(fill byte) *Cookies {
+	var secret [32]byte
+	for i := range secret {
+		secret[i] = fill
+	}
+	return NewCookies(secret)
+}
+
+// passes reports whether a cookie is good.
+func passes(c *Cookies, cookie Cookie, addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) bool {
+	_, ok := c.Check(cookie, addr, nonce, epoch, now)
+	return ok
+}
+
+func TestCookieIsBoundToEverything(t *testing.T) {
+	c := testCookies(1)
+	addr := transport.MustParseAddr("192.0.2.7:4000")
+	const now, nonce, epoch = 12 * time.Second, 77, 5
+	cookie := c.Make(addr, nonce, epoch, now)
+	require.False(t, cookie.IsZero())
+	require.True(t, passes(c, cookie, addr, nonce, epoch, now))
+	require.True(t, passes(c, cookie, transport.MustParseAddr("[::ffff:192.0.2.7]:4000"), nonce, epoch, now),
+		"the same address in its other spelling")
+
+	require.False(t, passes(c, cookie, transport.MustParseAddr("192.0.2.7:4001"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("192.0.2.8:4000"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, addr, nonce+1, epoch, now))
+	require.False(t, passes(c, cookie, addr, nonce, epoch+1, now))
+	require.False(t, passes(c, cookie, addr, nonce, 0, now), "made for a session that is gone")
+	require.False(t, passes(c, Cookie{}, addr, nonce, epoch, now))
+	require.False(t, passes(testCookies(2), cookie, addr, nonce, epoch, now), "a restarted server")
+	for bit := range 8 * len(cookie) {
+		forged := cookie
+		forged[bit/8] ^= 1 << (bit % 8)
+		require.False(t, passes(c, forged, addr, nonce, epoch, now), "bit %d", bit)
+	}
+
+	zone := transport.MustParseAddr("[fe80::1%eth0]:9")
+	cookie = c.Make(zone, nonce, epoch, now)
+	require.True(t, passes(c, cookie, zone, nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("[fe80::1%eth1]:9"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, transport.MustParseAddr("[fe80::1]:9"), nonce, epoch, now))
+}
+
+func TestCookieIsBoundToAnAddressWithoutIP(t *testing.T) {
+	c := testCookies(1)
+	ip := transport.MustParseAddr("192.0.2.7:4000").IP
+	addrs := []transport.Addr{{IP: ip}, {IP: ip, Key: 1}, {IP: ip, Key: 2}, {IP: ip, Via: 1}, {IP: ip, Key: 1, Via: 1}, {Key: 1}, {Key: 1 << 56}, {Key: 1, Via: 1}}
+	for i, made := range addrs {
+		cookie := c.Make(made, 1, 0, 0)
+		for k, used := range addrs {
+			require.Equal(t, i == k, passes(c, cookie, used, 1, 0, 0), "made for %v, used by %v", made, used)
+		}
+	}
+}
+
+func TestCookieExpires(t *testing.T) {
+	c := testCookies(1)
+	addr := transport.MustParseAddr("[2001:db8::1]:4000")
+	for _, made := range []time.Duration{-7 * time.Second, -CookieBucket, -1, 0, 1, 4999 * time.Millisecond, time.Hour} {
+		cookie := c.Make(addr, 1, 0, made)
+		for _, age := range []time.Duration{0, time.Second, CookieBucket} {
+			require.True(t, passes(c, cookie, addr, 1, 0, made+age), "made %v, age %v", made, age)
+		}
+		require.False(t, passes(c, cookie, addr, 1, 0, made+2*CookieBucket), "made %v", made)
+		require.False(t, passes(c, cookie, addr, 1, 0, made-CookieBucket), "made %v, from the future", made)
+	}
+}
+
+func TestCookieRotation(t *testing.T) {
+	c := testCookies(1)
+	addr := transport.MustParseAddr("192.0.2.7:4000")
+	first := c.Make(addr, 1, 0, 0)
+	c.Rotate([32]byte{2})
+	second := c.Make(addr, 1, 0, 0)
+	require.NotEqual(t, first, second)
+	require.True(t, passes(c, first, addr, 1, 0, time.Second))
+	require.True(t, passes(c, second, addr, 1, 0, time.Second))
+	c.Rotate([32]byte{3})
+	require.False(t, passes(c, first, addr, 1, 0, time.Second))
+	require.True(t, passes(c, second, addr, 1, 0, time.Second))
+}
+
+func TestCookiesDoNotAllocate(t *testing.T) {
+	c := testCookies(1)
+	c.Rotate([32]byte{2})
+	addr := transport.MustParseAddr("192.0.2.7:4000")
+	cookie := c.Make(addr, 1, 0, 0)
+	alloctest.Zero(t, 100, func() {
+		cookie = c.Make(addr, 1, 0, 0)
+		c.Check(cookie, addr, 2, 0, 0)
+	})
+}
+
+// The epochs of a cookie are the same each time, and none can be read from it or from another cookie.
+func TestEpochsFollowFromTheCookieAndAreSecret(t *testing.T) {
+	c := testCookies(1)
+	addr := transport.MustParseAddr("192.0.2.7:4000")
+	cookie := c.Make(addr, 77, 5, 0)
+	first, ok := c.Check(cookie, addr, 77, 5, 0)
+	require.True(t, ok)
+	again, ok := c.Check(cookie, addr, 77, 5, CookieBucket)
+	require.True(t, ok)
+	require.Equal(t, first, again)
+	for _, epoch := range first {
+		for at := 0; at+4 <= len(cookie); at++ {
+			require.NotEqual(t, epoch, binary.LittleEndian.Uint32(cookie[at:]))
+		}
+	}
+	other, ok := c.Check(c.Make(addr, 78, 5, 0), addr, 78, 5, 0)
+	require.True(t, ok)
+	for i := range first {
+		require.NotEqual(t, first[i], other[i])
+	}
+}
+
+func TestLimiterGivesEachPrefixItsRate(t *testing.T) {
+	l := NewLimiter([16]byte{1})
+	one, other := AddressPrefix(netip.MustParseAddr("192.0.2.1")), AddressPrefix(netip.MustParseAddr("192.0.2.129"))
+	taken := func(prefix netip.Prefix, work Work, now time.Duration) (n int) {
+		for range 1000 {
+			if l.Take(prefix, work, 100, now) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 100, taken(one, WorkUnproven, 5*time.Second), "a second's worth at once")
+	require.Zero(t, taken(one, WorkUnproven, 5*time.Second))
+	require.Equal(t, 100, taken(one, WorkProven, 5*time.Second), "each kind of work has its own")
+	require.Equal(t, 100, taken(other, WorkUnproven, 5*time.Second), "and each prefix")
+	require.Equal(t, 25, taken(one, WorkUnproven, 5250*time.Millisecond), "it fills again with time")
+	require.Equal(t, 100, taken(one, WorkUnproven, time.Minute), "up to a second's worth")
+}
+
+// Prefixes without end make the limiter forget others and refuse none; the table does not grow.
+func TestLimiterForgetsAndRefusesNobodyForOthers(t *testing.T) {
+	l := NewLimiter([16]byte{1})
+	size := len(l.table)
+	for i := range 1 << 20 {
+		addr := netip.AddrFrom4([4]byte{byte(i >> 16), byte(i >> 8), byte(i), 1})
+		require.True(t, l.Take(NetworkPrefix(addr), WorkUnproven, 1, time.Second), "prefix %v asks once", addr)
+	}
+	require.Len(t, l.table, size)
+	require.Equal(t, limiterSets*limiterWays, size)
+	alloctest.Zero(t, 100, func() { l.Take(netip.Prefix{}, WorkProven, 1, time.Second) })
+}
+
+// All address bits count, and so does the length of the prefix.
+func TestLimiterTellsPrefixesApart(t *testing.T) {
+	l := NewLimiter([16]byte{1})
+	seen := map[uint64]netip.Prefix{}
+	note := func(p netip.Prefix) {
+		h := l.hash(p)
+		require.NotZero(t, h)
+		other, there := seen[h]
+		require.False(t, there, "%v and %v", p, other)
+		seen[h] = p
+	}
+	base := netip.MustParseAddr("2001:db8::5").As16()
+	note(AddressPrefix(netip.AddrFrom16(base)))
+	for bit := range 128 {
+		other := base
+		other[bit/8] ^= 1 << (bit % 8)
+		note(AddressPrefix(netip.AddrFrom16(other)))
+	}
+	note(NetworkPrefix(netip.MustParseAddr("2001:db8::")))
+	note(AddressPrefix(netip.MustParseAddr("2001:db8::")))
+}
+
+func TestPrefixesOfAddresses(t *testing.T) {
+	for addr, want := range map[string][2]string{
+		"192.0.2.77":        {"192.0.2.77/32", "192.0.2.0/24"},
+		"::ffff:192.0.2.77": {"192.0.2.77/32", "192.0.2.0/24"},
+		"2001:db8:1:2:3::4": {"2001:db8:1:2:3::4/128", "2001:db8:1:2::/64"},
+		"fe80::1%eth0":      {"fe80::1/128", "fe80::/64"},
+	} {
+		require.Equal(t, want[0], AddressPrefix(netip.MustParseAddr(addr)).String())
+		require.Equal(t, want[1], NetworkPrefix(netip.MustParseAddr(addr)).String())
+	}
+	require.False(t, NetworkPrefix(netip.Addr{}).IsValid())
+}
+
+func testResume() Resume {
+	return Resume{Client: 3, Nonce: 0x1122334455667788, Path: 0x2233445566778899, Number: 7, Cookie: Cookie{1, 2, 3}}
+}
+
+func TestResume(t *testing.T) {
+	check := wire.NewChecksum(8, 9)
+	want := testResume()
+	b := AppendResume([]byte("before"), want, check)[6:]
+	require.Len(t, b, resumeSize)
+	require.Equal(t, KindResume, KindOf(b))
+	got, err := ParseResume(b)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.True(t, ResumeSealed(b, check))
+	for at := range b {
+		require.False(t, ResumeSealed(b[:at], check))
+		_, err := ParseResume(b[:at])
+		require.ErrorIs(t, err, ErrMalformed, "cut at byte %d", at)
+		b[at] ^= 1
+		require.False(t, ResumeSealed(b, check), "byte %d changed", at)
+		b[at] ^= 1
+	}
+	_, err = ParseResume(append(b, 0))
+	require.ErrorIs(t, err, ErrMalformed)
+	for name, c := range map[string]wire.Checksum{"the other direction": ^check, "another epoch": wire.NewChecksum(7, 9), "another protocol": wire.NewChecksum(8, 8)} {
+		require.False(t, ResumeSealed(b, c), name)
+	}
+	for _, bad := range []Resume{{Nonce: 1, Number: 1}, {Client: 1, Nonce: 1}} {
+		_, err := ParseResume(AppendResume(nil, bad, check))
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
+func TestReset(t *testing.T) {
+	want := Reset{Client: 3, Nonce: 4, Path: 5, Reason: 200, Token: Token{7}}
+	got, err := ParseReset(AppendReset(nil, want))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = ParseReset(AppendReset(nil, Reset{Path: 5}))
+	require.ErrorIs(t, err, ErrMalformed, "no reason")
+}
+
+// A token follows from the key and from the name of the session, and from nothing else.
+func TestTokens(t *testing.T) {
+	a, again, other := NewTokens([32]byte{1}), NewTokens([32]byte{1}), NewTokens([32]byte{2})
+	want := a.Make(3, 4)
+	require.True(t, want.Equal(again.Make(3, 4)))
+	require.True(t, want.Equal(a.Make(3, 4)), "twice the same")
+	for _, differs := range []Token{other.Make(3, 4), a.Make(4, 4), a.Make(3, 5), {}} {
+		require.False(t, want.Equal(differs))
+	}
+	alloctest.Zero(t, 100, func() { a.Make(3, 4) })
+}
+
+func TestResumeDoesNotAllocate(t *testing.T) {
+	check := wire.NewChecksum(8, 9)
+	buf := make([]byte, 0, HelloSize)
+	alloctest.Zero(t, 100, func() {
+		buf = AppendResume(buf[:0], testResume(), check)
+		if r, err := ParseResume(buf); err != nil || !ResumeSealed(buf, check) || r.Number != 7 {
+			t.Fatal(err)
+		}
+		buf = AppendReset(buf[:0], Reset{Path: 1, Reason: ReasonReset})
+		_, _ = ParseReset(buf)
+	})
+}
+
+func FuzzResume(f *testing.F) {
+	check := wire.NewChecksum(8, 9)
+	f.Add(AppendResume(nil, testResume(), check))
+	f.Add(AppendResume(nil, Resume{}, check))
+	f.Fuzz(func(t *testing.T, datagram []byte) {
+		r, err := ParseResume(datagram)
+		if err != nil {
+			return
+		}
+		again := AppendResume(nil, r, check)
+		require.Equal(t, datagram[:len(datagram)-wire.ChecksumSize], again[:len(again)-wire.ChecksumSize])
+		require.Equal(t, string(datagram) == string(again), ResumeSealed(datagram, check))
+	})
+}
+
+func FuzzReset(f *testing.F) {
+	seeds := [][]byte{AppendReset(nil, Reset{Path: 1, Reason: ReasonReset, Token: Token{1}}), AppendReset(nil, Reset{})}
+	fuzzDatagram(f, seeds, func(_ *testing.T, datagram []byte) []byte {
+		r, err := ParseReset(datagram)
+		if err != nil {
+			return nil
+		}
+		return AppendReset(nil, r)
+	})
+}
+
+func TestRefusalIsOnePrintableLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "",
+		"no such item":                      "no such item",
+		"two\nlines":                        "two?lines",
+		"\x1b[31mred":                       "?[31mred",
+		"\xff":                              "?",
+		strings.Repeat("a", 300):            strings.Repeat("a", 200),
+		"a" + strings.Repeat("\u00e4", 150): "a" + strings.Repeat("\u00e4", 99),
+	} {
+		b := AppendRefusal([]byte{7}, text)
+		got, err := ParseRefusal(b[1:])
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, b := range []string{"\n", "\xff", strings.Repeat("a", 201)} {
+		_, err := ParseRefusal([]byte(b))
+		require.ErrorIs(t, err, ErrMalformed)
+		require.False(t, LegalRefusal([]byte(b)))
+	}
+}
+
+// FuzzRefusal reads any bytes, and any text makes a refusal that can be read.
+func FuzzRefusal(f *testing.F) {
+	f.Add([]byte("sold out"))
+	f.Add([]byte{0xC3, 0x28, '\r'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if text, err := ParseRefusal(b); err == nil {
+			require.Equal(t, b, AppendRefusal([]byte{}, text))
+		}
+		text, err := ParseRefusal(AppendRefusal(nil, string(b)))
+		require.NoError(t, err)
+		require.True(t, utf8.ValidString(text))
 	})
 }

@@ -263,7 +263,7 @@ func (o *Outgoing) Waiting() int { return o.batches.waiting() + o.reliable.waiti
 
 // Pending reports whether Fill would put anything into a packet with room.
 func (o *Outgoing) Pending() bool {
-	return !o.batches.empty() || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
+	return o.batches.waiting() > 0 || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
 }
 
 // Unconfirmed returns how many reliable messages are not yet acknowledged, pieces counted apart.

@@ -1,8 +1,11 @@
 package peer
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -103,10 +106,6 @@ func (s *sent) used() int {
 	return int(s.next - s.held)
 }
 
-// full reports whether the next packet would overwrite the record of one that is
-// still awaited.
-func (s *sent) full() bool { return s.used() >= len(s.ring) }
-
 // signs returns the number of records that only signs of life may take.
 func (s *sent) signs() int { return len(s.ring) / signsShare }
 
@@ -148,7 +147,6 @@ func (s *sent) acked(age uint64) (*record, sentState) {
 	r.state = sentAcked
 	s.newest = max(s.newest, s.next-1-age)
 	s.noteOrder(r.step)
-	s.noteStep(r.step)
 	return r, before
 }
 
@@ -165,9 +163,6 @@ func (s *sent) noteOrder(step uint64) {
 	} else if s.inOrder == settling {
 		s.inOrder, s.overtakers = 0, max(s.overtakers-1, 1)
 	}
-}
-
-func (s *sent) noteStep(step uint64) {
 	top := &s.ackedSteps
 	switch {
 	case step > top[0]:
@@ -350,3 +345,48 @@ func (s *silence) broken(gap time.Duration) bool {
 }
 
 func (s *silence) add(gap time.Duration) { s.usual += (gap - s.usual) / 8 }
+
+// Every minSkip to maxSkip packets one sequence number is skipped, so that an end that acknowledges packets which it cannot have
+// received is detected.
+const (
+	minSkip = 64
+	maxSkip = 191
+)
+
+// SkipSeed is the secret of one connection that decides which numbers it skips.
+type SkipSeed [32]byte
+
+// NewSkipSeed draws a seed.
+func NewSkipSeed(random io.Reader) (seed SkipSeed, err error) {
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return seed, fmt.Errorf("netcode: Config.Random: %w", err)
+	}
+	return seed, nil
+}
+
+// Skipper decides after which packets a sequence number is skipped.
+type Skipper struct {
+	random *rand.ChaCha8
+	left   int
+}
+
+// NewSkipper returns the Skipper of a seed.
+func NewSkipper(seed SkipSeed) Skipper {
+	s := Skipper{random: rand.NewChaCha8(seed)}
+	s.draw()
+	return s
+}
+
+// Due reports whether a number is skipped now. Call it after each packet.
+func (s *Skipper) Due() bool {
+	if s.left--; s.left > 0 {
+		return false
+	}
+	s.draw()
+	return true
+}
+
+// draw draws the number of packets until the next skip. 2^64 is a multiple of 128, so all counts are equally likely.
+func (s *Skipper) draw() {
+	s.left = minSkip + int(s.random.Uint64()%(maxSkip-minSkip+1))
+}

@@ -124,8 +124,6 @@ func (q *batches) waiting() int {
 	return q.queued + len(q.buf) - q.start
 }
 
-func (q *batches) empty() bool { return q.waiting() == 0 }
-
 // front returns the oldest run, nil without one. The run that is being filled must be closed.
 func (q *batches) front() *run {
 	if q.runs.len() == 0 {

@@ -536,11 +536,6 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 	}
 }
 
-// bytesOf returns the address of the first of some values, at least one, and the bytes of each.
-func bytesOf[T any](values []T) (first *byte, size uintptr) {
-	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
-}
-
 // lanesMemory returns the bytes of lanes.
 func lanesMemory(lanes []uint32) []byte {
 	// SAFETY: any number may be read as bytes.

@@ -129,11 +129,6 @@ func (h *versionHistory) row(t tick.Tick, v *version, row int) []uint32 {
 	return h.layouts.of(v.mask).row(h.block(t).lanes[v.first:], row)
 }
 
-// supersede marks a version that one with the same rows follows within graceTicks.
-func (h *versionHistory) supersede(ref versionRef) {
-	h.block(ref.tick).superseded[ref.place>>6] |= 1 << (ref.place & 63)
-}
-
 // blockOf returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
 func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	if b := h.block(t); b.tick == t {

@@ -17,15 +17,6 @@ func (b bitset) has(i uint32) bool {
 func (b bitset) set(i uint32)   { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) unset(i uint32) { b[i>>6] &^= 1 << (i & 63) }
 
-// setAll sets n bits from i on.
-func (b bitset) setAll(i uint32, n int) {
-	for n > 0 {
-		k := min(n, 64-int(i&63))
-		b[i>>6] |= ^uint64(0) >> (64 - k) << (i & 63)
-		i, n = i+uint32(k), n-k
-	}
-}
-
 func (b bitset) clear() { clear(b) }
 
 func (b bitset) count() int {

@@ -52,31 +52,6 @@ func (c *columns) newRow(row, page, at, n int) []uint32 {
 	return c.pages[row][page][at : at+n : at+n]
 }
 
-// put sets the rows of an entity, which has those of mask. Its index must have
-// room.
-func (c *columns) put(index uint32, mask Mask, lanes []uint32) {
-	c.masks[index] = mask
-	page, in := int(index/pageRows), int(index%pageRows)
-	for m := mask.Minus(c.schema.Tags); !m.IsZero(); m = m.Rest() {
-		row := m.Lowest()
-		n := int(c.schema.Widths[row])
-		var to []uint32
-		if pages := c.pages[row]; page < len(pages) && pages[page] != nil {
-			to = pages[page][in*n : in*n+n]
-		} else {
-			to = c.row(index, row)
-		}
-		if n == 3 { // most rows are of three words or four
-			*(*[3]uint32)(to) = [3]uint32(lanes)
-		} else {
-			for i, v := range lanes[:n] {
-				to[i] = v
-			}
-		}
-		lanes = lanes[n:]
-	}
-}
-
 // get is a row that the entity has, or nil.
 func (c *columns) get(index uint32, row int) []uint32 {
 	if int(index) >= len(c.masks) || !c.masks[index].Has(row) {

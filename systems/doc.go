@@ -54,11 +54,11 @@
 //
 //   - server.go, client.go, host.go: the systems of an end, in the order of the frame
 //   - receive.go, send.go: datagrams from the socket and to it
-//   - tick.go, capture.go: the world to the store of the server
+//   - capture.go: the world to the store of the server, on a network tick
 //   - apply.go, player.go: the received state to the world; the world as one player sees it
 //   - authority.go: what clients write, at both ends
 //   - away.go: entities of players that are away
 //   - save.go: entities of a saved game
 //   - runner.go, offline.go: a small loop; a socket to nobody
-//   - system.go, order.go: the shape of a system; their order, and the error if it is wrong
+//   - system.go: the shape of a system; their order, and the error if it is wrong
 package systems

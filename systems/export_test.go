@@ -1,4 +1,4 @@
 package systems
 
 // Enter is enter with the order that is kept with an end.
-func Enter(end End, step Step) { orderOf(end).enter(step) }
+func Enter(end End, step Step) { enter(end, new(*order), step) }

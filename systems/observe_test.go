@@ -1,7 +1,9 @@
 package systems_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
@@ -11,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
@@ -85,4 +88,94 @@ func TestKindsHaveToReplicate(t *testing.T) {
 	systems := systems.NewClient(c, &memory.Conn{}, systems.WallClock())
 	require.PanicsWithValue(t, "systems: OnSpawnKind(3): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
 		"call netcode.Replicate[components.Kind](protocol) on both sides", func() { systems.OnSpawnKind(3, func(ecs.Entity, netcode.NetworkID) {}) })
+}
+
+// A client asks once a frame what the newest snapshot changed: which health bars to draw anew, and what came or went.
+func ExampleChanged() {
+	type Health struct{ Now uint8 }
+	now := time.Duration(0)
+	clock := func() time.Duration { return now } // systems.WallClock() in a game
+	network := memory.NewNetwork()
+	here, _ := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
+	there, _ := network.Listen(transport.Addr{})
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Health](protocol)
+	server, _ := netcode.NewServer(protocol, netcode.Config{})
+	client, _ := netcode.NewClient(protocol, netcode.Config{})
+	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
+	group := systems.NewClient(client, there, clock)
+	loops := []*systems.Runner{
+		systems.NewRunner(&serverWorld, systems.NewServer(server, here, clock), 30),
+		systems.NewRunner(&clientWorld, group, 30),
+	}
+	_ = client.Connect(here.LocalAddr())
+
+	build, health := generic.NewMap2[components.Replicated, Health](&serverWorld), generic.NewMap1[Health](&serverWorld)
+	knight := build.NewWith(&components.Replicated{}, &Health{100})
+	for frame := range 60 {
+		if frame == 30 {
+			health.Get(knight).Now = 40
+		}
+		for _, l := range loops {
+			l.Step()
+		}
+		now += time.Second / 30
+		if !group.Apply.Applied() {
+			continue // nothing new: what follows would be told again
+		}
+		for _, h := range systems.Changed[Health](group) {
+			fmt.Println("health is", h.Now)
+		}
+		for change := range group.Changes {
+			fmt.Println("of an entity that is new:", change.Spawned)
+		}
+	}
+	// Output:
+	// health is 100
+	// of an entity that is new: true
+	// health is 40
+	// of an entity that is new: false
+}
+
+// A client's loop of one's own that keeps its frames in step with the ticks of Client.Time: it waits for the frame time,
+// made longer or shorter by Pace. A loop that cannot, such as arche-model's, waits for the frame time alone and runs as
+// many steps of its simulation as Steps says, mostly one.
+func ExampleClientSystems_Pace() {
+	const frameTime = time.Second / 30
+	now := time.Duration(0)
+	clock := func() time.Duration { return now } // time.Since(start) in a game
+	network := memory.NewNetwork()
+	at, to := transport.MustParseAddr("127.0.0.1:1"), transport.Addr{}
+	here, _ := network.Listen(at)
+	there, _ := network.Listen(to)
+	protocol := netcode.NewProtocol()
+	server, _ := netcode.NewServer(protocol, netcode.Config{})
+	client, _ := netcode.NewClient(protocol, netcode.Config{})
+	serverWorld, clientWorld := ecs.NewWorld(), ecs.NewWorld()
+	serverLoop := systems.NewRunner(&serverWorld, systems.NewServer(server, here, clock), 30)
+	group := systems.NewClient(client, there, clock)
+	all := group.Systems()
+	for _, s := range all {
+		s.Initialize(&clientWorld)
+	}
+	_ = client.Connect(at)
+	ones, others := 0, 0
+	for frame := range 600 {
+		serverLoop.Step()
+		for _, s := range all {
+			s.Update(&clientWorld)
+		}
+		for range client.Steps() {
+			_ = client.Time().Tick // one step of the game's own prediction
+		}
+		if steps := client.Steps(); frame > 100 && steps == 1 {
+			ones++
+		} else if frame > 100 {
+			others++
+		}
+		num, den := client.Pace()
+		now += frameTime * time.Duration(den) / time.Duration(num)
+	}
+	fmt.Println("frames with one step:", ones, "with none or two:", others)
+	// Output: frames with one step: 499 with none or two: 0
 }

@@ -60,11 +60,8 @@ func (s *ServerSystems) await(socket Socket) {
 	s.next = socket
 }
 
-// detached ends a Detach.
+// detached ends a Detach when all were told.
 func (s *ServerSystems) detached() {
-	if !s.detaching || !s.Server.Alone() {
-		return
-	}
 	before, next := s.Receive.Socket, s.next
 	s.detaching, s.next = false, nil
 	if !same(before, next) {
@@ -120,7 +117,11 @@ type detacher struct{ of *ServerSystems }
 func (d *detacher) Initialize(*ecs.World) {}
 
 // Update implements System.
-func (d *detacher) Update(*ecs.World) { d.of.detached() }
+func (d *detacher) Update(*ecs.World) {
+	if d.of.detaching && d.of.Server.Alone() {
+		d.of.detached()
+	}
+}
 
 // Finalize implements System. It closes a socket that waits for the end of a Detach.
 func (d *detacher) Finalize(*ecs.World) { d.of.await(nil) }

@@ -43,7 +43,15 @@ func (r *Receive) Update(*ecs.World) {
 		r.Initialize(nil)
 	}
 	r.takeAll()
-	r.tellMoves()
+	mover, ok := r.Socket.(interface{ Moved() (netcode.Move, bool) }) // A transport.Mover: paths have changed below the addresses.
+	end, knows := r.End.(interface{ Moved(m netcode.Move) })
+	for ok && knows {
+		m, more := mover.Moved()
+		if !more {
+			return
+		}
+		end.Moved(m)
+	}
 }
 
 // takeAll gives the datagrams that wait to the end.
@@ -67,19 +75,6 @@ func (r *Receive) takeAll() {
 			}
 			r.End.ReceiveAfter(from, r.buffer[:n], waited)
 		}
-	}
-}
-
-// tellMoves tells the end of the paths that have changed below its addresses.
-func (r *Receive) tellMoves() {
-	mover, ok := r.Socket.(interface{ Moved() (netcode.Move, bool) }) // A transport.Mover.
-	end, knows := r.End.(interface{ Moved(m netcode.Move) })
-	for ok && knows {
-		m, more := mover.Moved()
-		if !more {
-			return
-		}
-		end.Moved(m)
 	}
 }
 

@@ -3,6 +3,7 @@ package systems_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -292,4 +294,185 @@ func TestAddRefusesSystemsThatWouldNeverRun(t *testing.T) {
 	require.PanicsWithValue(t, "systems: Add: Stage(77) is no stage", func() { r.server.Add(netcode.Stage(77)) })
 	r.server.Systems()
 	require.Panics(t, func() { r.server.Add(netcode.StageUpdate) })
+}
+
+// A server tells OnError of entities that lack a Replicated, and counts their component sets. A client does not: its entities are its own.
+func TestUnreplicatedIsToldAndCounted(t *testing.T) {
+	r := newRig(t)
+	for _, w := range r.worlds {
+		build := generic.NewMap1[position](w)
+		build.NewBatch(10)
+	}
+	r.until(t, func() bool { return len(r.errors) > 0 })
+	for range 200 {
+		r.step()
+	}
+	require.Len(t, r.errors, 1)
+	var told netecs.Problem
+	require.ErrorAs(t, r.errors[0], &told)
+	require.Equal(t, netecs.Unreplicated, told.Kind)
+	require.EqualValues(t, 1, r.server.Server.Stats().Unreplicated)
+	require.EqualValues(t, 1, r.server.Server.Stats().Errors)
+	require.Zero(t, r.client.Client.Stats().Unreplicated)
+}
+
+// The capture leaves alone what Spawn named, also when the world is reset, and its own entities live beside it.
+func TestExplicitEntitiesBesideTheCapture(t *testing.T) {
+	r := newRig(t)
+	server := r.server.Server
+	id := server.Spawn()
+	require.NoError(t, netcode.Put(server, id, &position{X: 7}))
+	e := r.spawn()
+	r.until(t, func() bool {
+		_, explicit := r.client.Entity(id)
+		seen, _ := r.seen(e)
+		return explicit && seen != nil
+	})
+	theirs, _ := r.server.ID(e)
+	require.NotEqual(t, id, theirs)
+	_, ok := r.server.Entity(id)
+	require.False(t, ok, "it is in no world")
+
+	r.worlds[0].Reset()
+	r.until(t, func() bool { _, there := r.client.Entity(theirs); return !there })
+	_, ok = r.client.Entity(id)
+	require.True(t, ok)
+	require.NoError(t, netcode.Put(server, id, &position{X: 8}))
+	require.True(t, server.Despawn(id))
+	r.until(t, func() bool { _, there := r.client.Entity(id); return !there })
+	require.Zero(t, server.Store().Len())
+}
+
+// endless is a socket in which a datagram of a stranger always waits.
+type endless struct{ taken int }
+
+func (s *endless) Receive(buf []byte) (int, transport.Addr, error) {
+	s.taken++
+	return copy(buf, "\xFFnothing"), transport.MustParseAddr("198.51.100.9:9"), nil
+}
+
+func (s *endless) Send(transport.Addr, []byte) error { return nil }
+
+// A flood cannot hold up a frame for ever: so many datagrams are taken in one, and the rest in those that follow.
+func TestAFrameTakesSoManyDatagrams(t *testing.T) {
+	server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	socket := &endless{}
+	receive := &systems.Receive{End: server, Socket: socket, Now: func() time.Duration { return time.Second }}
+	receive.Update(nil)
+	require.Equal(t, 8192, socket.taken)
+	require.EqualValues(t, 8192, server.Stats().BadHandshakes)
+	receive.Update(nil)
+	require.Equal(t, 2*8192, socket.taken)
+}
+
+// fullEnd has three packets for one address.
+type fullEnd struct {
+	systems.End
+	reported []error
+}
+
+func (*fullEnd) Send()                   {}
+func (e *fullEnd) Report(err error)      { e.reported = append(e.reported, err) }
+func (*fullEnd) address() transport.Addr { return transport.MustParseAddr("1.2.3.4:5") }
+
+func (e *fullEnd) Drain(send func(transport.Addr, []byte)) {
+	for _, packet := range []string{"one", "two", "3"} {
+		send(e.address(), []byte(packet))
+	}
+}
+
+// plainSocket takes packets one by one.
+type plainSocket struct {
+	systems.Socket
+	sent []string
+	err  error
+}
+
+func (s *plainSocket) Send(_ transport.Addr, packet []byte) error {
+	s.sent = append(s.sent, string(packet))
+	return s.err
+}
+
+// allEnd can give out the packets for several addresses at once too.
+type allEnd struct{ fullEnd }
+
+func (e *allEnd) DrainAll(send func([]transport.Addr, [][]byte, []int)) {
+	send([]transport.Addr{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
+}
+
+// allSocket takes all at once.
+type allSocket struct{ plainSocket }
+
+func (s *allSocket) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (int, error) {
+	s.sent = append(s.sent, fmt.Sprintf("%d: %q of %v", len(to), runs, sizes))
+	return 1, s.err
+}
+
+func TestSendGivesAllToASocketThatTakesAll(t *testing.T) {
+	plain, all := &plainSocket{}, &allSocket{}
+	(&systems.Send{End: &fullEnd{}, Socket: plain}).Update(nil)
+	(&systems.Send{End: &allEnd{}, Socket: plain}).Update(nil)
+	require.Equal(t, []string{"one", "two", "3", "one", "two", "3"}, plain.sent)
+	(&systems.Send{End: &fullEnd{}, Socket: all}).Update(nil)
+	(&systems.Send{End: &allEnd{}, Socket: all}).Update(nil)
+	require.Equal(t, []string{"one", "two", "3", `2: ["onetwo3" "four"] of [3 4]`}, all.sent)
+	all.err = errors.New("no route")
+	end := &allEnd{}
+	(&systems.Send{End: end, Socket: all}).Update(nil)
+	require.Len(t, end.reported, 1)
+	require.ErrorIs(t, end.reported[0], all.err)
+	require.ErrorContains(t, end.reported[0], "1.2.3.4:5")
+}
+
+// The round trip contains the waits of both ends for their frames. The ping does not, at either end.
+func TestPingLeavesOutTheFrames(t *testing.T) {
+	const way = 30 * time.Millisecond
+	e := newEnds()
+	link := func(address transport.Addr, seed uint64) *transport.Conditioner {
+		return transport.Condition(e.listen(t, address), transport.Link{Delay: way}, seed, e.clock)
+	}
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p)
+	server, err := netcode.NewServer(p, netcode.Config{TickRate: 20})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	sockets := [2]*transport.Conditioner{link(serverAddress, 1), link(transport.Addr{}, 2)}
+	e.run(e.world(), systems.NewServer(server, sockets[0], e.clock))
+	e.run(e.world(), systems.NewClient(client, sockets[1], e.clock))
+	require.NoError(t, client.Connect(sockets[0].LocalAddr()))
+	require.Zero(t, client.Ping())
+
+	// Frames of 1/60 s and of 1/20 s, in steps of 1/240 s so that no end waits in step with the other.
+	var first [2]time.Duration
+	for step := range 240 * 5 {
+		e.now += time.Second / 240
+		if step%4 == 1 {
+			e.loops[1].Step()
+		}
+		if step%12 == 0 {
+			e.loops[0].Step()
+		}
+		for i, s := range sockets {
+			require.NoError(t, s.Poll())
+			stats, _ := server.ClientStats(1)
+			if ping := [2]time.Duration{stats.Ping, client.Ping()}[i]; ping != 0 && first[i] == 0 {
+				first[i] = e.now
+			}
+		}
+	}
+	require.Equal(t, netcode.Connected, client.State())
+	stats, ok := server.ClientStats(1)
+	require.True(t, ok)
+	rtt, _ := client.RTT()
+	t.Logf("RTT %v at the client, %v at the server; ping %v, %v; known after %v", rtt, stats.RTT, client.Ping(), stats.Ping, first)
+	for _, rtt := range []time.Duration{rtt, stats.RTT} {
+		require.Greater(t, rtt, 2*way+8*time.Millisecond)
+	}
+	for i, ping := range []time.Duration{client.Ping(), stats.Ping} {
+		require.InDelta(t, float64(2*way), float64(ping), float64(2*time.Millisecond))
+		require.NotZero(t, first[i])
+		require.Less(t, first[i], 3*time.Second)
+	}
 }

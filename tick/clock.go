@@ -1,6 +1,9 @@
 package tick
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Clock turns time into fixed steps. It never reads the time itself: callers pass it in, so a virtual
 // clock is as good as the wall.
@@ -34,7 +37,12 @@ func (c *Clock) Advance(now time.Duration) (steps int) {
 		c.tick++
 		return 1
 	}
-	due := c.due(now) - c.done
+	if now-c.start >= time.Second { // So that the product below cannot overflow however long the clock runs.
+		seconds := (now - c.start) / time.Second
+		c.start += seconds * time.Second
+		c.done -= int64(seconds) * c.rate
+	}
+	due := int64(now-c.start+slack)*c.rate/int64(time.Second) - c.done
 	if due <= 0 {
 		return 0
 	}
@@ -45,17 +53,6 @@ func (c *Clock) Advance(now time.Duration) (steps int) {
 	}
 	c.tick += Tick(due)
 	return int(due)
-}
-
-// due returns how many grid steps lie between start and now. Whole seconds are moved out of the way
-// first, so that the product below cannot overflow however long the clock runs.
-func (c *Clock) due(now time.Duration) int64 {
-	if now-c.start >= time.Second {
-		seconds := (now - c.start) / time.Second
-		c.start += seconds * time.Second
-		c.done -= int64(seconds) * c.rate
-	}
-	return int64(now-c.start+slack) * c.rate / int64(time.Second)
 }
 
 // slack is the time by which a step may be early. Frames of a rate that does not divide a second begin at rounded times: a
@@ -73,3 +70,43 @@ func (c *Clock) Interval() time.Duration { return time.Second / time.Duration(c.
 
 // Set makes t the newest step begun: the next step is t+1. When steps fall due does not change.
 func (c *Clock) Set(t Tick) { c.tick = t }
+
+// stallLimit is the longest gap between two frames that counts as silence of the other end.
+const stallLimit = time.Second
+
+// Frame is the present moment of one end: the time, the ticks that begin in it, and stalls of the process that are left out.
+type Frame struct {
+	Clock Clock         // Turns time into ticks.
+	Now   time.Duration // Never goes back.
+	Due   bool          // A network tick falls into this frame.
+	Steps int           // Number of ticks in this frame.
+	// Waited is for how long the datagram that is read was here before this frame.
+	Waited time.Duration
+
+	begun bool
+	given time.Duration // Time of the last frame as it was given: now continues when the clock is set back.
+}
+
+// After returns the time d later, or the latest possible one.
+func (f *Frame) After(d time.Duration) time.Duration {
+	if d > 0 && f.Now > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return f.Now + d
+}
+
+// Begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process. Nothing
+// was read meanwhile, so it must not count as silence of the other end.
+func (f *Frame) Begin(now time.Duration) (stall time.Duration) {
+	gone := max(now-f.given, 0)
+	if f.begun {
+		stall = max(gone-stallLimit, 0)
+		f.Now += gone
+	} else {
+		f.Now = now
+	}
+	f.begun, f.given = true, now
+	f.Steps = f.Clock.Advance(f.Now)
+	f.Due = f.Steps > 0
+	return stall
+}

@@ -200,11 +200,8 @@ func (l *Link) Probe(payload []byte) {
 	l.Finish(&b)
 }
 
-// sign opens a packet that only acknowledges, or proves that this end is alive. It sometimes gets room where other packets get
-// none: two ends that both wait for acknowledgements must not block each other.
-func (l *Link) sign() (peer.Builder, bool) { return l.open(l.Conn.CanSign(l.Frame.Now)) }
-
-// open opens the next packet if the ring of sent packets has room for it.
+// open opens the next packet if the ring of sent packets has room for it. One that only acknowledges, or proves that this end is alive,
+// sometimes has room where others have none (Conn.CanSign): two ends that both wait for acknowledgements must not block each other.
 func (l *Link) open(may bool) (peer.Builder, bool) {
 	if !may {
 		l.Counters.SentRingFull++
@@ -345,7 +342,7 @@ func (l *Link) SendResync(epoch uint16) {
 
 // SendAck sends a packet that only acknowledges.
 func (l *Link) SendAck() {
-	if b, ok := l.sign(); ok {
+	if b, ok := l.open(l.Conn.CanSign(l.Frame.Now)); ok {
 		l.Finish(&b)
 	}
 }
@@ -375,7 +372,7 @@ func (l *Link) KeepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.Frame.Now-l.SentAt < every {
 		return false
 	}
-	b, ok := l.sign()
+	b, ok := l.open(l.Conn.CanSign(l.Frame.Now))
 	if ok {
 		b.Add(wire.MessageKeepAlive, tick.Initialization, copy(b.Payload(), payload))
 		l.Finish(&b)
@@ -535,37 +532,30 @@ func (l *Link) flush(out peer.Outcome) {
 }
 
 // ContinueClose is a frame of a connection that is over: it flushes, or repeats the close message. It reports whether the
-// close is done.
+// close is done: acknowledged, or sent often enough.
 func (l *Link) ContinueClose(out peer.Outcome) (over bool) {
-	if l.flushing {
+	switch {
+	case l.flushing:
 		l.flush(out)
 		return false
+	case l.CloseAcked:
+		return true
+	case l.Frame.Now < l.closeAt:
+		return false
+	case l.closesLeft == 0:
+		return true
 	}
-	return l.repeatClose()
+	l.sendClose()
+	return false
 }
 
-// sendFirstClose sends the first close message; repeatClose sends the others.
+// sendFirstClose sends the first close message; ContinueClose sends the others.
 func (l *Link) sendFirstClose() {
 	l.flushing = false
 	l.Outgoing.Clear()
 	l.closesLeft = closeRepeats
 	l.closeFirst = l.Conn.Next()
 	l.sendClose()
-}
-
-// repeatClose repeats the close message and reports whether that is over: acknowledged, or sent often enough.
-func (l *Link) repeatClose() (over bool) {
-	if l.CloseAcked {
-		return true
-	}
-	if l.Frame.Now < l.closeAt {
-		return false
-	}
-	if l.closesLeft == 0 {
-		return true
-	}
-	l.sendClose()
-	return false
 }
 
 // sendClose sends the close message once.

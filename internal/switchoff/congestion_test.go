@@ -54,7 +54,7 @@ func congestionRules() []mutation {
 		change("congestion", "clients with lines of their own are left alone", "TestClientsWithLinesOfTheirOwnAreLeftAlone",
 			"congestion/group.go", "g.seen = max(g.seen-1, 0)", "g.seen = firstSeen"),
 		testedIn(".", change("congestion", "an address without clients is forgotten", "TestClientsOfAnAddressStartTogether",
-			"lines.go", "		delete(l, home)\n", "		_ = home\n")),
+			"session.go", "		delete(l, home)\n", "		_ = home\n")),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",
 			"congestion/controller.go", "c.rate = min(max(rate, leastRate), c.bound)", "c.rate = max(rate, leastRate)"),
 	}

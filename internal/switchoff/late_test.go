@@ -8,7 +8,7 @@ func late() []mutation {
 			"ecs/tracker.go", "(r.World != 0 || !r.ID.IsZero())", "!r.ID.IsZero()"),
 		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/smooth.go", "*r, l.unsettled = l.gone(), true", ""),
 		change("late", "a copy that lies in the place of who was shown is not noticed", copies,
-			"ecs/tracker_settle.go", "if _, ok := w.owner(t, row); !ok {", "if false {"),
+			"ecs/tracker.go", "if _, ok := w.owner(t, row); !ok {", "if false {"),
 		change("late", "an entity shown again in its former row is not placed", "TestEntityShownAgainInItsFormerRow",
 			"ecs/apply_entities.go", "if t := a.tracker.tables[at.table]; !t.scattered && int(at.slot) < t.length {", "if t := a.tracker.tables[at.table]; t == nil {"),
 		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.delayed.clearNames()", ""),

@@ -12,7 +12,7 @@ func memory() []mutation {
 		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase49NothingStaysOfVisitors",
 			"identity.go", "\ts.players.Forget(client)\n\ts.leaveInterest(client)", "\ts.players.Forget(client)"),
 		within("nettest", "sessions that are over are remembered without end", "TestCase49VisitsLeaveNoMemory",
-			"peer/past_sessions.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
+			"peer/handshake.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "replica/versions.go", "\t\th.memory.leave(b)\n", ""),
 		change("memory", "a snapshot spawns at any index", bound, "replica/decode.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
 		change("memory", "a snapshot despawns at any index", bound, "replica/decode.go", "if index >= r.most && (r.guard == nil || index >= format.MaxEntities) {", "if false {"),

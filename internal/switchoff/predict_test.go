@@ -45,7 +45,7 @@ func predictions() []mutation {
 		change("predict", "a stall is caught up in one frame", "TestStallsAreBounded",
 			"predict/client.go", "if n == c.config.MaxReplay {", "if n < 0 {"),
 		change("predict", "Apply writes what is predicted", exact,
-			"ecs/apply_write.go", "has: tw.mask.Minus(tw.aside)}", "has: tw.mask}"),
+			"ecs/apply.go", "has: tw.mask.Minus(tw.aside)}", "has: tw.mask}"),
 		change("predict", "Apply restores what is predicted", exact,
 			"ecs/apply_local.go", "|| tw.aside.Has(c.row) {", "{"),
 	}

@@ -56,7 +56,7 @@ type End struct {
 	silent  bool
 	trickle time.Duration // time between two packets; 0: no such habit
 
-	packets, refused, stuck int
+	packets, refused int
 }
 
 func newEnd(config Config, server bool) *End {
@@ -89,9 +89,6 @@ func (e *End) AllTold() map[string]int { return e.told }
 
 // Packets returns how many packets of the other end were accepted.
 func (e *End) Packets() int { return e.packets }
-
-// Stuck returns how many packets were not sent, since too many wait for their acknowledgement.
-func (e *End) Stuck() int { return e.stuck }
 
 // open begins a connection.
 func (e *End) open(check, incoming wire.Checksum) {
@@ -152,7 +149,6 @@ func (e *End) send(lie string, build func(b *peer.Builder)) bool {
 	}
 	packet := e.conn.Finish(&b, e.tick, e.config.Now())
 	if packet == nil {
-		e.stuck++
 		return false
 	}
 	if e.alter != nil {
