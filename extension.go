@@ -96,6 +96,10 @@ type ServerHooks struct {
 
 	Sent func(to *Session, packet []byte) // A packet was built. See ServerSection.Write about goroutines.
 
+	// Posted is called for each message that game code sends to clients, questions and answers left out. m is good until it returns. It sends
+	// no messages.
+	Posted func(m *Posted)
+
 	// Presented is the moment that a client showed its player when it made what counts for a tick. False is not known.
 	Presented func(c *Session, at Tick) (tick.Time, bool)
 
@@ -214,6 +218,7 @@ func (s *Server) Extend(h ServerHooks) {
 		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
 	s.hooks.add(&h)
+	s.recipients = recipientCache{} // Send does not look at the hooks for those in it.
 	for _, c := range s.sessions {
 		s.tellSent(c)
 		if h.Opened != nil && (c.state == connected || c.state == leaving) {

@@ -94,6 +94,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil {
+		c.tellPosted(to, &p, buffer[:n])
 		err = c.sendToMany(to, of, &p, buffer[:n])
 	}
 	c.giveBack(buffer)
@@ -103,18 +104,21 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 // write encodes a message directly into the queue of one peer.
 func write[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T) error {
 	p := &to.Post
-	if l.near != nil {
+	tapped := c.tapped()
+	if l.near != nil && !tapped {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
 	if l.older.lacks(p.Type) {
 		return l.leaveOut(p, of.Name)
 	}
-	c.recipients.open(l)
+	if !tapped {
+		c.recipients.open(l)
+	}
 	if c.client != nil {
 		c.client.awaitAction(to)
 	}
 	held := c.holdsBack(l, to)
-	if held || c.server != nil && c.server.store.Reserves() && c.protocol.naming[p.Type] != nil {
+	if held || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.naming[p.Type] != nil {
 		return writeHeld(c, l, of, codec, to, m, held)
 	}
 	scratch := c.inbound.Scratch()
@@ -142,20 +146,26 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	return nil
 }
 
-// writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet.
+// writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet. So is one that extensions
+// are told of.
 func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, held bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
-	if err == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
+	if err == nil && l.near == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
 		c.server.awaitBirth(to)
 		held = true
 	}
 	switch {
 	case err != nil:
+	case l.near != nil:
+		err = l.handBytes(c.inbound.Local().ID(), &to.Post, buffer[:n])
 	case held:
 		err = l.delay(to, of.Name, buffer[:n])
 	default:
 		err = c.push(l, of.Name, &to.Post, c.server.unseen(c.server.client(l.Remote), to.Type, buffer[:n]))
+	}
+	if err == nil {
+		c.tellPosted(To(l.Remote), to, buffer[:n])
 	}
 	c.giveBack(buffer)
 	return err

@@ -74,6 +74,8 @@ type Server struct {
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
 
+	posted Posted // While extensions are told of it.
+
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Notes come back with their tick, and a reader that knows nothing of them reads the rows.
@@ -38,6 +40,26 @@ func TestNotesBelongToATick(t *testing.T) {
 	}
 	_, err = r.Next()
 	require.Equal(t, io.EOF, err)
+}
+
+// A message that no Start wrote is refused, and one that it could have written is the same bytes again.
+func FuzzPosted(f *testing.F) {
+	for _, m := range []netcode.Posted{
+		{All: true}, {All: true, But: 7}, {Seers: netcode.NetworkID{Index: 9, Generation: 2}}, {Clients: []netcode.ClientID{1, 300}, AtOnce: true},
+		{Message: message.Message{Entity: netcode.NetworkID{Generation: 1}, NotBefore: 50}, AfterAll: true, Body: []byte{1, 2}},
+	} {
+		m.Type = wire.FirstUserMessage
+		f.Add(appendPosted(nil, &m, 10))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, ok := readPosted(body, 10)
+		if !ok {
+			return
+		}
+		require.LessOrEqual(t, len(m.Clients), netcode.MaxClients)
+		m.Type += wire.FirstUserMessage
+		require.Equal(t, body, appendPosted(nil, &m, 10))
+	})
 }
 
 // Notes that no Start wrote are refused, and take no more memory than those that it could have written.

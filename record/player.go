@@ -56,6 +56,10 @@ type Player struct {
 	was     map[netcode.NetworkID]netcode.NetworkID
 	lanes   []uint32
 
+	types []wire.MessageType // By recorded number; 0: the protocol lacks it.
+	said  []said
+	heard tick.Tick // The newest tick whose messages were sent.
+
 	recorded recorded
 	follows  map[netcode.ClientID]netcode.ClientID
 }
@@ -108,7 +112,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if len(p.index) == 0 {
 		return nil, ErrNothingRecorded
 	}
-	p.at = p.First()
+	p.at, p.heard, p.types = p.First(), p.First()-1, r.header.messageTypes(s.Protocol())
 	_ = p.SetSpeed(1)
 	s.Extend(netcode.ServerHooks{State: p, BeginFrame: p.frame})
 	return p, nil
@@ -188,8 +192,11 @@ func (p *Player) SetSpeed(times float64) error {
 }
 
 // Seek goes to a tick, forward or backward, from the next network tick of the server on; beyond an end, to that end. Pausing stays as it is.
-// Entities that live at both ticks stay the same to clients.
-func (p *Player) Seek(t tick.Tick) { p.at, p.part = min(max(t, p.First()), p.Last()), 0 }
+// Entities that live at both ticks stay the same to clients. Messages up to that tick are not sent.
+func (p *Player) Seek(t tick.Tick) {
+	p.at, p.part = min(max(t, p.First()), p.Last()), 0
+	p.heard = p.at
+}
 
 // ID returns the entity of the server that plays a recorded one, the zero id if none does at this tick.
 func (p *Player) ID(recorded netcode.NetworkID) netcode.NetworkID {
@@ -215,6 +222,7 @@ func (p *Player) frame() {
 		err := p.read()
 		if err == nil {
 			p.apply()
+			p.say()
 			return
 		}
 		p.server.Report(fmt.Errorf("netcode: playing tick %d: %w", p.at, err))
@@ -230,15 +238,33 @@ func (p *Player) frame() {
 // read brings the reader to the newest tick not after the one that is played.
 func (p *Player) read() error {
 	chunk := max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > p.at })-1, 0)
-	if r := p.reader; chunk != p.chunk || p.at < r.now {
-		p.chunk, p.whole = chunk, true
-		if err := r.enter(p.file, p.index[chunk]); err != nil {
+	for p.chunk >= 0 && p.chunk < chunk && p.heard < p.at { // No tick is left out, for its messages.
+		if err := p.pass(); err != nil {
 			return err
 		}
-		if err := p.next(); err != nil {
+		if err := p.enter(p.chunk + 1); err != nil {
 			return err
 		}
 	}
+	if chunk != p.chunk || p.at < p.reader.now {
+		if err := p.enter(chunk); err != nil {
+			return err
+		}
+	}
+	return p.pass()
+}
+
+// enter reads the first tick of a chunk.
+func (p *Player) enter(chunk int) error {
+	p.chunk, p.whole = chunk, true
+	if err := p.reader.enter(p.file, p.index[chunk]); err != nil {
+		return err
+	}
+	return p.next()
+}
+
+// pass reads the ticks of the chunk up to the one that is played.
+func (p *Player) pass() error {
 	for {
 		if next := p.reader.coming(); next == tick.None || next > p.at {
 			return nil
@@ -255,7 +281,7 @@ func (p *Player) next() error {
 	if _, err := p.reader.Next(); err != nil {
 		return err
 	}
-	if !p.recorded.read(p.reader) {
+	if !p.recorded.read(p.reader) || !p.hear() {
 		return p.reader.within(p.reader.now-1, "its notes are none")
 	}
 	return nil

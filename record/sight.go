@@ -15,13 +15,17 @@ const (
 	noteOwners = 1 // All entities that belong to a client.
 	noteView   = 2 // The sight of a client, as what has changed of it.
 	noteViews  = 3 // The clients whose sight is recorded.
+
+	noteMessage = 4 // A message that game code sent to clients.
 )
 
 // Option is an option of Start.
 type Option func(*recording)
 
 // Views makes a recording have what each client sees, for Player.Follow. Each tick it asks about each entity for each client.
-func Views() Option { return func(r *recording) { r.views = true } }
+func Views() Option {
+	return func(r *recording) { r.views, r.told = true, map[netcode.ClientID]*sight{} }
+}
 
 // sights holds what the present chunk has told about owners and the sights of clients.
 type sights struct {
@@ -62,7 +66,8 @@ func (v *sights) ownersMay(s *netcode.Server) {
 func (v *sights) write(s *netcode.Server, w *Writer) {
 	begins, store := w.Begins(), s.Store()
 	if begins {
-		v.told, v.owners, v.clients = map[netcode.ClientID]*sight{}, v.owners[:0], v.clients[:0]
+		clear(v.told)
+		v.owners, v.clients = v.owners[:0], v.clients[:0]
 	}
 	if begins || v.moved {
 		v.moved = false

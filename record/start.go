@@ -17,6 +17,8 @@ type recording struct {
 	server *netcode.Server
 	writer *Writer
 	sights
+	messages bool // Messages are recorded.
+	taps     bool // The server tells of them.
 }
 
 // Start begins to write every captured tick of a server to w, until stop is called: what cmd/netcode trains tables on, and what
@@ -45,9 +47,13 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 		r = &recording{server: s}
 		s.Extend(netcode.ServerHooks{State: r, BeforeSend: r.beforeSend, AfterSend: r.afterSend})
 	}
-	r.writer, r.sights = writer, sights{}
+	r.writer, r.sights, r.messages = writer, sights{}, false
 	for _, o := range options {
 		o(r)
+	}
+	if r.messages && !r.taps {
+		r.taps = true
+		s.Extend(netcode.ServerHooks{Posted: r.posted})
 	}
 	return func() error {
 		if r.writer == writer {

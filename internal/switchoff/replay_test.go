@@ -7,7 +7,7 @@ func replays() []mutation {
 		return change("replay", off, test, "record/player.go", old, new)
 	}
 	return []mutation{
-		play("a seek does not go back", seeks, "chunk != p.chunk || p.at < r.now {", "chunk != p.chunk {"),
+		play("a seek does not go back", seeks, "chunk != p.chunk || p.at < p.reader.now {", "chunk != p.chunk {"),
 		play("names are those of the recording", seeks, "lanes = p.named(lanes, p.rows[row])", "_ = lanes"),
 		play("components that went stay", seeks, "for gone := e.mask.Minus(mask); !gone.IsZero();", "for gone := e.mask.Minus(mask); false;"),
 		play("an entity keeps its life over those of the recording", seeks, "if generation == e.generation {", "if e.generation != 0 && generation != 0 {"),
@@ -28,6 +28,12 @@ func replays() []mutation {
 		change("replay", "who returns is taken for who left", "TestAPlayerWhoReturnsIsFollowed", "record/sight.go", "gone, old.here = !old.here, false", "old.here = false"),
 		play("rows of a distance band are played", "TestRowsOfABandAreNotPlayed", "mask = mask.Intersect(p.plays)", "_ = p.plays"),
 		play("a server plays two recordings", "TestAServerPlaysOneRecording", "return nil, ErrPlaying", "_ = ErrPlaying"),
+		change("replay", "a seek sends the messages of the ticks between", "TestMessagesFollowThePlayback", "record/player.go", "\tp.heard = p.at\n", ""),
+		change("replay", "a fast playback leaves out messages", "TestMessagesFollowThePlayback", "record/player.go", "p.chunk < chunk && p.heard < p.at {", "p.chunk < chunk && p.heard < 0 {"),
+		testedIn("record", change("replay", "messages name recorded entities", "TestSpectatorsGetTheMessages", "posted.go", "\t\t\tid = names(id)\n", "")),
+		change("replay", "spectators get what went to others", "TestSpectatorsGetTheMessages", "record/messages.go", "player != 0 && slices.Contains(m.Clients, player)", "player != 0"),
+		testedIn("record", change("replay", "a recorder does not learn of plain messages to one client", "TestPlainMessagesToOneClientAreRecorded", "send.go", "\tif !tapped {\n\t\tc.recipients.open(l)", "\tif tapped || !tapped {\n\t\tc.recipients.open(l)")),
+		change("replay", "a message of another type is posted", "TestPostRefusesWhatIsNoMessageOfTheServer", "posted.go", "s.protocol.roles[m.Type] != alone || ", ""),
 		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),
 		testedIn("inspect", change("replay", "a capture's sessions have each the state of the one before", "TestTapFollowsSessions", "inspect/capture.go", "delete(c.flows, f) //", "_ = f //")),
 		testedIn("inspect", change("replay", "a capture's state is that of its first packet", "TestTapReadsCaptures", "inspect/capture.go", "_ = known.Read(payload) //", "_ = known //")),

@@ -1,0 +1,108 @@
+package netcode
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ErrPosted means that Server.Post was given no message of the game that the server may send: another type, a question, or a body that is not legal.
+var ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
+
+// Posted is a message of game code to clients, for extensions: ServerHooks.Posted gets it, and Server.Post sends one. Exactly one of
+// All, Seers and Clients is set.
+type Posted struct {
+	All     bool       // To every client but But.
+	But     ClientID   // 0 leaves nobody out.
+	Seers   NetworkID  // To every client that may see this entity.
+	Clients []ClientID // To these.
+
+	message.Message        // Type, Stage, Channel, NotBefore and Entity, as the client gets them.
+	AtOnce          bool   // The option AtOnce.
+	AfterAll        bool   // The option AfterAllState.
+	Body            []byte // As it is encoded, with all entities that it names.
+}
+
+// tapped reports whether an extension asks for messages that game code sends.
+func (c *endpointCore) tapped() bool { return c.server != nil && len(c.server.hooks.posted) > 0 }
+
+// tellPosted gives a message to the extensions that ask. Messages of calls are left out.
+func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
+	if !c.tapped() || p.Flags&wire.FlagCall != 0 {
+		return
+	}
+	m := &c.server.posted
+	*m = Posted{
+		Clients: m.Clients[:0], Message: localMessage(&p.Post),
+		AtOnce: p.After == held.AfterNothing, AfterAll: p.After == held.AfterAll, Body: body,
+	}
+	switch to.kind {
+	case toAll, toAllBut:
+		m.All, m.But = true, to.client()
+	case toSeers:
+		m.Seers = to.entity()
+	case toMany:
+		m.Clients = append(m.Clients, to.many()...)
+	default:
+		m.Clients = append(m.Clients, to.client())
+	}
+	for _, f := range c.server.hooks.posted {
+		f(m)
+	}
+}
+
+// Post sends a message whose body is encoded, by the rules of Send. names, if it is not nil, returns the entity to put in the place of each
+// that fields of the body name. It keeps nothing of m. The errors are ErrPosted, ErrTooFar and those of Send for several clients.
+func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
+	of, ok := s.protocol.messages.Lookup(m.Type)
+	if !ok || s.protocol.roles[m.Type] != alone || s.protocol.rawOf[m.Type] != nil || !of.Direction.Allows(true) || !m.Stage.Valid() {
+		return fmt.Errorf("%w: type %d in stage %d", ErrPosted, m.Type, m.Stage)
+	}
+	if !of.Codec.Check(s.inbound.Scratch(), m.Body) {
+		return fmt.Errorf("%w: %d bytes are no %s", ErrPosted, len(m.Body), of.Name)
+	}
+	p := held.Envelope{Post: peer.Post{Type: m.Type, Stage: m.Stage, Channel: m.Channel}}
+	if err := s.wait(&p.Post, m.NotBefore); err != nil {
+		return err
+	}
+	if !m.Entity.IsZero() {
+		p.Flags, p.Entity = p.Flags|wire.FlagEntity, m.Entity
+	}
+	switch {
+	case m.AtOnce:
+		p.After = held.AfterNothing
+	case m.AfterAll:
+		p.After = held.AfterAll
+	}
+	to := ToMany(m.Clients)
+	switch {
+	case m.All:
+		to = ToAllBut(m.But)
+	case !m.Seers.IsZero():
+		to = ToSeers(m.Seers)
+	}
+	buffer := s.borrow(max(of.Codec.Size(), len(m.Body)))
+	defer s.giveBack(buffer)
+	return s.endpointCore.sendToMany(to, of, &p, s.renamed(m, names, buffer))
+}
+
+// renamed writes a body into a buffer, with the entities that names returns.
+func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []byte) []byte {
+	plan, row := s.namesOf(m.Type, m.Body)
+	if plan == nil || names == nil {
+		return buffer[:copy(buffer, m.Body)]
+	}
+	for _, lane := range plan.Refs() {
+		if id := (NetworkID{Index: row[lane], Generation: row[lane+1]}); !id.IsZero() {
+			id = names(id)
+			row[lane], row[lane+1] = id.Index, id.Generation
+		}
+	}
+	w := wire.NewBitWriter(buffer)
+	plan.WriteRow(&w, row)
+	return buffer[:w.Finish()]
+}

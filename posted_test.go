@@ -1,0 +1,45 @@
+package netcode
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+type (
+	postedNews  struct{ N uint8 }
+	postedWish  struct{ N uint8 }
+	postedQuery struct{ N uint8 }
+	postedReply struct{ N uint8 }
+)
+
+// Post refuses all that a server does not send by itself: a file may be hostile.
+func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
+	p := NewProtocol()
+	Handle[postedNews](p, nil, FromServer())
+	Handle[postedWish](p, nil, FromClient())
+	Answer[postedQuery, postedReply](p, nil)
+	s, err := NewServer(p, Config{})
+	require.NoError(t, err)
+	post := func(name string, stage tick.Stage, body ...byte) error {
+		of := wire.MessageType(0)
+		for _, one := range p.messages.Types() {
+			if one.Name == name {
+				of = one.ID()
+			}
+		}
+		return s.Post(&Posted{All: true, Message: message.Message{Type: of, Stage: stage}, Body: body}, nil)
+	}
+	require.NoError(t, post("postedNews", tick.Update, 1))
+	require.ErrorIs(t, post("postedNews", tick.NumStages, 1), ErrPosted)
+	require.ErrorIs(t, post("postedNews", tick.Update, 1, 2), ErrPosted)
+	for _, name := range []string{"postedWish", "postedQuery", "postedReply", "unknown"} {
+		require.ErrorIs(t, post(name, tick.Update, 1), ErrPosted, name)
+	}
+	far := Posted{All: true, Message: message.Message{Type: p.messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
+	require.ErrorIs(t, s.Post(&far, nil), ErrTooFar)
+}
