@@ -20,7 +20,7 @@ func AskLocals(end *netcode.Client, entities []netcode.NetworkID, f func(data []
 // GoBack has a client go back by some ticks and replay them, as when a packet that came late shows a misprediction of another entity.
 func GoBack(s *Simulation, ticks netcode.Tick) {
 	c, target := s.client, s.client.now
-	c.back(target - ticks)
+	c.rollBack(target - ticks)
 	for c.now < target {
 		c.advance()
 	}
