@@ -90,20 +90,33 @@ func TestCodeIsTheListsBits(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", p.Name()), func(t *testing.T) {
 				d, err := NewDelta(p, source)
 				require.NoError(t, err)
-				rapid.Check(t, func(t *rapid.T) {
-					v, now := drawVersions(t, p)
-					if rapid.Bool().Draw(t, "a tick each") {
-						v.Age, v.Span = 1, 1
-					}
-					if reflect.DeepEqual(now, v.Base) {
-						return
-					}
-					plain := v
-					requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
-				})
+				rapid.Check(t, func(t *rapid.T) { codes(t, d) })
 			})
 		}
 	}
+}
+
+// FuzzCode is TestCodeIsTheListsBits for a fuzzer, with the tables that ship.
+func FuzzCode(f *testing.F) {
+	var deltas []*Delta
+	for _, p := range codedPlans(f) {
+		d, err := NewDelta(p, Shipped())
+		require.NoError(f, err)
+		deltas = append(deltas, d)
+	}
+	rowtest.Fuzz(f, rapid.MakeFuzz(func(t *rapid.T) { codes(t, rapid.SampledFrom(deltas).Draw(t, "rows")) }))
+}
+
+func codes(t *rapid.T, d *Delta) {
+	v, now := drawVersions(t, d.plan)
+	if rapid.Bool().Draw(t, "a tick each") {
+		v.Age, v.Span = 1, 1
+	}
+	if reflect.DeepEqual(now, v.Base) {
+		return
+	}
+	plain := v
+	requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
 }
 
 // The lanes at the ends of their ranges, in every pair of versions.

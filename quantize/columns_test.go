@@ -302,7 +302,7 @@ func (c *overlayCase) rest(n int) []uint32 {
 	return c.lanes[n*c.stride:]
 }
 
-func overlayPlan(t *testing.T, words int) *Plan {
+func overlayPlan(t testing.TB, words int) *Plan {
 	p, err := Compile(reflect.ArrayOf(words, reflect.TypeFor[float32]()), "row")
 	if err != nil {
 		p, err = Compile(reflect.StructOf([]reflect.StructField{{Name: "V", Type: reflect.ArrayOf(words, reflect.TypeFor[float32]())}}), "row")
@@ -339,6 +339,22 @@ func TestOverlayIsRowByRow(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzOverlay changes any bytes of any rows.
+func FuzzOverlay(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, uint8(seed), uint8(5*seed), []byte{byte(seed), 1, 2})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, words, n uint8, changes []byte) {
+		c := newOverlayCase(rand.New(rand.NewPCG(seed, 1)), 2+int(words%4), int(n%34))
+		for _, at := range changes {
+			if live := inner(c.live); len(live) > 0 {
+				live[int(at)*7%len(live)] ^= 1 << (at % 8)
+			}
+		}
+		c.hold(t, overlayPlan(t, 2+int(words%4)))
+	})
 }
 
 // Fewer lanes than rows panic before anything is written.
@@ -446,31 +462,34 @@ func BenchmarkDiffering(b *testing.B) {
 
 // TestFloatsAreCopied holds that what is copied is what reading lane by lane gives, and that what is not finite or cut off is
 // refused.
-func TestFloatsAreCopied(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float32(), 0, 50).Draw(t, "values")
-		if at := rapid.IntRange(0, 200).Draw(t, "at"); at < len(values) {
-			values[at] = rapid.SampledFrom([]float32{
-				float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.Float32frombits(0xFF80_0001),
-			}).Draw(t, "bad")
-		}
-		var buf []byte
-		bad := false
-		for _, v := range values {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-			bad = bad || !finite32(math.Float32bits(v))
-		}
-		short := rapid.IntRange(0, len(buf)).Draw(t, "short")
-		buf = append(buf, rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "behind")...)
-		lanes := make([]uint32, len(values))
-		require.Equal(t, !bad, CopyFloats(lanes, buf))
-		for i, v := range values {
-			require.Equal(t, math.Float32bits(v), lanes[i])
-		}
-		if short < 4*len(values) {
-			require.False(t, CopyFloats(lanes, buf[:short]))
-		}
-	})
+func TestFloatsAreCopied(t *testing.T) { rapid.Check(t, copiedFloats) }
+
+// FuzzCopyFloats is TestFloatsAreCopied for a fuzzer.
+func FuzzCopyFloats(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(copiedFloats)) }
+
+func copiedFloats(t *rapid.T) {
+	values := rapid.SliceOfN(rapid.Float32(), 0, 50).Draw(t, "values")
+	if at := rapid.IntRange(0, 200).Draw(t, "at"); at < len(values) {
+		values[at] = rapid.SampledFrom([]float32{
+			float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.Float32frombits(0xFF80_0001),
+		}).Draw(t, "bad")
+	}
+	var buf []byte
+	bad := false
+	for _, v := range values {
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		bad = bad || !finite32(math.Float32bits(v))
+	}
+	short := rapid.IntRange(0, len(buf)).Draw(t, "short")
+	buf = append(buf, rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "behind")...)
+	lanes := make([]uint32, len(values))
+	require.Equal(t, !bad, CopyFloats(lanes, buf))
+	for i, v := range values {
+		require.Equal(t, math.Float32bits(v), lanes[i])
+	}
+	if short < 4*len(values) {
+		require.False(t, CopyFloats(lanes, buf[:short]))
+	}
 }
 
 // One number that is not finite is refused wherever it stands, however many there are beside it.

@@ -146,43 +146,56 @@ func hasRow(p *Plan, at unsafe.Pointer) bool {
 // SnapRows makes of each component what Quantise and Dequantise make of it, and one with a value that has no row stays: for columns of floats alone, which a loop in assembly is
 // for, and for others, of any number of rows and with any value in any place.
 func TestSnapRowsIsRowByRow(t *testing.T) {
-	for _, p := range []*Plan{mustCompile[place](t, "Place"), mustCompile[pair](t, "Pair"), mustCompile[six](t, "Six"), mustCompile[turned](t, "Turned"), mustCompile[mixed](t, "Mixed")} {
+	for _, p := range snapPlans(t) {
 		size, width := int(p.Size()), p.Lanes()
-		rapid.Check(t, func(t *rapid.T) {
-			n, oddity := rapid.IntRange(0, 140).Draw(t, "rows"), rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
-			column, lanes := make([]byte, (n+2)*size), make([]uint32, (n+2)*width)
-			for i := range column {
-				column[i] = byte(i * 7)
-			}
-			for k := range n {
-				for i := range p.ops {
-					o := &p.ops[i]
-					switch at := fieldAt(&column[(1+k)*size], o.offset); o.kind {
-					case opFixed32:
-						*(*float32)(at) = drawFixed(t, o, oddity)
-					case opQuat:
-						*(*[4]float32)(at) = drawTurn(t, o, oddity)
-					}
-				}
-			}
-			want, rows := slices.Clone(column), slices.Clone(lanes)
-			for k := 1; k <= n; k++ {
-				at := fieldAt(&want[k*size], 0)
-				if p.Quantise(at, rows[k*width:]); hasRow(p, at) {
-					p.Dequantise(rows[k*width:], at)
-				}
-			}
-			for _, p := range []*Plan{p, withoutWide(p)} {
-				got, its := slices.Clone(column), slices.Clone(lanes)
-				p.SnapRows(got[size:], its[width:], n)
-				require.Equal(t, want, got)
-				require.Equal(t, rows, its)
-			}
-		})
+		rapid.Check(t, func(t *rapid.T) { snapRows(t, p) })
 		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size-1, 24*size), make([]uint32, 24*width), 24) })
 		require.Panics(t, func() { p.SnapRows(make([]byte, 24*size), make([]uint32, 24*width-1, 24*width), 24) })
 		column, lanes := make([]byte, 100*size), make([]uint32, 100*width)
 		alloctest.Zero(t, 10, func() { p.SnapRows(column, lanes, 100) })
+	}
+}
+
+// FuzzSnapRows is TestSnapRowsIsRowByRow for a fuzzer.
+func FuzzSnapRows(f *testing.F) {
+	plans := snapPlans(f)
+	rowtest.Fuzz(f, rapid.MakeFuzz(func(t *rapid.T) { snapRows(t, rapid.SampledFrom(plans).Draw(t, "plan")) }))
+}
+
+func snapPlans(t testing.TB) []*Plan {
+	return []*Plan{mustCompile[place](t, "Place"), mustCompile[pair](t, "Pair"), mustCompile[six](t, "Six"), mustCompile[turned](t, "Turned"), mustCompile[mixed](t, "Mixed")}
+}
+
+func snapRows(t *rapid.T, p *Plan) {
+	size, width := int(p.Size()), p.Lanes()
+	n, oddity := rapid.IntRange(0, 140).Draw(t, "rows"), rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "one odd in")
+	column, lanes := make([]byte, (n+2)*size), make([]uint32, (n+2)*width)
+	for i := range column {
+		column[i] = byte(i * 7)
+	}
+	for k := range n {
+		for i := range p.ops {
+			o := &p.ops[i]
+			switch at := fieldAt(&column[(1+k)*size], o.offset); o.kind {
+			case opFixed32:
+				*(*float32)(at) = drawFixed(t, o, oddity)
+			case opQuat:
+				*(*[4]float32)(at) = drawTurn(t, o, oddity)
+			}
+		}
+	}
+	want, rows := slices.Clone(column), slices.Clone(lanes)
+	for k := 1; k <= n; k++ {
+		at := fieldAt(&want[k*size], 0)
+		if p.Quantise(at, rows[k*width:]); hasRow(p, at) {
+			p.Dequantise(rows[k*width:], at)
+		}
+	}
+	for _, p := range []*Plan{p, withoutWide(p)} {
+		got, its := slices.Clone(column), slices.Clone(lanes)
+		p.SnapRows(got[size:], its[width:], n)
+		require.Equal(t, want, got)
+		require.Equal(t, rows, its)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -59,9 +60,14 @@ func requireMoment(t require.TestingT, s *Store, at tick.Tick, was moment, ids [
 	}
 }
 
-func TestHistoryAgainstCopiesOfEverything(t *testing.T) {
+func TestHistoryAgainstCopiesOfEverything(t *testing.T) { rapid.Check(t, histories(t)) }
+
+// FuzzHistory is TestHistoryAgainstCopiesOfEverything for a fuzzer.
+func FuzzHistory(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(histories(f))) }
+
+func histories(t testing.TB) func(*rapid.T) {
 	schema := simSchema(t)
-	rapid.Check(t, func(t *rapid.T) {
+	return func(t *rapid.T) {
 		window := tick.Tick(rapid.IntRange(1, 12).Draw(t, "window"))
 		tight := rapid.Bool().Draw(t, "tight")
 		cfg := Config{Window: window}
@@ -109,7 +115,7 @@ func TestHistoryAgainstCopiesOfEverything(t *testing.T) {
 				require.Len(t, s.past.changes, 16, "the limit holds")
 			}
 		}
-	})
+	}
 }
 
 // A row that slept for an hour is known for W ticks after it moved, since its

@@ -46,7 +46,7 @@ func sparks(group systems.PlayerView, play func(e ecs.Entity)) {
 func TestScoreboard(t *testing.T) {
 	n := nettest.New(t, nettest.Config{Protocol: netcode.NewProtocol(), Clients: 2, Link: transport.Link{Delay: 40 * time.Millisecond}})
 	n.Run(2 * time.Second)
-	require.Equal(t, []string{"player 1: 96 ms", "player 2: 96 ms"}, scoreboard(n.Server.Server))
+	require.Equal(t, []string{"player 1: 80 ms", "player 2: 80 ms"}, scoreboard(n.Server.Server))
 }
 
 // begin guide

@@ -230,7 +230,10 @@ func TestGuideRelayedInputs(t *testing.T) {
 		},
 		SetupClient: func(i int, c *systems.ClientSystems, _ *ecs.World) {
 			frame := 0
-			sims = append(sims, join(c, func() Stick { frame++; return Stick{X: float32(math.Sin(float64(frame+99*i) / 40))} }, predict.Func(move), &gun{}))
+			sims = append(sims, join(c, func() Stick { // Never near zero, since a guess is only a part of the newest input.
+				frame++
+				return Stick{X: .6 + .4*float32(math.Sin(float64(frame+99*i)/40))}
+			}, predict.Func(move), &gun{}))
 		},
 	})
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))

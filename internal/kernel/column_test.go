@@ -6,12 +6,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
 // Rows that are taken together are those that are put one by one, up to the first that is not held in all versions.
 func TestTakeIsPut(t *testing.T) {
 	taken := 0
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(t, takes(&taken))
+	if !testing.Short() {
+		require.Greater(t, taken, 40)
+	}
+}
+
+// FuzzTake is TestTakeIsPut for a fuzzer.
+func FuzzTake(f *testing.F) { rowtest.Fuzz(f, rapid.MakeFuzz(takes(new(int)))) }
+
+func takes(taken *int) func(*rapid.T) {
+	return func(t *rapid.T) {
 		n, gap := rapid.SampledFrom([]int{3, 4, 3, 4, 1, 2}).Draw(t, "lanes"), rapid.IntRange(0, 2).Draw(t, "gap")
 		set := rapid.OneOf(rapid.Just(^uint64(0)), rapid.Uint64(), rapid.Map(rapid.IntRange(0, 64), func(n int) uint64 { return 1<<n - 1 }),
 			rapid.Map(rapid.IntRange(0, 63), func(n int) uint64 { return ^(1 << n) }))
@@ -52,7 +64,7 @@ func TestTakeIsPut(t *testing.T) {
 			return
 		}
 		require.Equal(t, end, to)
-		taken += to - k
+		*taken += to - k
 		require.Equal(t, want.Any, got.Any)
 		require.Equal(t, want.Differ, got.Differ)
 		for at := range want.Now {
@@ -60,9 +72,6 @@ func TestTakeIsPut(t *testing.T) {
 				require.Equal(t, [3]uint32{want.Now[at], want.Base[at], want.Before[at]}, [3]uint32{got.Now[at], got.Base[at], got.Before[at]})
 			}
 		}
-	})
-	if !testing.Short() {
-		require.Greater(t, taken, 40)
 	}
 }
 

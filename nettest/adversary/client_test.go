@@ -128,7 +128,7 @@ func TestALiarThatComesBackLeavesNothing(t *testing.T) {
 			}
 			liar.Honest()
 			liar.Connect()
-			for end := b.net.Now() + 1500*time.Millisecond; b.net.Now() < end; b.step() {
+			for end := b.net.Now() + 2*time.Second; b.net.Now() < end; b.step() { // a second to join, and one until Trickle says something
 				if liar.Connected() {
 					lie.Tell(liar)
 				}
