@@ -30,6 +30,8 @@ type Options struct {
 	// Bound ends the run when the 99th percentile of the server's ticks is above it for three seconds, or the first bot fails:
 	// then Report.Holds has an answer. 0: none. It needs Ticks.
 	Bound time.Duration
+	// ByWork bounds the processor time of a tick in place of the 99th percentile: on a machine with other work it is the same each time.
+	ByWork bool
 	// Each is called each second with what was measured in it; nil: nobody listens.
 	Each func(s *Sample)
 }
@@ -72,7 +74,7 @@ func Run(ctx context.Context, game Game, options Options) (*Report, error) {
 		return nil, errors.New("load: Game.Protocol is nil: give the game's protocol")
 	}
 	game.Protocol.Schema() // Freezes it before several goroutines use it.
-	c := &crowd{game: game, o: o, now: systems.WallClock(), report: &Report{Asked: o.Bots, Bound: o.Bound}}
+	c := &crowd{game: game, o: o, now: systems.WallClock(), report: &Report{Asked: o.Bots, Bound: o.Bound, ByWork: o.ByWork}}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var running sync.WaitGroup

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,10 +31,11 @@ type Collector struct {
 	sentRate prometheus.Histogram
 
 	// All below belongs to the loop.
-	server   *netcode.Server
-	copiedAt netcode.Tick
-	sampled  netcode.ClientID // The client that was looked at last.
-	before   map[netcode.ClientID]sample
+	server    *netcode.Server
+	copiedAt  netcode.Tick
+	clientIDs []netcode.ClientID // As of copiedAt.
+	sampled   int                // Place of the client that was looked at last.
+	before    map[netcode.ClientID]sample
 }
 
 // field is one counter of Stats.
@@ -127,10 +129,10 @@ func wordsOf(name string) (words []string) {
 
 // frame observes a frame. It runs in the loop.
 func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
-	c.look()
 	if !tick {
 		return
 	}
+	c.look()
 	sum := time.Duration(0)
 	for p, observer := range c.phases {
 		observer.Observe(times[p].Seconds())
@@ -145,9 +147,8 @@ func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
 // copy copies the server's figures.
 func (c *Collector) copy() {
 	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick()}
-	for range c.server.Clients {
-		now.clients++
-	}
+	c.clientIDs = slices.AppendSeq(c.clientIDs[:0], c.server.Clients)
+	now.clients = len(c.clientIDs)
 	c.newest.Store(now)
 	c.copiedAt = now.tick
 	for id := range c.before {
@@ -157,23 +158,16 @@ func (c *Collector) copy() {
 	}
 }
 
-// look samples the line of the next client.
+// look samples the lines of so many clients that each has its turn once a second.
 func (c *Collector) look() {
-	first, next := netcode.ClientID(0), netcode.ClientID(0)
-	for id := range c.server.Clients {
-		if first == 0 || id < first { // A player who returns has the id of before, and is the last.
-			first = id
-		}
-		if id > c.sampled && (next == 0 || id < next) {
-			next = id
-		}
+	for range min(len(c.clientIDs)/c.server.TickRate()+1, len(c.clientIDs)) {
+		c.sampled = (c.sampled + 1) % len(c.clientIDs)
+		c.sample(c.clientIDs[c.sampled])
 	}
-	if next == 0 {
-		next = first
-	}
-	if c.sampled = next; next == 0 {
-		return
-	}
+}
+
+// sample samples the line of a client, if that is still there.
+func (c *Collector) sample(next netcode.ClientID) {
 	stats, ok := c.server.ClientStats(next)
 	if !ok {
 		return

@@ -92,6 +92,46 @@ func TestAPlayerWhoConnectsAnew(t *testing.T) {
 	require.Less(t, rates.GetSampleSum(), 1e6)
 }
 
+// Each of a hundred clients is looked at once a second, whatever the rate of frames is.
+func TestEachOfManyClientsHasItsTurn(t *testing.T) {
+	now := time.Duration(0)
+	clock := func() time.Duration { now += time.Microsecond; return now }
+	p := netcode.NewProtocol()
+	netcode.Replicate[place](p)
+	network := memory.NewNetwork()
+	here, err := network.Listen(transport.Addr{Key: 1})
+	require.NoError(t, err)
+	server, err := netcode.NewServer(p, netcode.Config{Clients: 100})
+	require.NoError(t, err)
+	inspector := live.New(systems.NewServer(server, here, clock))
+	collector := metrics.New(inspector)
+	world := ecs.NewWorld()
+	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60)}
+	for n := range 100 {
+		there, err := network.Listen(transport.Addr{Key: uint64(n + 2)})
+		require.NoError(t, err)
+		client, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		other := ecs.NewWorld()
+		loops = append(loops, systems.NewRunner(&other, systems.NewClient(client, there, clock), 60))
+		require.NoError(t, client.Connect(transport.Addr{Key: 1}))
+	}
+	sampled := func() uint64 {
+		return gather(t, collector)["netcode_round_trip_seconds"].Metric[0].GetHistogram().GetSampleCount()
+	}
+	before := uint64(0)
+	for frame := range 300 {
+		if frame == 180 {
+			before = sampled()
+		}
+		for _, l := range loops {
+			l.Step()
+		}
+		now += time.Second / 60
+	}
+	require.GreaterOrEqual(t, sampled()-before, uint64(200), "in two seconds")
+}
+
 // gather collects all metrics by name.
 func gather(t *testing.T, c *metrics.Collector) map[string]*dto.MetricFamily {
 	registry := prometheus.NewPedanticRegistry()

@@ -191,7 +191,7 @@ func TestPeopleTalk(t *testing.T) { synctest.Test(t, peopleTalk) }
 func peopleTalk(t *testing.T) {
 	h, config, port := &hotel{t: t, network: memory.NewNetwork()}, netcode.Config{TickRate: framesPerSecond, SilenceTimeout: 10 * time.Second}, 9000
 	server := h.start("server", "127.0.0.1:9000", func(ctx context.Context, socket transport.Conn, _ io.Reader, out io.Writer) error {
-		return serve(ctx, socket, config, out)
+		return serve(ctx, socket, config, "", out)
 	})
 	server.sees("listening on 127.0.0.1:9000")
 	enter := func(name, room string) *end {
@@ -254,8 +254,9 @@ func peopleTalk(t *testing.T) {
 
 // The program talks through real sockets.
 func TestProcessesTalk(t *testing.T) {
-	server := startProcess(t, "server", "-listen", "127.0.0.1:0", "-silence", "1h")
+	server := startProcess(t, "server", "-listen", "127.0.0.1:0", "-silence", "1h", "-inspect", "127.0.0.1:0")
 	server.sees("listening on ")
+	server.sees("look inside at http://127.0.0.1:")
 	join := func(name string) *end {
 		return startProcess(t, name, "-connect", strings.TrimPrefix(server.seen[0], "listening on "), "-name", name, "-silence", "1h")
 	}
@@ -307,5 +308,5 @@ func TestAPublicServerInClearIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	defer socket.Close()
 	var refused *netcode.PlainError
-	require.ErrorAs(t, serve(context.Background(), socket, netcode.Config{}, io.Discard), &refused)
+	require.ErrorAs(t, serve(context.Background(), socket, netcode.Config{}, "", io.Discard), &refused)
 }

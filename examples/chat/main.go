@@ -1,6 +1,6 @@
 // Command chat is a chat in the terminal over UDP, with names, rooms and a bot: the shortest real use of messages.
 //
-//	go run ./examples/chat -listen 127.0.0.1:9000
+//	go run ./examples/chat -listen 127.0.0.1:9000                            with -inspect 127.0.0.1:6060, in a browser too
 //	go run ./examples/chat -connect 127.0.0.1:9000 -name ana -room lobby
 //
 // Whatever is typed goes to the room. /join ROOM, /nick NAME and /who [ROOM] do what they say, and the bot answers who
@@ -80,6 +80,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	connect := flags.String("connect", "", "talk to the server at this `address`")
 	name := flags.String("name", "guest", "who you are")
 	room := flags.String("room", "lobby", "where you go first")
+	page := flags.String("inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060")
 	silence := flags.Duration("silence", 10*time.Second, "how long an end may be unheard of before it is taken for gone")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "Usage of chat: what is typed goes to the room; /join ROOM, /nick NAME, /who [ROOM]; @bot count, @bot echo TEXT")
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	takes := usage.Takes{
 		"silence": "a time from 1s to 1h, as 10s", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
-		"name": "a word", "room": "a word",
+		"name": "a word", "room": "a word", "inspect": "an address, as 127.0.0.1:6060",
 	}
 	err := usage.Parse(flags, args, takes)
 	switch {
@@ -105,7 +106,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	defer socket.Close()
 	config := netcode.Config{TickRate: framesPerSecond, HandshakeTimeout: *silence, SilenceTimeout: *silence, KeepAlive: *silence / 4}
 	if *listen != "" {
-		return serve(ctx, socket, config, out)
+		return serve(ctx, socket, config, *page, out)
 	}
 	return talk(ctx, socket, *connect, config, &Line{Name: word(*name), Room: word(*room)}, in, out)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -22,8 +23,9 @@ type hall struct {
 
 type member struct{ name, room string }
 
-// serve runs the server until ctx is done. Nothing is replicated, so it has no world: a chat is messages alone.
-func serve(ctx context.Context, socket transport.Conn, config netcode.Config, out io.Writer) (err error) {
+// serve runs the server until ctx is done, and shows it in a browser at page unless that is empty. Nothing is replicated, so it has no world: a
+// chat is messages alone.
+func serve(ctx context.Context, socket transport.Conn, config netcode.Config, page string, out io.Writer) (err error) {
 	h := &hall{members: map[netcode.ClientID]*member{}}
 	if h.server, err = netcode.NewServer(newProtocol(h.hear, nil, h.who), config); err != nil {
 		return err
@@ -33,7 +35,16 @@ func serve(ctx context.Context, socket transport.Conn, config netcode.Config, ou
 	}
 	h.server.OnDisconnect(h.left)
 	fmt.Fprintln(out, "listening on", socket.LocalAddr())
-	return systems.NewRunner(nil, systems.NewServer(h.server, socket, systems.WallClock()), framesPerSecond).Run(ctx)
+	inspector := live.New(systems.NewServer(h.server, socket, systems.WallClock()))
+	if page != "" {
+		url, stop, err := inspector.Listen(page)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		fmt.Fprintln(out, "look inside at", url)
+	}
+	return systems.NewRunner(nil, inspector, framesPerSecond).Run(ctx)
 }
 
 // hear takes in what a client says: who it is, where it goes, and what it tells the room.

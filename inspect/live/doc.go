@@ -1,5 +1,5 @@
 // Package live shows a running server in a browser: its clients, where the bytes go, the phases of its ticks, its entities, the packets
-// of one client, and the counters that move.
+// of one client, mispredictions, and the counters that move.
 //
 //	inspector := live.New(loop) // loop is of systems.NewServer or NewHost
 //	url, err := inspector.Listen("127.0.0.1:6060")
@@ -23,6 +23,7 @@
 //
 //   - inspector.go: the group, its phases, and what is published when
 //   - snapshot.go: the figures
+//   - processor_unix.go, processor_other.go: the processor time of the process
 //   - tap.go: datagrams: accounts, and the packets of one client
 //   - entities.go: answers questions about entities
 //   - handler.go, page.html: the page

@@ -76,7 +76,8 @@ type Inspector struct {
 	number    uint64 // Of the newest snapshot.
 	tap       tap
 	ticks     []tickTime
-	window    []time.Duration // Of the ticks of the last seconds.
+	window    []time.Duration // Of the ticks of the last second.
+	used      []time.Duration // processorTime at the ends of these ticks.
 	log       []string
 	before    counters
 	question  *question // The one that is being answered.
@@ -232,7 +233,7 @@ func (i *Inspector) end() {
 	}
 	if !i.on {
 		if i.window != nil { // Nobody looks any more.
-			i.window, i.ticks, i.before, i.rows = nil, nil, nil, nil
+			i.window, i.used, i.ticks, i.before, i.rows = nil, nil, nil, nil, nil
 			i.tap.forget()
 			i.number++ // The next snapshot does not follow on the last one.
 			i.recent.Store(nil)
@@ -267,9 +268,9 @@ func (i *Inspector) addTick() {
 	if len(i.ticks) < mostTicks {
 		i.ticks = append(i.ticks, t)
 	}
-	i.window = append(i.window, sum)
-	if second := i.server.TickRate(); len(i.window) > second {
-		i.window = slices.Delete(i.window, 0, len(i.window)-second)
+	i.window, i.used = append(i.window, sum), append(i.used, processorTime())
+	if old := len(i.window) - i.server.TickRate(); old > 0 {
+		i.window, i.used = slices.Delete(i.window, 0, old), slices.Delete(i.used, 0, old)
 	}
 }
 

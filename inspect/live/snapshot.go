@@ -33,6 +33,8 @@ type Snapshot struct {
 type TickTimes struct {
 	P50 time.Duration `json:"p50"` // Median.
 	P99 time.Duration `json:"p99"` // 99th percentile.
+	// Processor is the processor time of the whole process for a tick, the mean: other programs of the machine hardly change it. 0: not known.
+	Processor time.Duration `json:"processor"`
 }
 
 // tickTime is one tick with its phases, in microseconds.
@@ -118,7 +120,7 @@ func (i *Inspector) percentiles() TickTimes {
 		return TickTimes{}
 	}
 	sorted := slices.Sorted(slices.Values(i.window))
-	return TickTimes{P50: sorted[(n-1)/2], P99: sorted[(n-1)*99/100]}
+	return TickTimes{P50: sorted[(n-1)/2], P99: sorted[(n-1)*99/100], Processor: (i.used[n-1] - i.used[0]) / time.Duration(max(n-1, 1))}
 }
 
 // clients lists the rows of the table. A client that has none yet is in the next snapshot.
