@@ -21,7 +21,7 @@ import (
 //	|    tick     | count | for each entity: its index   |
 //	+-------------+-------+------------------------------+
 //
-//	tick   16 bits LE, the low bits of the tick as of which they rest
+//	tick   16 bits LE, the low bits of the tick in which they rest
 //	count  7 bits, 0 to 32, below the bit restSettled
 //	index  an unsigned varint, the network index, less that of the entity before, less 1; the first as it is
 
@@ -125,7 +125,7 @@ func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 	return true
 }
 
-// quiet returns the state of a client that predicts, and to which no state tells of the tick. Nil: it is no such client.
+// quiet returns the state of a client that predicts and gets no state in this tick, which would tell it of the tick. Nil: it is no such client.
 func (s *simulated) quiet(c *netcode.Session) *resting {
 	if v := c.View(); s.simulation == nil || !s.simulation.all.spawns || v == nil || v.Pending() {
 		return nil
@@ -217,7 +217,7 @@ func (r *resting) order() {
 type simulated struct {
 	simulation *Simulation // Nil without one.
 	chose      bool        // At a server: a client chose an entity.
-	telling    uint64      // At a server: a bit for each client, by its id modulo 64, to whom there may be something to tell.
+	telling    uint64      // At a server: a bit for each client, by its id modulo 64: there may be something to tell it.
 }
 
 // rested is a client's state: the ticks in which entities rested, by network index.
