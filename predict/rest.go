@@ -21,7 +21,7 @@ import (
 //	|    tick     | count | for each entity: its index   |
 //	+-------------+-------+------------------------------+
 //
-//	tick   16 bits LE, the low bits of the tick as of which they rest
+//	tick   16 bits LE, the low bits of the tick in which they rest
 //	count  7 bits, 0 to 32, below the bit restSettled
 //	index  an unsigned varint, the network index, less that of the entity before, less 1; the first as it is
 
@@ -41,7 +41,8 @@ type resting struct {
 	client netcode.ClientID
 	listed netcode.Tick        // The tick that ids is of.
 	ids    []netcode.NetworkID // Of the entities that it predicts and that may rest, in ascending order of their indexes.
-	tick   netcode.Tick        // The tick that was told last.
+	tick   netcode.Tick        // The tick that was told last of an entity.
+	wrote  netcode.Tick        // The tick of the last section.
 	due    netcode.Tick        // The tick for which a packet was asked for last.
 	also   []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
 	next   uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
@@ -124,7 +125,7 @@ func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 	return true
 }
 
-// quiet returns the state of a client that predicts, and to which no state tells of the tick. Nil: it is no such client.
+// quiet returns the state of a client that predicts and gets no state in this tick, which would tell it of the tick. Nil: it is no such client.
 func (s *simulated) quiet(c *netcode.Session) *resting {
 	if v := c.View(); s.simulation == nil || !s.simulation.all.spawns || v == nil || v.Pending() {
 		return nil
@@ -151,7 +152,7 @@ func (r *resting) settled(c *netcode.Session, w *ecs.World, replicated ecs.ID) b
 
 // write writes the section of the first packet of a tick: with entities at rest, or where no state tells the client of the tick.
 func (r *resting) write(c *netcode.Session, at *simulated, now netcode.Tick, room []byte) int {
-	if r == nil || r.tick == now || len(room) < restHead || c.Local() {
+	if r == nil || r.wrote == now || len(room) < restHead || c.Local() {
 		return 0
 	}
 	w := restWriter{room: room, size: restHead}
@@ -169,11 +170,13 @@ func (r *resting) write(c *netcode.Session, at *simulated, now netcode.Tick, roo
 			w.add(id.Index)
 		}
 	}
-	settled := r.settled(c, at.simulation.step.World, at.simulation.replicated)
+	settled := at.simulation.all.spawns && r.settled(c, at.simulation.step.World, at.simulation.replicated)
 	if w.count == 0 && (!settled || c.View().Pending()) {
 		return 0
 	}
-	r.tick = now
+	if r.wrote = now; w.count > 0 {
+		r.tick = now
+	}
 	return w.finish(now, settled)
 }
 
@@ -214,7 +217,7 @@ func (r *resting) order() {
 type simulated struct {
 	simulation *Simulation // Nil without one.
 	chose      bool        // At a server: a client chose an entity.
-	telling    uint64      // At a server: a bit for each client, by its id modulo 64, to whom there may be something to tell.
+	telling    uint64      // At a server: a bit for each client, by its id modulo 64: there may be something to tell it.
 }
 
 // rested is a client's state: the ticks in which entities rested, by network index.
@@ -223,7 +226,7 @@ type rested struct {
 	ticks   []netcode.Tick
 	news    []uint32       // Indexes that were told since the last comparison.
 	read    []netcode.Tick // Ticks whose records were read since.
-	settled netcode.Tick   // The newest tick of which all own spawns have come.
+	settled netcode.Tick   // All own spawns up to this tick have come.
 }
 
 // newsAtMost bounds the resting entities of one comparison: the server tells of the others again.
