@@ -122,7 +122,8 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 		c.resync, c.resyncEpoch = true, link.ParseResync(payload)
 		return nil
 	case h.Type == wire.MessageCredit && !c.credited && len(payload) == peer.CreditSize:
-		c.credited, c.credit = true, link.ParseCredit(payload)
+		c.credited = true
+		c.credit, _ = peer.ParseCredit(payload)
 		return nil
 	case h.Type == wire.MessageClose && c.closed == nil:
 		reason, err := peer.ParseClose(payload)

@@ -464,7 +464,7 @@ func (a *Apply) removeWholeTables() {
 		}
 	}
 	for _, t := range a.tracker.tables {
-		if n := d.count[t.number]; n >= batchMin && !t.scattered && n == a.tracker.length(t) {
+		if n := d.count[t.number]; n >= batchMin && !t.scattered && n == a.tracker.count(&t.filter) {
 			a.stats.Despawned += uint64(w.Batch().RemoveEntities(&t.filter))
 		}
 	}

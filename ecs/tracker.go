@@ -115,7 +115,7 @@ func (w *tracker) scan(h trackerEvents) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
 	w.updateActive()
-	if n := w.scanTables(w.active, h); n != w.count() {
+	if n := w.scanTables(w.active, h); n != w.count(&w.everything) {
 		known := len(w.active)
 		w.discover()
 		w.scanTables(w.active[known:], h)
@@ -125,9 +125,9 @@ func (w *tracker) scan(h trackerEvents) {
 	}
 }
 
-// count returns the number of entities that have a Replicated.
-func (w *tracker) count() int {
-	w.query = w.world.Query(&w.everything)
+// count returns the number of entities in the world that a filter finds.
+func (w *tracker) count(filter *ecs.CachedFilter) int {
+	w.query = w.world.Query(filter)
 	n := w.query.Count()
 	w.query.Close()
 	return n
@@ -405,9 +405,9 @@ func (w *tracker) updateActive() {
 	if len(w.idle) == 0 {
 		return
 	}
-	sum, count := 0, w.count()
+	sum, count := 0, w.count(&w.everything)
 	for _, t := range w.active {
-		sum += w.length(t)
+		sum += w.count(&t.filter)
 	}
 	if sum == count {
 		return
@@ -417,18 +417,10 @@ func (w *tracker) updateActive() {
 		return
 	}
 	for n := len(w.idle) - 1; n >= 0; n-- { // from the end: activate puts the last one here
-		if t := w.idle[n]; w.length(t) > 0 {
+		if t := w.idle[n]; w.count(&t.filter) > 0 {
 			w.activate(t, w.run)
 		}
 	}
-}
-
-// length returns the number of entities that a table has in the world.
-func (w *tracker) length(t *table) int {
-	w.query = w.world.Query(&t.filter)
-	n := w.query.Count()
-	w.query.Close()
-	return n
 }
 
 // isReplicated reports whether an entity that was ours is alive and has a Replicated, with any value.
@@ -527,7 +519,7 @@ func (w *tracker) settle() {
 	for _, t := range w.active {
 		sum += w.settleTable(t)
 	}
-	if sum == w.count() {
+	if sum == w.count(&w.everything) {
 		return
 	}
 	known := len(w.active)

@@ -14,8 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The tests of this file are cases of the fault catalogue, by number, for messages; those of packets are in sent_test.go,
-// received_test.go and wrap_test.go.
+// The tests of this file are cases of the fault catalogue, by number, for messages; those of packets are in
+// sent_packets_test.go, received_packets_test.go and wrap_test.go.
 
 // orderedOverWraps sends one message a tick on an ordered channel, 30 % of the packets lost each way, and checks that they
 // come in order. Packets and messages both go ten times around their 16 bits.

@@ -243,7 +243,7 @@ func (l *Link) Wants() bool {
 // true then.
 func (l *Link) Load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.Arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
-		binary.LittleEndian.PutUint32(b.Payload(), low)
+		peer.AppendCredit(b.Payload()[:0], low)
 		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
 		l.Arrivals.CreditSent(b.Sequence())
 	}
@@ -442,9 +442,6 @@ func Bound(budget int) int {
 	return budget + budget/LeastPacket*peer.PacketOverhead
 }
 
-// ParseCredit reads the payload of a credit message, of peer.CreditSize bytes.
-func ParseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }
-
 // Silent reports whether nothing came for the silence timeout.
 func (l *Link) Silent() bool { return l.Frame.Now-l.ReceivedAt >= l.config.SilenceTimeout }
 
@@ -581,8 +578,10 @@ func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 			dropped = true
 		case r.Header.Type == wire.MessageClose:
 			closed = true
-		case r.Header.Type == wire.MessageCredit && len(r.Payload) == peer.CreditSize:
-			l.Outgoing.Credit(ParseCredit(r.Payload))
+		case r.Header.Type == wire.MessageCredit:
+			if low, err := peer.ParseCredit(r.Payload); err == nil {
+				l.Outgoing.Credit(low)
+			}
 		}
 	}
 	if r.Err() == nil && !dropped {
