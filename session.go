@@ -48,6 +48,7 @@ type Session struct {
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
 	kept         []any             // State of extensions.
+	reason       *peer.Error       // For which it ended.
 	player       *admission.Player // Nil without an identity.
 	returned     bool              // The player had a session before, with the same id.
 	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
@@ -162,7 +163,7 @@ func (c *Session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.link.near != nil { // A host shows the world itself.
+	if c.link.near != nil && !c.Recorded() { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -248,6 +249,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.state == leaving {
 		how = closeQuiet
 	}
+	c.reason = reason
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
 	if s.report.Enabled(report.Info) {
@@ -269,7 +271,9 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	c.link.dropHeld()
 	s.forgetMessages(&c.link)
 	if c.link.near != nil && c.state == connected {
-		c.link.near.client.unhosted(reason)
+		if !c.Recorded() {
+			c.link.near.client.unhosted(reason)
+		}
 		how = closeQuiet
 	}
 	if how == closeQuiet {

@@ -40,5 +40,6 @@
 //   - op.go: operations on the wire
 //   - rows.go: elements in order
 //   - recall.go: takes waiting operations back when an entity is hidden
+//   - record.go: collections in recordings
 //   - dump.go, errors.go: text and errors
 package collections
