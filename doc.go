@@ -34,5 +34,5 @@ package netcode
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
 //   - host.go: a player at the server itself, whose messages pass no network
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
-//   - extension.go, hooks.go, sections.go, posted.go: what features use; client_frame.go, too: state that a feature holds back
+//   - extension.go, hooks.go, sections.go, posted.go, seat.go: what features use; client_frame.go, too: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

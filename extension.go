@@ -99,6 +99,11 @@ type ServerHooks struct {
 	// Posted is called for each message that game code sends to clients, questions and answers left out. m is good until it returns. It sends
 	// no messages.
 	Posted func(m *Posted)
+	// Handled is called in each frame, before AfterSend, for each message of a client that was handled in it, in order, questions and answers left out. m is good until
+	// it returns.
+	Handled func(from ClientID, m *Posted)
+
+	Record *ServerRecord // The feature's part of recordings.
 
 	// Presented is the moment that a client showed its player when it made what counts for a tick. False is not known.
 	Presented func(c *Session, at Tick) (tick.Time, bool)
@@ -217,7 +222,7 @@ func (s *Server) Extend(h ServerHooks) {
 	if h.Section != nil {
 		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
-	s.hooks.add(&h)
+	s.addHooks(&h)
 	s.recipients = recipientCache{} // Send does not look at the hooks for those in it.
 	for _, c := range s.sessions {
 		s.tellSent(c)

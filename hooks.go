@@ -130,6 +130,8 @@ type serverHooks struct {
 	afterSend  []func()
 	sent       []func(*Session, []byte)
 	posted     []func(*Posted)
+	handled    []func(ClientID, *Posted)
+	records    []*ServerRecord
 	presented  []func(*Session, Tick) (tick.Time, bool)
 	observe    []func(*Session, *snapshot.View)
 	hold       []func(*Session, int) (bool, int)
@@ -147,6 +149,8 @@ func (h *serverHooks) add(e *ServerHooks) {
 	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.posted = appendGiven(h.posted, e.Posted, e.Posted != nil)
+	h.handled = appendGiven(h.handled, e.Handled, e.Handled != nil)
+	h.records = appendGiven(h.records, e.Record, e.Record != nil)
 	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
 	h.observe = appendGiven(h.observe, e.BeforeObserve, e.BeforeObserve != nil)
 	h.hold = appendGiven(h.hold, e.HoldState, e.HoldState != nil)
@@ -205,12 +209,19 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 	return append(list, one)
 }
 
+// addHooks takes over the functions of one extension of a server.
+func (s *Server) addHooks(h *ServerHooks) {
+	if s.hooks.add(h); h.Handled != nil {
+		s.keepHandled()
+	}
+}
+
 // extend makes the extensions of the protocol on a server.
 func (s *Server) extend() {
 	for i := range s.protocol.extensions {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
 			h := e.Server(s)
-			s.hooks.add(&h)
+			s.addHooks(&h)
 			s.sections.add(h.Section, e.ToServer, e.ToClient)
 		}
 	}

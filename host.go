@@ -53,18 +53,7 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	s.lastID++
-	l := &Session{id: s.lastID, state: connected, server: s}
-	l.recaller.session = l
-	l.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	l.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
-	l.link.near = &c.endpointCore
-	s.counts[connected]++
-	s.byID[l.id] = l
-	s.sessions = append(s.sessions, l)
-	s.connect(l)
-	l.view.Share()
-
+	l := s.openNear(s.lastID+1, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -113,12 +102,18 @@ func (c *Client) unhost(reason *peer.Error) {
 
 // hand gives a message to the other end of a link in this process.
 func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	if l.near.inbound == nil {
+		return nil // A recorded player.
+	}
 	local := nearMessage(p)
 	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
 }
 
 // handBytes is hand for a message that is encoded already.
 func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
+	if l.near.inbound == nil {
+		return nil
+	}
 	local := nearMessage(p)
 	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
 }

@@ -14,7 +14,7 @@ import (
 var ErrPosted = errors.New("netcode: no message that the server can send: give Server.Post one that ServerHooks.Posted was given, of the same protocol")
 
 // Posted is a message of game code to clients, for extensions: ServerHooks.Posted gets it, and Server.Post sends one. Exactly one of
-// All, Seers and Clients is set.
+// All, Seers and Clients is set; none is for a message of a client (ServerHooks.Handled, Session.Say).
 type Posted struct {
 	All     bool       // To every client but But.
 	But     ClientID   // 0 leaves nobody out.

@@ -74,7 +74,8 @@ type Server struct {
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
 
-	posted Posted // While extensions are told of it.
+	posted      Posted                       // While extensions are told of it.
+	eachHandled func(r *message.Record) bool // Nil: no extension asks.
 
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session

@@ -169,6 +169,7 @@ func (s *Server) Send() {
 	}
 	s.serveAll()
 	s.sentUpTo = s.Tick()
+	s.tellHandled()
 	call(s.hooks.afterSend)
 	s.running = false
 	if s.counts[gone] > 0 {

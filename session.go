@@ -50,6 +50,7 @@ type Session struct {
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
 	kept         []any             // State of extensions.
+	reason       *peer.Error       // For which it ended.
 	player       *admission.Player // Nil without an identity.
 	returned     bool              // The player had a session before, with the same id.
 	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
@@ -144,7 +145,7 @@ func (c *Session) View() *snapshot.View {
 // the Presented hook of an extension, such as package input, or else by the newest tick that it acknowledged. It may be any
 // time. It returns false if that is not known.
 func (c *Session) Presented(at Tick) (tick.Time, bool) {
-	if c.link.near != nil { // A host shows the world itself.
+	if c.link.near != nil && !c.Recorded() { // A host shows the world itself.
 		return c.server.store.Tick().Begin(), true
 	}
 	for _, presented := range c.server.hooks.presented {
@@ -230,6 +231,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if c.state == leaving {
 		how = closeQuiet
 	}
+	c.reason = reason
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
 	if s.report.Enabled(report.Info) {
@@ -251,7 +253,9 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	c.link.dropHeld()
 	s.forgetMessages(&c.link)
 	if c.link.near != nil && c.state == connected {
-		c.link.near.client.unhosted(reason)
+		if !c.Recorded() {
+			c.link.near.client.unhosted(reason)
+		}
 		how = closeQuiet
 	}
 	if how == closeQuiet {

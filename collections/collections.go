@@ -130,6 +130,7 @@ type end struct {
 	origin   *origin           // Of a server.
 	dirty    []*content        // While it serves.
 	clients  []*receiver       // Of a server.
+	tape     *tape             // Of a server.
 	mirror   *mirror           // Of a client.
 	kept     uint64            // Sights of a host's player, when mirror last followed them.
 	watchers [][]func(*change) // Of a client, by number.

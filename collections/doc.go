@@ -38,4 +38,5 @@
 //   - server.go, client.go: the hooks of each end
 //   - mirror.go: contents at a client, and its changes
 //   - op.go: operations on the wire, and as text
+//   - record.go: collections in recordings
 package collections

@@ -23,6 +23,7 @@ const (
 func newServerEnd(all *types, s *netcode.Server) *end {
 	e := newEnd(all)
 	e.server, e.origin = s, newOrigin(all.defs)
+	e.tape = newTape(e)
 	return e
 }
 
@@ -40,6 +41,7 @@ func (e *end) serverHooks() netcode.ServerHooks {
 			e.clients = slices.DeleteFunc(e.clients, func(r *receiver) bool { return r.session == c })
 		},
 		BeforeSend: e.send,
+		Record:     e.tape.record(),
 	}
 }
 
@@ -56,6 +58,7 @@ func (e *end) send() {
 			r.serve()
 		}
 	}
+	e.tape.follow()
 	e.dirty = nil
 	e.origin.Settle()
 }

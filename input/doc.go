@@ -24,5 +24,6 @@
 //   - server.go: the queue of a client: which input a tick takes
 //   - feedback.go: tells a client how early its inputs come
 //   - used.go: tells a client which inputs the server used in place of its own
+//   - recorded.go: inputs in recordings
 //   - relay.go, relay_server.go, relay_client.go: inputs of other players
 package input

@@ -98,7 +98,11 @@ func (in *types) extension() netcode.Extension {
 		Kind: "input", BeforeMessages: true,
 		ToServer: wire.MessageInput, ToClient: wire.MessageFeedback,
 		Freeze: in.freeze,
-		Server: func(s *netcode.Server) netcode.ServerHooks { return newQueues(in, s).hooks() },
+		Server: func(s *netcode.Server) netcode.ServerHooks {
+			a := newQueues(in, s)
+			a.recorder = newRecorder(a, s)
+			return a.hooks()
+		},
 		Client: func(c *netcode.Client) netcode.ClientHooks { return newTail(in, c).hooks(c) },
 	}
 }

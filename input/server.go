@@ -60,7 +60,7 @@ func At[T any](s *netcode.Server, client netcode.ClientID, at netcode.Tick) (v T
 // Has tells if a client's input of the tick that the server simulates is there, and no earlier one stands in.
 func Has(s *netcode.Server, client netcode.ClientID) bool {
 	q := queueOf(s, client)
-	return q != nil && q.window.Holds(s.Tick())
+	return q != nil && q.window.Holds(s.Tick()) && !q.stood[s.Tick()%slots]
 }
 
 // get is the input of a tick, with the events of all ticks from first on.
@@ -98,6 +98,8 @@ type queues struct {
 	clock  clock
 	staged staged
 	stats  Stats
+
+	recorder *recorder // Nil where there is no server, in tests.
 }
 
 // newQueues makes the state of a server with inputs.
@@ -108,8 +110,13 @@ func newQueues(in *types, c clock) *queues {
 // hooks returns the functions of the queues in the frames of their server.
 func (a *queues) hooks() netcode.ServerHooks {
 	return netcode.ServerHooks{
-		State:  a,
-		Opened: func(*netcode.Session) any { return a.open() },
+		State: a,
+		Opened: func(c *netcode.Session) any {
+			a.recorder.open = append(a.recorder.open, c)
+			return a.open()
+		},
+		Closed: a.recorder.closed,
+		Record: a.recorder.record(),
 		Presented: func(c *netcode.Session, at netcode.Tick) (tick.Time, bool) {
 			return ofSession(c).presented(at)
 		},
@@ -149,6 +156,7 @@ type queue struct {
 	rows   []uint32    // By type, then the tick modulo slots.
 	types  []uint8     // By slot: which types there are.
 	shown  []tick.Time // By slot: the moment that the client showed; of tick None: not known.
+	stood  [slots]bool // By slot, of a recorded player: an earlier input stands in.
 	newest tick.Tick   // The newest that was taken.
 	asked  tick.Tick   // The newest that the game asked for.
 	answer answer

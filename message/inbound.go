@@ -117,6 +117,9 @@ func (in *Inbound) SetLocal(id wire.ClientID) {
 // with false.
 func (in *Inbound) Queue(on bool) { in.queues = on }
 
+// KeepHandled makes Past(0) have the handled messages of the frame, from the next one on, also without Config.History.
+func (in *Inbound) KeepHandled() { in.config.History = max(in.config.History, 1) }
+
 // Local returns the source of what the end sends to itself, for its Fault.
 func (in *Inbound) Local() *Source { return in.local }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -120,7 +122,10 @@ func Diff(a, b io.Reader) (*Difference, error) {
 		if ended == len(sides) {
 			return nil, nil
 		}
-		if d := differ(sides[0], sides[1]); d != nil {
+		if d := apart(sides[0].now, sides[1].now); d != nil {
+			return d, nil
+		}
+		if d := differ(sides[0], sides[1], len(sides[1].known)); d != nil {
 			return d, nil
 		}
 	}
@@ -134,19 +139,26 @@ func (r *Reader) component(row int) string {
 	return string(r.plans[row].Describe(nil))
 }
 
-// differ returns the first difference of two readers' worlds.
-func differ(a, b *Reader) *Difference {
-	if a.now != b.now {
-		d := &Difference{Tick: min(a.now, b.now), A: there, B: absent}
-		if a.now == tick.None || b.now != tick.None && b.now < a.now {
-			d.A, d.B = d.B, d.A
-		}
-		if d.Tick == tick.None {
-			d.Tick = max(a.now, b.now)
-		}
-		return d
+// apart returns the difference of two recordings of which one lacks the tick of the other; tick.None is the end.
+func apart(a, b tick.Tick) *Difference {
+	switch {
+	case a == b:
+		return nil
+	case b == tick.None || a != tick.None && a < b:
+		return &Difference{Tick: a, A: there, B: absent}
 	}
-	for index := range uint32(max(len(a.known), len(b.known))) {
+	return &Difference{Tick: b, A: absent, B: there}
+}
+
+// world is the state of a tick: that of a Reader, or a capture.
+type world interface {
+	Entity(index uint32) (generation uint32, mask snapshot.Mask)
+	Row(index uint32, row int) []uint32
+}
+
+// differ returns the first difference of a reader's world and another one of the same tick, which has this number of indexes.
+func differ(a *Reader, b world, indexes int) *Difference {
+	for index := range uint32(max(len(a.known), indexes)) {
 		of, mask := a.Entity(index)
 		generation, other := b.Entity(index)
 		d := &Difference{Tick: a.now, Entity: netcode.NetworkID{Index: index, Generation: max(of, generation)}, A: there, B: absent}
@@ -160,7 +172,7 @@ func differ(a, b *Reader) *Difference {
 			row := rows.Lowest()
 			if one, two := a.Row(index, row), b.Row(index, row); !mask.Has(row) || !other.Has(row) || !same(one, two) {
 				d.Component = a.plans[row].Name()
-				d.A, d.B = a.values(index, row), b.values(index, row)
+				d.A, d.B = values(a.plans[row], mask.Has(row), one), values(a.plans[row], other.Has(row), two)
 				if mask.Has(row) && other.Has(row) {
 					deviation, _ := a.plans[row].Deviates(one, two, 0)
 					d.Field = deviation.Field
@@ -173,9 +185,9 @@ func differ(a, b *Reader) *Difference {
 }
 
 // values returns the text of a row's fields.
-func (r *Reader) values(index uint32, row int) string {
-	if _, mask := r.Entity(index); !mask.Has(row) {
+func values(plan *quantize.Plan, has bool, lanes []uint32) string {
+	if !has {
 		return absent
 	}
-	return cmp.Or(string(r.plans[row].AppendValues(nil, r.Row(index, row))), there)
+	return cmp.Or(string(plan.AppendValues(nil, lanes)), there)
 }

@@ -7,6 +7,7 @@
 //   - writer.go, reader.go, format.go: a recording, written and read tick by tick: chunks and their sums
 //   - player.go: a server plays a recording: speed, pause, seek
 //   - sight.go: owners and what each client saw
+//   - inputs.go, replay.go: what players do, and a game that is played once more from it; parts of features
 //   - messages.go: messages to clients, recorded and sent again
 //   - memory.go: the newest seconds, for killcams
 //   - cut.go: parts and differences of recordings

@@ -127,8 +127,8 @@ func readPosted(body []byte, now tick.Tick) (m netcode.Posted, ok bool) {
 
 // messageTypes returns the type in a protocol of each recorded one, by its number; 0 for one that the protocol lacks or has otherwise.
 func (h *Header) messageTypes(p *netcode.Protocol) (types []wire.MessageType) {
-	own := messagesOf(p.Description())
-	for _, entry := range messagesOf(h.Entries) {
+	own := entriesOf(p.Description(), "message")
+	for _, entry := range entriesOf(h.Entries, "message") {
 		of := wire.MessageType(0)
 		if at := slices.Index(own, entry); at >= 0 {
 			of = wire.FirstUserMessage + wire.MessageType(at)
@@ -138,14 +138,14 @@ func (h *Header) messageTypes(p *netcode.Protocol) (types []wire.MessageType) {
 	return types
 }
 
-// messagesOf returns the entries of messages, which stand in the order of their numbers.
-func messagesOf(entries []string) (messages []string) {
+// entriesOf returns the entries of a kind in their order: that of the numbers of messages.
+func entriesOf(entries []string, kind string) (list []string) {
 	for _, e := range entries {
-		if strings.HasPrefix(e, "message ") {
-			messages = append(messages, e)
+		if strings.HasPrefix(e, kind+" ") {
+			list = append(list, e)
 		}
 	}
-	return messages
+	return list
 }
 
 // said is a message that is due.

@@ -56,6 +56,8 @@ type Player struct {
 	was     map[netcode.NetworkID]netcode.NetworkID
 	lanes   []uint32
 
+	features []*netcode.ServerRecord
+
 	types []wire.MessageType // By recorded number; 0: the protocol lacks it.
 	said  []said
 	heard tick.Tick // The newest tick whose messages were sent.
@@ -113,6 +115,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 		return nil, ErrNothingRecorded
 	}
 	p.at, p.heard, p.types = p.First(), p.First()-1, r.header.messageTypes(s.Protocol())
+	p.features = r.header.featuresOf(s)
 	_ = p.SetSpeed(1)
 	s.Extend(netcode.ServerHooks{State: p, BeginFrame: p.frame})
 	return p, nil
@@ -222,6 +225,11 @@ func (p *Player) frame() {
 		err := p.read()
 		if err == nil {
 			p.apply()
+			for _, feature := range p.features {
+				if feature.Apply != nil {
+					feature.Apply(p.ID)
+				}
+			}
 			p.say()
 			return
 		}
@@ -281,7 +289,7 @@ func (p *Player) next() error {
 	if _, err := p.reader.Next(); err != nil {
 		return err
 	}
-	if !p.recorded.read(p.reader) || !p.hear() {
+	if !p.recorded.read(p.reader) || !p.hear() || !readFeatures(p.features, p.reader) {
 		return p.reader.within(p.reader.now-1, "its notes are none")
 	}
 	return nil

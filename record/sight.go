@@ -17,6 +17,9 @@ const (
 	noteViews  = 3 // The clients whose sight is recorded.
 
 	noteMessage = 4 // A message that game code sent to clients.
+	notePlayers = 5 // Clients that came and went.
+	noteSaid    = 6 // A message of a client.
+	noteFeature = 7 // Bytes of a feature.
 )
 
 // Option is an option of Start.

@@ -17,8 +17,10 @@ type recording struct {
 	server *netcode.Server
 	writer *Writer
 	sights
-	messages bool // Messages are recorded.
+	messages bool // Messages to clients are recorded.
 	taps     bool // The server tells of them.
+	players  players
+	features []string // The names of those that are recorded.
 }
 
 // Start begins to write every captured tick of a server to w, until stop is called: what cmd/netcode trains tables on, and what
@@ -47,10 +49,11 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 		r = &recording{server: s}
 		s.Extend(netcode.ServerHooks{State: r, BeforeSend: r.beforeSend, AfterSend: r.afterSend})
 	}
-	r.writer, r.sights, r.messages = writer, sights{}, false
+	r.writer, r.sights, r.messages, r.features, r.players.on = writer, sights{}, false, nil, false
 	for _, o := range options {
 		o(r)
 	}
+	r.players.begin(r)
 	if r.messages && !r.taps {
 		r.taps = true
 		s.Extend(netcode.ServerHooks{Posted: r.posted})
@@ -87,6 +90,8 @@ func (r *recording) afterSend() {
 		return
 	}
 	r.sights.write(r.server, r.writer)
+	r.players.write(r)
+	r.writeFeatures()
 	r.check(r.writer.Tick(r.server.Store()))
 }
 

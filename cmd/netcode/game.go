@@ -15,10 +15,16 @@ import (
 // defaultGame is the game that runs unless another is given.
 const defaultGame = "./examples/arena"
 
+// deterministicGame is the game of verify unless another is given.
+const deterministicGame = "./examples/shooter"
+
 // runGame runs a command of a game's own program, which alone knows the game's components. The program is built first: go run
 // passes no signal on, and an interrupted run would not report.
 func runGame(ctx context.Context, command string, args []string, out, progress io.Writer) (err error) {
 	game := defaultGame
+	if command == "verify" {
+		game = deterministicGame
+	}
 	if len(args) > 0 && (args[0] == "-game" || args[0] == "--game") {
 		if len(args) == 1 {
 			return usage.Errorf("-game needs a value: the package of a game, as in -game ./examples/arena")

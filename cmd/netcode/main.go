@@ -35,6 +35,8 @@ const commands = `usage:
       -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
   netcode play [-game PACKAGE] FILE           serve a recording to clients: go run PACKAGE play FILE; netcode play -help lists the flags
+  netcode verify [-game PACKAGE] FILE         replay a recording from its inputs and name the first difference: go run PACKAGE verify FILE;
+                                              the game is ./examples/shooter unless given
   netcode cut -o FILE -from T -to T recording copy the seconds that have ticks from one to another
   netcode diff A B                            the first tick, entity, component and field in which two recordings differ
   netcode tap [-game PACKAGE] FILE            write the datagrams of a pcap file as text: go run PACKAGE tap FILE
@@ -57,9 +59,9 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return usage.Errorf("no command: train, info, play, cut, diff, tap, ship, key, schema or bots; netcode help says what they do")
+		return usage.Errorf("no command: train, info, play, verify, cut, diff, tap, ship, key, schema or bots; netcode help says what they do")
 	}
-	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "cut", "tap"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
+	if isHelp(args[0]) || !slices.Contains([]string{"train", "bots", "play", "verify", "cut", "tap"}, args[0]) && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
 		return err
 	}
@@ -78,12 +80,12 @@ func run(args []string, out, progress io.Writer) error {
 		return runKey(args[1:], out)
 	case "schema":
 		return runSchema(args[1:], os.Stdin, out)
-	case "bots", "play", "tap": // of the game's own program
+	case "bots", "play", "verify", "tap": // of the game's own program
 		ctx, stop := systems.Interrupt(context.Background())
 		defer stop()
 		return runGame(ctx, args[0], args[1:], out, progress)
 	}
-	return usage.Errorf("no command %q: there are train, info, play, cut, diff, tap, ship, key, schema and bots; netcode help says what they do", args[0])
+	return usage.Errorf("no command %q: there are train, info, play, verify, cut, diff, tap, ship, key, schema and bots; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of some commands is their flags'.

@@ -606,6 +606,7 @@ var withoutHost = map[string]string{
 	"replay":         "as watching",
 	"remember":       "a host records as any server: record.Start takes its Server",
 	"killcam":        "as watching",
+	"verify":         "a replay has no players of its own",
 	"runBots":        "bots are clients of other processes",
 	"TestSchema":     "a test of the protocol alone",
 	"newestProtocol": "a host and its player are one build",

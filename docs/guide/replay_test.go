@@ -12,10 +12,12 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 // begin guide
@@ -46,6 +48,20 @@ func replay(group *systems.ServerSystems, file io.ReadSeeker) (*record.Player, e
 		group.Server.SetInterest(player.Interest(nil)) // in the place of nil: the interest of those who follow nobody
 	}
 	return player, err
+}
+
+// end guide
+
+// begin guide
+func verify(server *netcode.Server, world *ecs.World, file io.Reader, game ...systems.System) (*record.Difference, error) {
+	var now time.Duration
+	group := systems.NewServer(server, systems.Offline{}, func() time.Duration { return now })
+	group.Add(tick.Update, game...)
+	loop := systems.NewRunner(world, group, server.TickRate())
+	return record.Replay(server, file, func(at time.Duration) {
+		now = at
+		loop.Step()
+	})
 }
 
 // end guide
@@ -90,6 +106,74 @@ func TestTheKillcamShowsTheLastSeconds(t *testing.T) {
 	camera.Run(2 * time.Second)
 	require.InDelta(t, 30, float64(player.Tick()-player.First()), 2)
 	require.NotZero(t, file.Len())
+}
+
+// Step is a player's way in a tick.
+type Step struct{ N int8 }
+
+// counting adds the steps of all players to one Health, in ticks.
+type counting struct {
+	server *netcode.Server
+	all    generic.Map2[components.Replicated, Health]
+	it     ecs.Entity
+	more   uint8
+}
+
+func (c *counting) Initialize(w *ecs.World) {
+	c.all = generic.NewMap2[components.Replicated, Health](w)
+	c.it = c.all.NewWith(&components.Replicated{}, &Health{})
+}
+
+func (c *counting) Update(*ecs.World) {
+	if !c.server.TickDue() {
+		return
+	}
+	_, health := c.all.Get(c.it)
+	health.Now += c.more
+	for client := range c.server.Clients {
+		step, _ := input.Of[Step](c.server, client)
+		health.Now += uint8(step.N)
+	}
+}
+
+func (c *counting) Finalize(*ecs.World) {}
+
+func TestADeterministicGameIsVerified(t *testing.T) {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Health](protocol)
+	input.Register[Step](protocol)
+	var file bytes.Buffer
+	var stop func() error
+	live := nettest.New(t, nettest.Config{Protocol: protocol, Rate: 30, Clients: 2, Server: netcode.Config{TickRate: 30}, Link: transport.Link{Delay: 40 * time.Millisecond, Loss: 0.1},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			s.Add(tick.Update, &counting{server: s.Server})
+			var err error
+			stop, err = record.Start(s.Server, &file, record.Inputs())
+			require.NoError(t, err)
+		},
+		SetupClient: func(i int, c *systems.ClientSystems, _ *ecs.World) {
+			frame := 0
+			c.Add(tick.Update, systems.Func(func(*ecs.World) {
+				frame++
+				_ = input.Set(c.Client, &Step{int8(frame % (7 + i))})
+			}))
+		},
+	})
+	live.Run(8 * time.Second)
+	live.Clients[1].Client.Close()
+	live.Run(2 * time.Second)
+	require.NoError(t, stop())
+
+	again := func(more uint8) *record.Difference {
+		server, err := netcode.NewServer(protocol, netcode.Config{TickRate: 30})
+		require.NoError(t, err)
+		world := ecs.NewWorld()
+		difference, err := verify(server, &world, bytes.NewReader(file.Bytes()), &counting{server: server, more: more})
+		require.NoError(t, err)
+		return difference
+	}
+	require.Nil(t, again(0))
+	require.Equal(t, "Health", again(1).Component)
 }
 
 func TestSpectatorsWatchAReplay(t *testing.T) {

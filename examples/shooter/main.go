@@ -13,6 +13,8 @@
 //
 //	go run ./examples/shooter                          all links, one bot behind each, and a host
 //	go run ./examples/shooter -rtt 200ms -loss 10 -json   one link, for programs
+//	go run ./examples/shooter -record FILE                record the match
+//	go run ./examples/shooter verify FILE                 play it once more from its inputs, and name the first difference
 //	go run ./examples/shooter -rtt 100ms -loss 5 -provoke the server breaks the rules now and then: each misprediction is explained
 //
 // The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was
@@ -51,6 +53,8 @@ type options struct {
 	jitter  time.Duration
 	json    bool
 	provoke bool
+	record  string    // The file of the recording; empty for none.
+	file    io.Writer // It, open.
 }
 
 // mostPlayers bounds the bots of all links.
@@ -78,9 +82,11 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	o.losses = []float64{0, .05, .2}
 	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 0,5,20)", usage.List(&o.losses, usage.Percent))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	flags.StringVar(&o.record, "record", "", "write a recording of the server to this `file`")
 	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
 	takes := usage.Takes{
-		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
+		"record": "a file to write",
+		"bots":   "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
@@ -106,6 +112,9 @@ func (o *options) check(takes usage.Takes) error {
 
 // run is the whole command.
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "verify" {
+		return runVerify(args[1:], stdout, stderr)
+	}
 	o, err := parseOptions(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -113,12 +122,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return statusUsage
 	}
+	if o.record != "" {
+		file, err := os.Create(o.record)
+		if err != nil {
+			fmt.Fprintln(stderr, "shooter:", err)
+			return statusWrong
+		}
+		defer file.Close()
+		o.file = file
+	}
 	m, err := newMatch(o)
 	if err != nil {
 		fmt.Fprintln(stderr, "shooter:", err)
 		return statusWrong
 	}
 	result := m.play()
+	if m.stopRecording != nil {
+		if err := m.stopRecording(); err != nil {
+			fmt.Fprintln(stderr, "shooter:", err)
+			return statusWrong
+		}
+	}
 	if o.json {
 		err = json.NewEncoder(stdout).Encode(result)
 	} else {
@@ -127,5 +151,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil || !result.fine() {
 		return statusWrong
 	}
+	return statusFine
+}
+
+// runVerify is the command verify. Its status is 0 if the recording and the replay are equal.
+func runVerify(args []string, stdout, stderr io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(stderr, "shooter: verify wants a recording, as in verify match.recording; -record writes one")
+		return statusUsage
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		fmt.Fprintln(stderr, "shooter:", err)
+		return statusWrong
+	}
+	defer file.Close()
+	switch difference, err := verify(options{seed: 1}, file); {
+	case err != nil:
+		fmt.Fprintln(stderr, "shooter:", err)
+		return statusWrong
+	case difference != nil:
+		fmt.Fprintln(stdout, difference)
+		return statusWrong
+	}
+	fmt.Fprintln(stdout, "no difference")
 	return statusFine
 }

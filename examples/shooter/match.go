@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -27,7 +29,7 @@ type match struct {
 	network *memory.Network
 	sockets []*transport.Conditioner // The server's first.
 	server  *netcode.Server
-	host    *systems.HostSystems
+	group   *systems.ServerSystems
 	loops   []*systems.Runner
 	players []*player // The host first.
 	bodies  generic.Map5[components.Replicated, components.Owner, Position, Rise, Tally]
@@ -36,6 +38,8 @@ type match struct {
 	truth   map[netcode.ClientID]map[netcode.Tick]Position
 	seen    []body // For judge alone.
 	settles bool   // The match is over.
+
+	stopRecording func() error // Nil: it is not recorded.
 }
 
 // verdict has the targets that the server found for a shot: with the targets where the shooter saw them and the muzzle where its
@@ -66,36 +70,37 @@ func (m *match) config(stream uint64) netcode.Config {
 }
 
 func newMatch(o options) (*match, error) {
-	m := &match{
-		options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{},
-		judged: map[netcode.ClientID][]verdict{}, truth: map[netcode.ClientID]map[netcode.Tick]Position{},
-	}
 	p := protocol()
 	if o.provoke {
 		predict.Explain(p)
+	}
+	world := ecs.NewWorld()
+	m, err := newServer(o, p, &world)
+	if err != nil {
+		return nil, err
+	}
+	if o.file != nil {
+		if m.stopRecording, err = record.Start(m.server, o.file, record.Inputs()); err != nil {
+			return nil, err
+		}
 	}
 	socket, err := m.socket(transport.Link{})
 	if err != nil {
 		return nil, err
 	}
-	if m.server, err = netcode.NewServer(p, m.config(0)); err != nil {
-		return nil, err
-	}
-	rewind.Limit(m.server, time.Second) // A round trip of 300 ms and what is shown behind it.
-	world := ecs.NewWorld()
-	m.bodies = generic.NewMap5[components.Replicated, components.Owner, Position, Rise, Tally](&world)
-	m.server.OnConnect(m.enter)
 	player, err := m.newPlayer(p, &world, transport.Link{}, lookAt(&world, func(at *Position) Position { return *at }))
 	if err != nil {
 		return nil, err
 	}
-	if m.host, err = systems.NewHost(m.server, player.client, socket, m.clock); err != nil {
+	host, err := systems.NewHost(m.server, player.client, socket, m.clock)
+	if err != nil {
 		return nil, err
 	}
-	m.host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
-	player.watch(predict.Simulate(m.host, predict.Config{}, rules(m.note, m.judge, m.gusts())...))
-	m.host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
-	m.loops = append(m.loops, systems.NewRunner(&world, m.host, frameRate))
+	m.group = host.ServerSystems
+	host.Add(netcode.StagePreUpdate, systems.Func(player.decide))
+	player.watch(predict.Simulate(host, predict.Config{}, rules(m.note, m.judge, m.gusts())...))
+	host.Add(netcode.StagePostLateUpdate, systems.Func(player.watchSelf))
+	m.loops = append(m.loops, systems.NewRunner(&world, host, frameRate))
 	for range o.bots {
 		for _, link := range o.links() {
 			if err := m.join(p, socket, link); err != nil {
@@ -104,6 +109,41 @@ func newMatch(o options) (*match, error) {
 		}
 	}
 	return m, nil
+}
+
+// newServer makes the server of a match, whose world is empty.
+func newServer(o options, p *netcode.Protocol, world *ecs.World) (m *match, err error) {
+	m = &match{
+		options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{},
+		judged: map[netcode.ClientID][]verdict{}, truth: map[netcode.ClientID]map[netcode.Tick]Position{},
+	}
+	if m.server, err = netcode.NewServer(p, m.config(0)); err != nil {
+		return nil, err
+	}
+	rewind.Limit(m.server, time.Second) // A round trip of 300 ms and what is shown behind it.
+	m.bodies = generic.NewMap5[components.Replicated, components.Owner, Position, Rise, Tally](world)
+	m.server.OnConnect(m.enter)
+	return m, nil
+}
+
+// verify plays a recorded match once more from its inputs, without players, and returns the first difference.
+func verify(o options, file io.Reader) (*record.Difference, error) {
+	world := ecs.NewWorld()
+	m, err := newServer(o, protocol(), &world)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := m.socket(transport.Link{})
+	if err != nil {
+		return nil, err
+	}
+	m.group = systems.NewServer(m.server, socket, m.clock)
+	predict.Simulate(m.group, predict.Config{}, rules(m.note, m.judge, m.gusts())...)
+	loop := systems.NewRunner(&world, m.group, frameRate)
+	return record.Replay(m.server, file, func(now time.Duration) {
+		m.now = now
+		loop.Step()
+	})
 }
 
 // gusts tells whether gusts blow now; it is nil in a match without any.
@@ -169,7 +209,7 @@ func (m *match) note(s *predict.Step) {
 // it, and sees it there, too. The targets are rewound.
 func (m *match) judge(s *predict.Step, client netcode.ClientID, here Position, c Control) {
 	mine := m.avatars[client]
-	own, _ := m.host.ID(mine)
+	own, _ := m.group.ID(mine)
 	v := verdict{tick: s.Tick}
 	rewind.At(m.server, client, func(view *rewind.View) {
 		m.seen = m.seen[:0]
@@ -187,13 +227,13 @@ func (m *match) judge(s *predict.Step, client netcode.ClientID, here Position, c
 	})
 	m.seen = m.seen[:0]
 	for other := range m.server.Clients {
-		id, _ := m.host.ID(m.avatars[other])
+		id, _ := m.group.ID(m.avatars[other])
 		_, _, at, _, _ := m.bodies.Get(m.avatars[other])
 		m.seen = append(m.seen, body{id: id, at: *at})
 	}
 	v.present = shoot(here, c.Aim, c.Pitch, own, m.seen)
 	m.judged[client] = append(m.judged[client], v)
-	if hit, ok := m.host.Entity(v.rewound); ok {
+	if hit, ok := m.group.Entity(v.rewound); ok {
 		_, _, _, _, score := m.bodies.Get(mine)
 		score.Hits++
 		_, _, _, _, theirs := m.bodies.Get(hit)

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -107,4 +109,37 @@ func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 			require.Equal(t, 1, strings.Count(told.String(), "\n"))
 		}
 	}
+}
+
+// A recorded match is played once more from its inputs, and comes to the same state in each tick. A match with other rules is named
+// with the first tick, entity and field that differ.
+func TestAMatchReplaysFromItsInputs(t *testing.T) {
+	var file, errs bytes.Buffer
+	o, err := parseOptions([]string{"-seconds", "60", "-rtt", "0ms,100ms,300ms", "-loss", "2,20", "-jitter", "30ms"}, &errs)
+	require.NoError(t, err)
+	o.file = &file
+	m, err := newMatch(o)
+	require.NoError(t, err)
+	hits := m.play().Links[0].Hits
+	require.NotZero(t, hits, "whom a shot hits depends on what its shooter saw")
+	require.NoError(t, m.stopRecording())
+
+	path := filepath.Join(t.TempDir(), "match.recording")
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+	var out bytes.Buffer
+	require.Equal(t, statusFine, run([]string{"verify", path}, &out, &errs), "%s%s", &out, &errs)
+	require.Equal(t, "no difference\n", out.String())
+
+	o.file = nil
+	difference, err := verify(o, bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	require.Nil(t, difference)
+
+	o.provoke = true // A gust moves everybody, at the server alone.
+	difference, err = verify(o, bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	require.NotNil(t, difference)
+	require.EqualValues(t, gustEvery, difference.Tick)
+	require.Equal(t, "Position", difference.Component)
+	require.Equal(t, "X", difference.Field)
 }

@@ -1,0 +1,37 @@
+package collections
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// Collections that no server recorded are refused, or are within their limits.
+func FuzzRecorded(f *testing.F) {
+	made := func(t *testing.T) (*netcode.Server, *netcode.ServerRecord) {
+		p := netcode.NewProtocol()
+		NewList[uint16](p, "list", MaxElements(8))
+		NewMap[uint16, int32](p, "table", MaxElements(8))
+		s, err := netcode.NewServer(p, netcode.Config{})
+		require.NoError(t, err)
+		return s, s.Records()[0]
+	}
+	f.Add([]byte{3, 1, 7, 0, byte(opReset), byte(opInsert), 0, 0, 5, 0}, []byte{3, 1, 2, 0, byte(opWhole)})
+	f.Add([]byte{3, 1, 3, 0, byte(opReset), byte(opWhole)}, []byte{3, 2, 3, 1, byte(opReset), byte(opWhole)})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		s, feature := made(t)
+		if feature.Read(first, true) {
+			feature.Read(second, false)
+		}
+		id := s.Spawn()
+		feature.Apply(func(netcode.NetworkID) netcode.NetworkID { return id })
+		s.BeginFrame(0)
+		s.Send()
+		e, _ := netcode.ExtensionOf[*end](s)
+		for _, c := range e.origin.contents {
+			require.LessOrEqual(t, c.rows.Len(), 8)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package input
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Inputs that no server recorded are refused, or taken for a bounded number of players, also in a replay.
+func FuzzRecorded(f *testing.F) {
+	f.Add([]byte{1, 1, recordedHere, 0}, []byte{1, 1, recordedSame})
+	f.Add([]byte{2, 7, recordedHere | recordedShown, 5, 1, 0x22, 0x11, recordedSame, 9, 0, 0}, []byte{1})
+	f.Add([]byte{64}, []byte{65, 1})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		p := netcode.NewProtocol()
+		Register[look](p)
+		s, err := netcode.NewServer(p, netcode.Config{FirstTick: 100})
+		require.NoError(t, err)
+		s.BeginFrame(0)
+		_, err = s.Seat(7)
+		require.NoError(t, err)
+		feature := s.Records()[0]
+		if feature.Read(first, true) {
+			feature.Read(second, false)
+		}
+		require.LessOrEqual(t, len(queuesOf(s).recorder.played), netcode.MaxClients)
+		_, _ = Of[look](s, 7)
+		_, _ = Recorded[look](s, 7)
+		s.Send()
+	})
+}
+
+// More players than a server has are refused: each takes memory.
+func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
+	p := netcode.NewProtocol()
+	Register[look](p)
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	tick := func(players int) (body []byte) {
+		body = []byte{1}
+		for i := range players {
+			body = append(wire.AppendVarint(body, uint64(i+1)), 0, 0)
+		}
+		return body
+	}
+	feature := s.Records()[0]
+	require.True(t, feature.Read(tick(netcode.MaxClients), true))
+	require.False(t, feature.Read(tick(netcode.MaxClients+1), true))
+}

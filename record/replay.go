@@ -1,0 +1,187 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ErrReplay means that a recording is not one of a server like this from its first tick on.
+var ErrReplay = errors.New("record: the recording cannot be replayed on this server")
+
+// Replay plays a deterministic game once more from what its players did. The recording was begun with Inputs before the first frame of its server. s is a
+// new server of the same game, with the same Config.TickRate and FirstTick, and a world as it was before that frame. frame runs one frame of
+// the game's server, from BeginFrame to Send, at a time of the clock; the time is 0 at first. In each tick players come, act and go as they did, and
+// the captured state is compared with the recorded one. It returns the first difference, nil for none: A is the recording, B the replay.
+//
+// A game is deterministic if the captured state follows from ticks, inputs, messages, and who comes and goes: random numbers come from a seed,
+// and systems work in frames with a network tick. Components that clients write, calls, and players that are away are not replayed.
+// The errors are ErrReplay, ErrProtocol and those of the reader, also of damage. At the end of a file that was cut off the replay ends.
+func Replay(s *netcode.Server, file io.Reader, frame func(now time.Duration)) (*Difference, error) {
+	r, err := NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.same(s.Protocol()); err != nil {
+		return nil, err
+	}
+	p := &replay{server: s, reader: r, types: r.header.messageTypes(s.Protocol()), features: r.header.featuresOf(s)}
+	s.Extend(netcode.ServerHooks{BeginFrame: p.begin})
+	for first := tick.None; ; {
+		now, err := r.Next()
+		switch {
+		case err == io.EOF || errors.Is(err, ErrCut):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case first == tick.None:
+			first = now
+		}
+		if p.due = true; s.TickRate() != r.header.TickRate {
+			return nil, fmt.Errorf("%w: it has %d ticks a second: give the server this Config.TickRate", ErrReplay, r.header.TickRate)
+		}
+		frame(time.Duration(now-first) * time.Second / time.Duration(s.TickRate()))
+		switch {
+		case p.failed != nil:
+			return nil, p.failed
+		case s.Store().Tick() != now:
+			return nil, fmt.Errorf("%w: it has tick %d where the server captured tick %d: begin it before the first frame, with this Config.FirstTick", ErrReplay, now, s.Store().Tick())
+		}
+		if d := differ(r, &p.world, p.world.look(s.Store())); d != nil {
+			return d, nil
+		}
+	}
+}
+
+// same returns an error if a protocol has other components than the recording.
+func (r *Reader) same(p *netcode.Protocol) error {
+	for row := range max(len(r.plans), p.Schema().Rows()) {
+		own := absent
+		if row < p.Schema().Rows() {
+			own = string(p.Schema().Plan(row).Describe(nil))
+		}
+		if recorded := r.component(row); recorded != own {
+			return fmt.Errorf("%w: %s in the recording, %s here", ErrProtocol, recorded, own)
+		}
+	}
+	return nil
+}
+
+// replay plays recorded players on a server.
+type replay struct {
+	server *netcode.Server
+	reader *Reader
+	types  []wire.MessageType
+
+	features []*netcode.ServerRecord
+
+	world  captured
+	due    bool // The notes of the reader's tick were not played.
+	failed error
+}
+
+// begin lets players do what they did in the tick that begins.
+func (p *replay) begin() {
+	if !p.due || !p.server.TickDue() || p.failed != nil {
+		return
+	}
+	p.due = false
+	for _, n := range p.reader.Notes() {
+		b, ok := noteReader{n.Body, true}, true
+		switch n.Kind {
+		case notePlayers:
+			ok = p.move(&b)
+		case noteSaid:
+			ok = p.say(&b)
+		}
+		if !ok || !b.ok {
+			p.failed = p.reader.within(p.reader.now-1, "its notes are none")
+			return
+		}
+	}
+	if !readFeatures(p.features, p.reader) {
+		p.failed = p.reader.within(p.reader.now-1, "its notes are none")
+	}
+}
+
+// move lets players come and go.
+func (p *replay) move(b *noteReader) bool {
+	for b.ok && len(b.left) > 0 {
+		event, client := b.byte(), b.client()
+		c := p.server.Session(client)
+		switch {
+		case !b.ok || event > playerLost:
+			return false
+		case event == playerCame:
+			if _, err := p.server.Seat(client); err != nil {
+				p.failed = fmt.Errorf("%w: tick %d: %w", ErrReplay, p.reader.now, err)
+				return true
+			}
+		case c != nil && c.Recorded():
+			c.Unseat(event == playerClosed)
+		}
+	}
+	return true
+}
+
+// say lets a player send a message.
+func (p *replay) say(b *noteReader) bool {
+	c := p.server.Session(b.client())
+	of := int(b.byte())
+	var m netcode.Posted
+	m.Stage, m.Channel = tick.Stage(b.byte()), wire.Channel(b.byte())
+	m.Entity = b.id()
+	m.Body = b.left
+	if !b.ok || of >= len(p.types) {
+		return false
+	}
+	if m.Type = p.types[of]; m.Type == 0 || c == nil {
+		return true
+	}
+	return c.Say(&m) == nil
+}
+
+// captured is the newest capture of a server, to be compared.
+type captured struct {
+	store *snapshot.Store
+	ids   []netcode.NetworkID // By index; zero for none.
+}
+
+// look takes in a capture and returns the number of its indexes.
+func (c *captured) look(s *snapshot.Store) int {
+	clear(c.ids)
+	c.store = s
+	for id := range s.All {
+		for int(id.Index) >= len(c.ids) {
+			c.ids = append(c.ids, netcode.NetworkID{})
+		}
+		c.ids[id.Index] = id
+	}
+	return len(c.ids)
+}
+
+// id returns the entity at an index, zero for none.
+func (c *captured) id(index uint32) (id netcode.NetworkID) {
+	if int(index) < len(c.ids) {
+		id = c.ids[index]
+	}
+	return id
+}
+
+// Entity implements world.
+func (c *captured) Entity(index uint32) (uint32, snapshot.Mask) {
+	id := c.id(index)
+	if id.IsZero() {
+		return 0, snapshot.Mask{}
+	}
+	return id.Generation, c.store.Mask(id)
+}
+
+// Row implements world.
+func (c *captured) Row(index uint32, row int) []uint32 { return c.store.Row(c.id(index), row) }
