@@ -207,7 +207,7 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 func (s *Server) extend() {
 	for i := range s.protocol.extensions {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
-			h := e.Server(s)
+			h := e.Server.Server(s)
 			s.hooks.add(&h)
 			s.sections.add(h.Section, e.ToServer, e.ToClient)
 		}
@@ -218,7 +218,7 @@ func (s *Server) extend() {
 func (c *Client) extend() {
 	for i := range c.protocol.extensions {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
-			h := e.Client(c)
+			h := e.Client.Client(c)
 			c.hooks.add(&h)
 			c.sections.add(h.Section.forServer(), e.ToClient, e.ToServer)
 		}

@@ -19,15 +19,10 @@ const (
 	besideBody = 24
 )
 
-// newServerEnd makes the collections of a server.
-func newServerEnd(all *types, s *netcode.Server) *end {
-	e := newEnd(all)
-	e.server, e.origin = s, newOrigin(all.defs)
-	return e
-}
-
-// serverHooks returns the hooks of a server.
-func (e *end) serverHooks() netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (of ends) Server(s *netcode.Server) netcode.ServerHooks {
+	e := newEnd(of.types)
+	e.server, e.origin = s, newOrigin(of.defs)
 	return netcode.ServerHooks{
 		State: e,
 		Opened: func(c *netcode.Session) any {

@@ -166,7 +166,9 @@ func (c *client) update() {
 			}
 		}
 	}
-	c.askForLocals()
+	if c.all.askLocals != nil {
+		c.all.askLocals(c)
+	}
 	if back := c.check(); back > tick.None {
 		c.rememberShown()
 		c.back(back)
