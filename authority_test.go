@@ -304,3 +304,18 @@ func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
 	require.Zero(t, authority.Granted(r.server.Server, id))
 	require.EqualValues(t, 1, r.server.Stats().NotVisible)
 }
+
+type sender struct{}
+
+func (sender) Client(c *netcode.Client) netcode.ClientHooks {
+	c.SendState()
+	return netcode.ClientHooks{}
+}
+
+func TestStateIsSentWithUpstreamOnly(t *testing.T) {
+	p := protocol()
+	p.Extend(netcode.Extension{Name: "sender", Client: sender{}})
+	require.PanicsWithValue(t, "netcode: Client.SendState: set Upstream of an extension, so that servers take the state", func() {
+		_, _ = netcode.NewClient(p, netcode.Config{})
+	})
+}
