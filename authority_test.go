@@ -358,3 +358,18 @@ func TestWriteAtAHost(t *testing.T) {
 	h.frame()
 	require.Zero(t, h.server.Store().Mask(bare))
 }
+
+type sender struct{}
+
+func (sender) Client(c *netcode.Client) netcode.ClientHooks {
+	c.SendState()
+	return netcode.ClientHooks{}
+}
+
+func TestStateIsSentWithUpstreamOnly(t *testing.T) {
+	p := protocol()
+	p.Extend(netcode.Extension{Name: "sender", Client: sender{}})
+	require.PanicsWithValue(t, "netcode: Client.SendState: set Upstream of an extension, so that servers take the state", func() {
+		_, _ = netcode.NewClient(p, netcode.Config{})
+	})
+}

@@ -67,7 +67,7 @@ func (s State) String() string {
 //
 // # Methods for extensions
 //
-//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
+//   - [Client.Extend], [Client.AdjustTime], [Client.SendState], [Client.Upstream], [Client.Waiting], [Client.End], [Client.Newest], [Client.ShowState], [Client.ShownUpTo], [Client.CompleteTick], [Client.Suspend], [Client.SharedRows]
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
@@ -85,6 +85,7 @@ type Client struct {
 	hooks    clientHooks
 	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
 	up       upstream
+	sender   stateSender // Nil: the client sends no state.
 	time     tick.Clocks
 	leaving  bool      // The server has closed, and its messages are still handled.
 	applied  bool      // The world has all state of replica.
@@ -380,7 +381,9 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
-	c.up = newUpstream(c.protocol, o.state(c.agreed.snapshot()))
+	if c.sender != nil {
+		c.sender.openUpstream(o.state(c.agreed.snapshot()))
+	}
 	call(c.hooks.opened)
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++

@@ -82,7 +82,7 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 	}
 	if content.resync {
-		c.up.view.Resync(content.resyncEpoch, c.link.Conn.Next())
+		c.sender.resyncUpstream(content.resyncEpoch)
 	}
 	c.link.Conn.Accept(in, c.frame.Now)
 	if content.closed != nil {
@@ -234,7 +234,9 @@ func (c *Client) serve() {
 			c.link.SendResync(epoch)
 		}
 	}
-	c.planUpstream()
+	if c.sender != nil {
+		c.sender.planUpstream()
+	}
 	if c.link.held.Len() > 0 {
 		c.release(&c.link, nil)
 	}
@@ -270,8 +272,8 @@ func (c *Client) patience() (every time.Duration) {
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 	c.sections.acked(nil, seq)
-	if c.up.view != nil {
-		c.up.view.Acked(seq)
+	if c.sender != nil {
+		c.sender.ackedUpstream(seq, false)
 	}
 	c.link.Acked(seq)
 }
@@ -279,8 +281,8 @@ func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 // Lost implements peer.Outcome: reliable messages are sent again.
 func (c *Client) Lost(seq uint64) {
 	c.sections.lost(nil, seq)
-	if c.up.view != nil {
-		c.up.view.Lost(seq)
+	if c.sender != nil {
+		c.sender.ackedUpstream(seq, true)
 	}
 	c.link.Lost(seq)
 }

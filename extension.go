@@ -22,7 +22,7 @@ import (
 //	type talkers struct{ on map[netcode.ClientID]bool } // Its state on a server.
 //
 //	func Register(p *netcode.Protocol) {
-//		p.Extend(netcode.Extension{Name: "voice", Server: onServer, Client: onClient})
+//		p.Extend(netcode.Extension{Name: "voice", Server: ends{}, Client: ends{}})
 //		netcode.Handle(p, func(ctx *netcode.Context, m *talk) {
 //			if all, ok := netcode.ExtensionOf[*talkers](ctx.End); ok {
 //				all.on[ctx.Sender] = m.On
@@ -35,7 +35,9 @@ import (
 //		}, netcode.FromServer())
 //	}
 //
-//	func onServer(s *netcode.Server) netcode.ServerHooks {
+//	type ends struct{}
+//
+//	func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 //		t := &talkers{on: map[netcode.ClientID]bool{}}
 //		return netcode.ServerHooks{
 //			State:      t,
@@ -44,7 +46,7 @@ import (
 //		}
 //	}
 //
-//	func onClient(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &Talkers{}} }
+//	func (ends) Client(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &Talkers{}} }
 //
 // The guide's page docs/guide/extensions.md goes through a feature with a packet section.
 type Extension struct {
@@ -59,12 +61,24 @@ type Extension struct {
 	// ToServer and ToClient are the types of the packet sections in the two directions: 0 is none, FreeSection lets the
 	// protocol choose. The ends hook them in as ServerHooks.Section and ClientHooks.Section.
 	ToServer, ToClient wire.MessageType
-	// Upstream lets clients send state: what an extension captures into Client.Upstream. Without it such state is malformed.
+	// Upstream lets clients send state: what an extension captures into Client.Upstream, once it called Client.SendState. Without
+	// Upstream such state is malformed.
 	Upstream bool
 
-	Freeze func(f *Freezing)           // The protocol freezes. The rows of the components are known.
-	Server func(s *Server) ServerHooks // A server is made.
-	Client func(c *Client) ClientHooks // A client is made.
+	Freeze func(f *Freezing) // The protocol freezes. The rows of the components are known.
+	Server ServerSide        // A server is made.
+	Client ClientSide        // A client is made.
+}
+
+// ServerSide is the side of a feature at servers. Server makes its state and its hooks for one server. It is a method because the
+// linker leaves out methods that a program never calls: one that makes no server has no code of servers.
+type ServerSide interface {
+	Server(s *Server) ServerHooks // Called by NewServer.
+}
+
+// ClientSide is the side of a feature at clients, as ServerSide.
+type ClientSide interface {
+	Client(c *Client) ClientHooks // Called by NewClient.
 }
 
 // FreeSection lets the protocol choose the type of a packet section. The choice is part of the protocol's hash.

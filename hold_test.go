@@ -66,12 +66,16 @@ func TestStateThatIsHeldBackWaits(t *testing.T) {
 	}
 }
 
+type holder struct{}
+
+func (holder) Client(*netcode.Client) netcode.ClientHooks {
+	return netcode.ClientHooks{HoldState: func([]byte, uint64) {}}
+}
+
 func TestOneExtensionHoldsTheStateOfAClient(t *testing.T) {
 	p := protocol()
 	for _, name := range []string{"one", "other"} {
-		p.Extend(netcode.Extension{Name: name, Client: func(*netcode.Client) netcode.ClientHooks {
-			return netcode.ClientHooks{HoldState: func([]byte, uint64) {}}
-		}})
+		p.Extend(netcode.Extension{Name: name, Client: holder{}})
 	}
 	require.PanicsWithValue(t, "netcode: Extend: two extensions hold the state of one client back: register one of them", func() {
 		_, _ = netcode.NewClient(p, netcode.Config{})

@@ -220,7 +220,7 @@ func (s *Server) addHooks(h *ServerHooks) {
 func (s *Server) extend() {
 	for i := range s.protocol.extensions {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
-			h := e.Server(s)
+			h := e.Server.Server(s)
 			s.addHooks(&h)
 			s.sections.add(h.Section, e.ToServer, e.ToClient)
 		}
@@ -231,7 +231,7 @@ func (s *Server) extend() {
 func (c *Client) extend() {
 	for i := range c.protocol.extensions {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
-			h := e.Client(c)
+			h := e.Client.Client(c)
 			c.hooks.add(&h)
 			c.sections.add(h.Section.forServer(), e.ToClient, e.ToServer)
 		}

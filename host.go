@@ -92,7 +92,7 @@ func (c *Client) unhost(reason *peer.Error) {
 	}
 	c.host = nil
 	if l := s.byID[c.id]; l != nil {
-		s.startLeaving(l, reason)
+		s.steps.leave(l, reason)
 		s.events.fire()
 	}
 	c.over(reason)

@@ -167,7 +167,9 @@ func (c *Client) sendSections() {
 		return
 	}
 	if c.sections.write(nil, &b) {
-		c.addUpstream(&b)
+		if c.sender != nil {
+			c.sender.addUpstream(&b)
+		}
 		c.link.Load(&b, false)
 	}
 	if !b.Empty() {

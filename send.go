@@ -468,7 +468,7 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
 	}
-	s.observe(c)
+	s.steps.observe(c)
 	return c.view.Visible(entity)
 }
 

@@ -49,6 +49,7 @@ type Server struct {
 	protocol *Protocol
 	config   Config
 	frame    tick.Frame
+	steps    serverSteps
 
 	endpointCore
 	store     *snapshot.Store
@@ -136,6 +137,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		report:    report.New(config.Logger),
 		asksBands: len(p.schema.Banded()) > 0,
 	}
+	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)

@@ -19,7 +19,19 @@ const resyncEvery = 2 * time.Second
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
-func (s *Server) Receive(from transport.Addr, packet []byte) {
+func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
+
+// serverSteps is the functions by which code of both ends reaches most code of a server. NewServer sets them: the type Server is in each
+// program, and the linker leaves this code out of those that make no server, as a client in a browser.
+type serverSteps struct {
+	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
+	send    func()                                   // Server.sendFrame
+	observe func(c *Session)
+	leave   func(c *Session, reason *peer.Error) // Server.startLeaving
+}
+
+// receiveDatagram is Receive.
+func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
 	case kind == peer.KindHello:
@@ -134,10 +146,11 @@ func (s *Server) resync(c *Session, content packetContents) {
 // Send ends a frame: it ends sessions that are silent or whose queues overflowed, and builds for each client the packets that
 // its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
-//
-// Each step is skipped by a cheap test if it has nothing to do: after a sleep of the process the code is no longer in the
-// instruction cache, and a skipped call saves the miss.
-func (s *Server) Send() {
+func (s *Server) Send() { s.steps.send() }
+
+// sendFrame is Send. Each step is skipped by a cheap test if it has nothing to do: after a sleep of the process the code is no longer
+// in the instruction cache, and a skipped call saves the miss.
+func (s *Server) sendFrame() {
 	s.expire()
 	if s.counts[leaving] > 0 {
 		s.finishLeaving()

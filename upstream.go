@@ -12,23 +12,57 @@ import (
 )
 
 // upstream is the state that a client sends: a store of its own, and what the server lacks of it. Both are nil where no
-// extension sets Extension.Upstream, and for the player of a host.
+// extension calls SendState, and for the player of a host.
 type upstream struct {
 	store *snapshot.Store
 	view  *snapshot.View
 }
 
-// newUpstream begins the upstream state of a connection.
-func newUpstream(p *Protocol, config snapshot.Config) (u upstream) {
-	if p.upstream {
-		u.store = snapshot.NewStore(p.schema, config)
-		u.view = snapshot.NewView(u.store, config)
+// stateSender is the code that sends the state of a client. It is an interface, which SendState sets: the linker leaves the code out of
+// programs that never call SendState.
+type stateSender interface {
+	openUpstream(config snapshot.Config)
+	planUpstream()
+	addUpstream(b *peer.Builder) bool
+	ackedUpstream(packet uint64, lost bool)
+	resyncUpstream(epoch uint16)
+}
+
+// upstreamSender implements stateSender.
+type upstreamSender struct{ *Client }
+
+// SendState lets the client send state. Call it in ClientSide.Client of an extension with Upstream.
+func (c *Client) SendState() {
+	if !c.protocol.upstream {
+		panic("netcode: Client.SendState: set Upstream of an extension, so that servers take the state")
 	}
-	return u
+	c.sender = upstreamSender{c}
+}
+
+// openUpstream begins the upstream state of a connection.
+func (c upstreamSender) openUpstream(config snapshot.Config) {
+	c.up.store = snapshot.NewStore(c.protocol.schema, config)
+	c.up.view = snapshot.NewView(c.up.store, config)
+}
+
+// ackedUpstream notes that a packet was acknowledged, or is presumed lost.
+func (c upstreamSender) ackedUpstream(packet uint64, lost bool) {
+	switch {
+	case c.up.view == nil:
+	case lost:
+		c.up.view.Lost(packet)
+	default:
+		c.up.view.Acked(packet)
+	}
+}
+
+// resyncUpstream begins to send all state anew, as the server asks.
+func (c upstreamSender) resyncUpstream(epoch uint16) {
+	c.up.view.Resync(epoch, c.link.Conn.Next())
 }
 
 // Upstream is the store of the state that this client sends, for extensions: they capture into it in CaptureOwn, or earlier in
-// a frame in which TickDue. It is nil where no extension sets Extension.Upstream, and for the player of a host.
+// a frame in which TickDue. It is nil where no extension calls SendState, and for the player of a host.
 func (c *Client) Upstream() *snapshot.Store { return c.up.store }
 
 // Upstream is the state that the client sent, for extensions: they set its Guard in Opened, and take in what has changed. It is
@@ -46,7 +80,7 @@ func (c *Client) owns(id wire.NetworkID) bool {
 }
 
 // planUpstream begins the packets of a tick: it captures and plans what the server lacks.
-func (c *Client) planUpstream() {
+func (c upstreamSender) planUpstream() {
 	u := &c.up
 	if u.view == nil || !c.frame.Due {
 		return
@@ -61,7 +95,7 @@ func (c *Client) planUpstream() {
 }
 
 // addUpstream puts state that the server lacks into a packet.
-func (c *Client) addUpstream(b *peer.Builder) bool {
+func (c upstreamSender) addUpstream(b *peer.Builder) bool {
 	u := &c.up
 	if u.view == nil || !c.frame.Due || !u.view.Pending() || u.store.Tick() == tick.None {
 		return false
@@ -71,12 +105,12 @@ func (c *Client) addUpstream(b *peer.Builder) bool {
 
 // sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.
 func (c *Client) sendUpstream() {
-	for u := &c.up; u.view != nil && c.frame.Due && u.view.Pending(); {
+	for c.up.view != nil && c.frame.Due && c.up.view.Pending() {
 		if c.link.Short() {
 			return
 		}
 		b, ok := c.link.Begin()
-		if !ok || !c.addUpstream(&b) {
+		if !ok || !c.sender.addUpstream(&b) {
 			return
 		}
 		c.link.Load(&b, false)

@@ -62,14 +62,15 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 		w = &writers{byPlan: map[*quantize.Plan]Writer{}}
 		p.Extend(netcode.Extension{
 			Name: "authority", State: w, Upstream: true,
-			Freeze: w.freeze,
-			Server: func(s *netcode.Server) netcode.ServerHooks { return newServer(w, s).hooks() },
-			Client: func(c *netcode.Client) netcode.ClientHooks { return newClient(w, c).hooks() },
+			Freeze: w.freeze, Server: ends{w}, Client: ends{w},
 		})
 		addMessages(p)
 	}
 	w.byPlan[plan] = by
 }
+
+// ends makes the hooks of both ends.
+type ends struct{ *writers }
 
 // of returns the rows that the owner, or the named client, of an entity may write.
 func (w *writers) of(owns, named bool) (rows snapshot.Mask) {

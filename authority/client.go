@@ -38,16 +38,15 @@ type setRow struct {
 	from int
 }
 
-// newClient makes the state of a client.
-func newClient(w *writers, c *netcode.Client) *client { return &client{Client: c, writers: w} }
-
-// hooks returns the functions of the state in the frames of its client.
-func (w *client) hooks() netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (e ends) Client(of *netcode.Client) netcode.ClientHooks {
+	w := &client{Client: of, writers: e.writers}
+	of.SendState()
 	return netcode.ClientHooks{
 		State:      w,
 		Opened:     w.restart,
 		Read:       w.listArrived,
-		CaptureOwn: func() { w.gather(nil) },
+		CaptureOwn: func() { w.Gather(nil) },
 		Owns:       func(id netcode.NetworkID) bool { return !w.rights[id].rows.IsZero() },
 	}
 }
@@ -125,15 +124,34 @@ func (w *client) listArrived() {
 
 // Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
 func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
-	if host := c.Hosted(); host != nil {
-		s, _ := netcode.ExtensionOf[*server](host)
-		if at, ok := netcode.ExtensionOf[*session](host.Session(c.ID())); ok && at.Connected() {
-			return s.rights(at, entity)
-		}
-		return snapshot.Mask{}
-	}
 	if w, ok := netcode.ExtensionOf[*client](c); ok {
+		return w.Rights(entity)
+	}
+	return snapshot.Mask{}
+}
+
+// ClientState is the state of a client with components that clients write: netcode.ExtensionOf finds it. It is an interface, so that
+// the linker leaves the feature out of programs without such components, which have package systems too.
+type ClientState interface {
+	// Rights is the function Rights.
+	Rights(entity netcode.NetworkID) snapshot.Mask
+	// OnChange is the function OnChange.
+	OnChange(f func(entity netcode.NetworkID, may bool, from netcode.Tick))
+	// Gather captures the rows that the client writes, when a network tick is due. read fills in the lanes of a row of an entity,
+	// from what they were, and returns whether the entity has it. systems.Gather calls it; where nobody does, Client.Send captures
+	// the rows that Write set.
+	Gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool)
+}
+
+// Rights implements ClientState.
+func (w *client) Rights(entity netcode.NetworkID) snapshot.Mask {
+	host := w.Hosted()
+	if host == nil {
 		return w.rights[entity].rows
+	}
+	s, _ := netcode.ExtensionOf[*server](host)
+	if at, ok := netcode.ExtensionOf[*session](host.Session(w.ID())); ok && at.Connected() {
+		return s.rights(at, entity)
 	}
 	return snapshot.Mask{}
 }
@@ -145,8 +163,13 @@ func OnChange(c *netcode.Client, f func(entity netcode.NetworkID, may bool, from
 		panic("netcode: authority.OnChange: the function is nil")
 	}
 	if w, ok := netcode.ExtensionOf[*client](c); ok {
-		w.change = append(w.change, f)
+		w.OnChange(f)
 	}
+}
+
+// OnChange implements ClientState.
+func (w *client) OnChange(f func(entity netcode.NetworkID, may bool, from netcode.Tick)) {
+	w.change = append(w.change, f)
 }
 
 // Ask asks the server to name this client for an entity. The client then writes the components that were registered with
@@ -196,17 +219,8 @@ func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
 	return nil
 }
 
-// Gather captures the rows that the client writes, when a network tick is due. read fills in the lanes of a row of an entity,
-// from what they were, and returns whether the entity has it. systems.Gather calls it; where nobody does, Client.Send captures
-// the rows that Write set.
-func Gather(c *netcode.Client, read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
-	if w, ok := netcode.ExtensionOf[*client](c); ok {
-		w.gather(read)
-	}
-}
-
-// gather is Gather. read is nil where nobody reads a world.
-func (w *client) gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
+// Gather implements ClientState. read is nil where nobody reads a world.
+func (w *client) Gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
 	own := w.Upstream()
 	if own == nil || w.State() != netcode.Connected || !w.TickDue() || own.Tick() >= w.Tick() || len(w.list)+len(w.set)+own.Len() == 0 {
 		return

@@ -40,11 +40,9 @@ type lostRight struct {
 	at tick.Tick // Since when they are not.
 }
 
-// newServer makes the state of a server.
-func newServer(w *writers, s *netcode.Server) *server { return &server{Server: s, writers: w} }
-
-// hooks returns the functions of the state in the frames of its server.
-func (s *server) hooks() netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (e ends) Server(of *netcode.Server) netcode.ServerHooks {
+	s := &server{Server: of, writers: e.writers}
 	return netcode.ServerHooks{
 		State:  s,
 		Opened: func(c *netcode.Session) any { return s.open(c) },

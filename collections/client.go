@@ -2,17 +2,12 @@ package collections
 
 import "github.com/arche-netcode/netcode"
 
-// newClientEnd makes the collections of a client.
-func newClientEnd(all *types, c *netcode.Client) *end {
-	e := newEnd(all)
-	e.client, e.mirror = c, newMirror(all.defs)
-	e.watchers = make([][]func(*change), len(all.defs))
+// Client implements netcode.ClientSide.
+func (of ends) Client(c *netcode.Client) netcode.ClientHooks {
+	e := newEnd(of.types)
+	e.client, e.mirror = c, newMirror(of.defs)
+	e.watchers = make([][]func(*change), len(of.defs))
 	e.mirror.Tell = e.tell
-	return e
-}
-
-// clientHooks returns the hooks of a client.
-func (e *end) clientHooks() netcode.ClientHooks {
 	return netcode.ClientHooks{State: e, Opened: e.restart, Read: e.follow, Dispatch: e.tellGone}
 }
 

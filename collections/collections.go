@@ -106,11 +106,12 @@ func (all *types) extend(p *netcode.Protocol, call string) {
 	})
 	p.Extend(netcode.Extension{
 		Name: "collections", State: all, Kind: "collection",
-		Freeze: all.freeze,
-		Server: func(s *netcode.Server) netcode.ServerHooks { return newServerEnd(all, s).serverHooks() },
-		Client: func(c *netcode.Client) netcode.ClientHooks { return newClientEnd(all, c).clientHooks() },
+		Freeze: all.freeze, Server: ends{all}, Client: ends{all},
 	})
 }
+
+// ends makes the hooks of both ends.
+type ends struct{ *types }
 
 // freeze numbers the collections and describes them.
 func (all *types) freeze(f *netcode.Freezing) {

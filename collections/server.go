@@ -19,16 +19,11 @@ const (
 	besideBody = 24
 )
 
-// newServerEnd makes the collections of a server.
-func newServerEnd(all *types, s *netcode.Server) *end {
-	e := newEnd(all)
-	e.server, e.origin = s, newOrigin(all.defs)
+// Server implements netcode.ServerSide.
+func (of ends) Server(s *netcode.Server) netcode.ServerHooks {
+	e := newEnd(of.types)
+	e.server, e.origin = s, newOrigin(of.defs)
 	e.tape = newTape(e)
-	return e
-}
-
-// serverHooks returns the hooks of a server.
-func (e *end) serverHooks() netcode.ServerHooks {
 	return netcode.ServerHooks{
 		State: e,
 		Opened: func(c *netcode.Session) any {

@@ -69,8 +69,8 @@ type payload struct {
 	from, to int // In bytes.
 }
 
-// onClient returns the hooks of a client.
-func (f *feature) onClient(end *netcode.Client) netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (f *feature) Client(end *netcode.Client) netcode.ClientHooks {
 	c := &client{end: end, config: f.config, claims: make([]waiting, 0, claimsKept)}
 	return netcode.ClientHooks{
 		State:      c,

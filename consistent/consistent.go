@@ -28,7 +28,7 @@ func Register(p *netcode.Protocol, config ...Config) {
 	if f.config.MaxHeld < 1<<16 {
 		panic(fmt.Sprintf("netcode: consistent.Register: MaxHeld is %d: it is at least %d", f.config.MaxHeld, 1<<16))
 	}
-	p.Extend(netcode.Extension{Name: "consistent", State: f, ToClient: netcode.FreeSection, Server: onServer, Client: f.onClient})
+	p.Extend(netcode.Extension{Name: "consistent", State: f, ToClient: netcode.FreeSection, Server: f, Client: f})
 }
 
 // Enable makes a client show whole ticks only, or whatever came. It is on at first. Switched on in a connection, it holds from the next

@@ -67,8 +67,8 @@ type sentClaim struct {
 	packet uint64
 }
 
-// onServer returns the hooks of a server.
-func onServer(s *netcode.Server) netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (*feature) Server(s *netcode.Server) netcode.ServerHooks {
 	of := func(c *netcode.Session) *sender {
 		f, _ := netcode.ExtensionOf[*sender](c)
 		return f

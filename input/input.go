@@ -97,15 +97,19 @@ func (in *types) extension() netcode.Extension {
 		Name: "input", State: in,
 		Kind: "input", BeforeMessages: true,
 		ToServer: wire.MessageInput, ToClient: wire.MessageFeedback,
-		Freeze: in.freeze,
-		Server: func(s *netcode.Server) netcode.ServerHooks {
-			a := newQueues(in, s)
-			a.recorder = newRecorder(a, s)
-			return a.hooks()
-		},
-		Client: func(c *netcode.Client) netcode.ClientHooks { return newTail(in, c).hooks(c) },
+		Freeze: in.freeze, Server: in, Client: in,
 	}
 }
+
+// Server implements netcode.ServerSide.
+func (in *types) Server(s *netcode.Server) netcode.ServerHooks {
+	a := newQueues(in, s)
+	a.recorder = newRecorder(a, s)
+	return a.hooks()
+}
+
+// Client implements netcode.ClientSide.
+func (in *types) Client(c *netcode.Client) netcode.ClientHooks { return newTail(in, c).hooks(c) }
 
 // freeze puts the inputs in order.
 func (in *types) freeze(f *netcode.Freezing) {

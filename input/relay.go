@@ -73,14 +73,13 @@ func Relay[T any](p *netcode.Protocol) {
 		panic(fmt.Sprintf("netcode: input.Relay[%s]: the input is relayed already", t))
 	}
 	if len(in.relays.of) == 0 {
-		p.Extend(netcode.Extension{
-			Name: "relayed inputs", ToClient: netcode.FreeSection,
-			Server: func(s *netcode.Server) netcode.ServerHooks { return relayAtServer(in, s) },
-			Client: func(c *netcode.Client) netcode.ClientHooks { return relayAtClient(in, c) },
-		})
+		p.Extend(netcode.Extension{Name: "relayed inputs", ToClient: netcode.FreeSection, Server: relayEnds{in}, Client: relayEnds{in}})
 	}
 	in.relays.of = append(in.relays.of, t)
 }
+
+// relayEnds makes the hooks of both ends.
+type relayEnds struct{ in *types }
 
 // Decay gives clients a function for ticks of another player whose relayed input is not known: f gets the newest one before
 // the tick, without its events, and its age in ticks, 1 or more. Without Decay that input is repeated as it is. f is a function of its

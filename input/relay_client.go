@@ -56,8 +56,9 @@ func newOthers(in *types) *others {
 	return r
 }
 
-// relayAtClient returns the hooks of a client.
-func relayAtClient(in *types, c *netcode.Client) netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
+	in := e.in
 	r := newOthers(in)
 	return netcode.ClientHooks{
 		State:  r,

@@ -55,8 +55,9 @@ func relayOf(c *netcode.Session) *relay {
 	return r
 }
 
-// relayAtServer returns the hooks of a server.
-func relayAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (e relayEnds) Server(s *netcode.Server) netcode.ServerHooks {
+	in := e.in
 	a := &relayServer{in: in, server: s}
 	return netcode.ServerHooks{
 		Opened:     func(*netcode.Session) any { return newRelay(in) },

@@ -42,12 +42,11 @@ func TellUsed(p *netcode.Protocol) {
 		return
 	}
 	in.tells = true
-	p.Extend(netcode.Extension{
-		Name: "used inputs", ToClient: netcode.FreeSection,
-		Server: func(s *netcode.Server) netcode.ServerHooks { return usedAtServer(in, s) },
-		Client: func(c *netcode.Client) netcode.ClientHooks { return usedAtClient(in, c) },
-	})
+	p.Extend(netcode.Extension{Name: "used inputs", ToClient: netcode.FreeSection, Server: usedEnds{in}, Client: usedEnds{in}})
 }
+
+// usedEnds makes the hooks of both ends.
+type usedEnds struct{ in *types }
 
 // usedInputs is the inputs of the last ticks that were not as the client set them.
 type usedInputs struct {
@@ -79,8 +78,8 @@ func (u *usedInputs) row(at tick.Tick) []uint32 {
 	return u.rows[from : from+u.in.lanes]
 }
 
-// usedAtServer returns the hooks of a server.
-func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	of := func(c *netcode.Session) *usedInputs {
 		u, _ := netcode.ExtensionOf[*usedInputs](c)
 		return u
@@ -90,7 +89,7 @@ func usedAtServer(in *types, s *netcode.Server) netcode.ServerHooks {
 	telling := uint64(0)
 	tells := func(c *netcode.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
 	return netcode.ServerHooks{
-		Opened: func(*netcode.Session) any { return newUsedInputs(in) },
+		Opened: func(*netcode.Session) any { return newUsedInputs(e.in) },
 		BeforeSend: func() {
 			if !s.TickDue() {
 				return
@@ -236,8 +235,9 @@ type playerInputs struct {
 	since tick.Tick // The oldest tick that was told since the last call of Corrected; None: none.
 }
 
-// usedAtClient returns the hooks of a client.
-func usedAtClient(in *types, c *netcode.Client) netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
+	in := e.in
 	p := &playerInputs{usedInputs: usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}}
 	scratch := make([]uint32, in.lanes)
 	return netcode.ClientHooks{

@@ -28,7 +28,7 @@ type joined struct {
 
 // Register adds the feature to a protocol. Call it on both sides. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol) {
-	p.Extend(netcode.Extension{Name: "loading", Server: onServer, Client: onClient})
+	p.Extend(netcode.Extension{Name: "loading", Server: ends{}, Client: ends{}})
 	netcode.Handle(p, func(ctx *netcode.Context, m *progress) {
 		if l, ok := netcode.ExtensionOf[*Loading](ctx.End); ok && !l.here {
 			l.known, l.all = max(l.known, int(m.Known)), int(max(m.All, m.Known))
@@ -75,14 +75,17 @@ func (l *Loading) finish(all int) {
 	}
 }
 
-// onClient returns the hooks of a client.
-func onClient(*netcode.Client) netcode.ClientHooks {
+// ends makes the hooks of both ends.
+type ends struct{}
+
+// Client implements netcode.ClientSide.
+func (ends) Client(*netcode.Client) netcode.ClientHooks {
 	l := &Loading{}
 	return netcode.ClientHooks{State: l, Opened: func() { l.known, l.all, l.here = 0, 0, false }}
 }
 
-// onServer returns the hooks of a server.
-func onServer(s *netcode.Server) netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 	loading := 0 // Sessions that are not done.
 	return netcode.ServerHooks{
 		Opened: func(*netcode.Session) any { loading++; return &joined{since: s.Tick() + 1} },

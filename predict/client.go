@@ -100,7 +100,9 @@ func (c *client) update() {
 	if target-c.now >= Window || c.now-target >= Window {
 		c.beginAgain(max(c.replica.Heard(), target-Window/2))
 	}
-	c.askForLocals()
+	if c.all.askLocals != nil {
+		c.all.askLocals(c)
+	}
 	if right := c.compare(); right > tick.None {
 		c.rememberShown()
 		c.rollBack(right)

@@ -264,7 +264,9 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 			k.wantLocals(n)
 		}
 		k.tell(d)
-		k.explain(d, before)
+		if k.all.explain != nil {
+			k.all.explain(k.client, d, before)
+		}
 	}
 	if k.back == tick.None || t < k.back {
 		k.back = t

@@ -55,16 +55,25 @@ func (e Explanation) String() string {
 func Explain(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Explain", nil)
 	all := of(p)
-	if all.explains {
+	if all.explain != nil {
 		return
 	}
-	all.explains = true
-	p.Extend(netcode.Extension{
-		Name:   "predict explain",
-		Server: func(*netcode.Server) netcode.ServerHooks { return netcode.ServerHooks{State: &traces{}} },
-		Client: func(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &traces{}} },
-	})
+	all.explain = (*client).explain
+	p.Extend(netcode.Extension{Name: "predict explain", Server: traceEnds{}, Client: traceEnds{}})
 	netcode.Answer(p, answerTrace, netcode.Named("netcode.predict.ask"), netcode.NamedAnswer("netcode.predict.trace"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
+}
+
+// traceEnds makes the hooks of both ends.
+type traceEnds struct{}
+
+// Server implements netcode.ServerSide.
+func (traceEnds) Server(*netcode.Server) netcode.ServerHooks {
+	return netcode.ServerHooks{State: &traces{}}
+}
+
+// Client implements netcode.ClientSide.
+func (traceEnds) Client(*netcode.Client) netcode.ClientHooks {
+	return netcode.ClientHooks{State: &traces{}}
 }
 
 // OnExplanation adds a function that is called on a client, about a round trip after OnMisprediction, with the system that made

@@ -55,12 +55,14 @@ type predictions struct {
 	registered []registered
 	local      []localRow
 	spawns     bool
-	explains   bool
-	rows       []predictedRow // By registered, once frozen.
-	mask       snapshot.Mask  // Of rows.
-	owner      int            // Rows of components, -1 where they do not travel.
-	predicted  int
-	spawnOf    int
+	// Explain and Local set these: the linker leaves out the questions of features that a game does not use.
+	explain   func(c *client, m Misprediction, checked netcode.Tick) // client.explain
+	askLocals func(c *client)                                        // client.askForLocals
+	rows      []predictedRow                                         // By registered, once frozen.
+	mask      snapshot.Mask                                          // Of rows.
+	owner     int                                                    // Rows of components, -1 where they do not travel.
+	predicted int
+	spawnOf   int
 }
 
 // predictedRow is one predicted component of a frozen protocol.
@@ -76,7 +78,7 @@ func of(p *netcode.Protocol) *predictions {
 	if !ok {
 		all = &predictions{protocol: p}
 		p.Extend(netcode.Extension{
-			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restAtServer, Client: restAtClient,
+			Name: "predict", Kind: "local", State: all, Freeze: all.freeze, ToClient: netcode.FreeSection, Server: restEnds{}, Client: restEnds{},
 		})
 		input.TellUsed(p)
 		handleChosen(p)
@@ -120,6 +122,7 @@ func Local[T any](p *netcode.Protocol) {
 	}
 	if len(all.local) == 0 {
 		handleLocals(p)
+		all.askLocals = (*client).askForLocals
 	}
 	all.local = append(all.local, row)
 }

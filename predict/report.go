@@ -10,7 +10,7 @@ import (
 // reportText bounds the text of a report, in bytes.
 const reportText = 200
 
-// Reported has the figures that a client gives of its own prediction: a server sees none of it. A client may lie.
+// Reported has the figures that a client gives of its own prediction, of which a server sees nothing. A client may lie.
 type Reported struct {
 	Stats         // Since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected travel.
 	Newest string // The newest Misprediction, or its Explanation; empty: there was none.
@@ -28,16 +28,7 @@ func (r *Reported) Serialize(s *wire.Serializer) {
 // With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
 func Report(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Report", nil)
-	p.Extend(netcode.Extension{
-		Name: "predict report",
-		Server: func(*netcode.Server) netcode.ServerHooks {
-			return netcode.ServerHooks{Opened: func(*netcode.Session) any { return &Reported{} }}
-		},
-		Client: func(c *netcode.Client) netcode.ClientHooks {
-			r := &reporter{client: c}
-			return netcode.ClientHooks{Opened: func() { r.told = Reported{} }, BeforeSend: r.send}
-		},
-	})
+	p.Extend(netcode.Extension{Name: "predict report", Server: reportEnds{}, Client: reportEnds{}})
 	netcode.Handle(p, func(ctx *netcode.Context, m *Reported) {
 		if server := netcode.ServerOf(ctx.End); server != nil {
 			if r, ok := netcode.ExtensionOf[*Reported](server.Session(ctx.Sender)); ok {
@@ -45,6 +36,20 @@ func Report(p *netcode.Protocol) {
 			}
 		}
 	}, netcode.Named("netcode.predict.report"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
+}
+
+// reportEnds makes the hooks of both ends.
+type reportEnds struct{}
+
+// Server implements netcode.ServerSide.
+func (reportEnds) Server(*netcode.Server) netcode.ServerHooks {
+	return netcode.ServerHooks{Opened: func(*netcode.Session) any { return &Reported{} }}
+}
+
+// Client implements netcode.ClientSide.
+func (reportEnds) Client(c *netcode.Client) netcode.ClientHooks {
+	r := &reporter{client: c}
+	return netcode.ClientHooks{Opened: func() { r.told = Reported{} }, BeforeSend: r.send}
 }
 
 // ReportOf returns the newest report of a client. It is false without Report, and if there is no such client.

@@ -86,9 +86,12 @@ func (r *resting) choose(id netcode.NetworkID, on bool) {
 	}
 }
 
-// restAtServer returns the hooks of a server.
-func restAtServer(s *netcode.Server) netcode.ServerHooks {
-	sim := &simulated{}
+// restEnds makes the hooks of both ends.
+type restEnds struct{}
+
+// Server implements netcode.ServerSide.
+func (restEnds) Server(s *netcode.Server) netcode.ServerHooks {
+	sim := &simulated{learn: (*server).learn, update: (*server).update}
 	told := func(c *netcode.Session) *resting { // Nil: there is nothing to tell.
 		if sim.telling>>(c.ID()%64)&1 == 0 {
 			return nil
@@ -218,6 +221,9 @@ type simulated struct {
 	simulation *Simulation // Nil without one.
 	chose      bool        // At a server: a client chose an entity.
 	telling    uint64      // At a server: a bit for each client, by its id modulo 64: there may be something to tell it.
+
+	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. The linker leaves them out of clients,
+	update func(s *server)               // whose programs never call restEnds.Server.
 }
 
 // rested is a client's state: the ticks in which entities rested, by network index.
@@ -232,8 +238,8 @@ type rested struct {
 // newsAtMost bounds the resting entities of one comparison: the server tells of the others again.
 const newsAtMost = 1024
 
-// restAtClient returns the hooks of a client.
-func restAtClient(c *netcode.Client) netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (restEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	r := &rested{}
 	return netcode.ClientHooks{
 		State: r,

@@ -224,7 +224,7 @@ func (s *Simulation) learn(w *ecs.World) {
 	s.tagged, s.owner = ecs.ComponentID[components.Simulate](w), ecs.ComponentID[components.Owner](w)
 	s.replicated, s.spawnOf = ecs.ComponentID[components.Replicated](w), ecs.ComponentID[components.SpawnOf](w)
 	if s.server != nil {
-		s.server.learn(w)
+		s.server.state.learn(s.server, w)
 	} else {
 		s.client.learn(w)
 	}
@@ -234,7 +234,7 @@ func (s *Simulation) learn(w *ecs.World) {
 func (s *Simulation) Update(w *ecs.World) {
 	s.learn(w)
 	if s.server != nil {
-		s.server.update()
+		s.server.state.update(s.server)
 	} else {
 		s.client.update()
 	}

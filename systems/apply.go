@@ -7,7 +7,6 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interpolate"
-	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // Apply writes what a client received to its world: entities, components and values become those of the server.
@@ -117,8 +116,8 @@ func (a *Apply) renew() {
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
 	a.apply.Adopt(a.Adopt)
-	if authority.ClientsWrite(a.Client.Protocol()) {
-		a.apply.Own(func(id netcode.NetworkID) snapshot.Mask { return authority.Rights(a.Client, id) })
+	if written, ok := netcode.ExtensionOf[authority.ClientState](a.Client); ok {
+		a.apply.Own(written.Rights)
 	}
 }
 

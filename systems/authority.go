@@ -43,13 +43,17 @@ type Gather struct {
 	Client *netcode.Client // It writes them.
 	Apply  *Apply          // Of the world to read from.
 
-	read func(entity netcode.NetworkID, row int, lanes []uint32) bool // value, bound once
+	state authority.ClientState
+	read  func(entity netcode.NetworkID, row int, lanes []uint32) bool // value, bound once
 }
 
 // Initialize implements System.
 func (g *Gather) Initialize(*ecs.World) {
 	g.read = g.value
-	authority.OnChange(g.Client, func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
+	if g.state, _ = netcode.ExtensionOf[authority.ClientState](g.Client); g.state == nil {
+		return
+	}
+	g.state.OnChange(func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
 		if g.Apply.apply != nil {
 			g.Apply.apply.Revert(entity)
 		}
@@ -58,8 +62,8 @@ func (g *Gather) Initialize(*ecs.World) {
 
 // Update implements System.
 func (g *Gather) Update(*ecs.World) {
-	if g.Apply.apply != nil && g.read != nil {
-		authority.Gather(g.Client, g.read)
+	if g.Apply.apply != nil && g.state != nil {
+		g.state.Gather(g.read)
 	}
 }
 

@@ -43,7 +43,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if len(interpolate.List(client.Protocol())) > 0 {
 		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
 	}
-	if authority.ClientsWrite(client.Protocol()) {
+	if _, ok := netcode.ExtensionOf[authority.ClientState](client); ok {
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
 	c.playerHooks = playerHooks{client: client, id: c.ID, kind: c.Apply.kind, smooth: func() *Interpolate { return c.Interpolate }}

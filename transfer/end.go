@@ -41,8 +41,8 @@ type peerState struct {
 	answers   []func() error // Messages that found no room, at most mostAnswers.
 }
 
-// onServer returns the hooks of a server.
-func (f *feature) onServer(s *netcode.Server) netcode.ServerHooks {
+// Server implements netcode.ServerSide.
+func (f *feature) Server(s *netcode.Server) netcode.ServerHooks {
 	e := &end{feature: f, server: s, peers: map[netcode.ClientID]*peerState{}}
 	return netcode.ServerHooks{
 		State:      e,
@@ -53,8 +53,8 @@ func (f *feature) onServer(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// onClient returns the hooks of a client.
-func (f *feature) onClient(c *netcode.Client) netcode.ClientHooks {
+// Client implements netcode.ClientSide.
+func (f *feature) Client(c *netcode.Client) netcode.ClientHooks {
 	e := &end{feature: f, client: c, peers: map[netcode.ClientID]*peerState{}}
 	return netcode.ClientHooks{
 		State:      e,

@@ -71,7 +71,7 @@ func Register(p *netcode.Protocol, config ...Config) {
 	if f.config.AtOnce <= 0 {
 		f.config.AtOnce = 4
 	}
-	p.Extend(netcode.Extension{Name: "transfer", State: f, Server: f.onServer, Client: f.onClient})
+	p.Extend(netcode.Extension{Name: "transfer", State: f, Server: f, Client: f})
 	handle(p)
 }
 

@@ -24,11 +24,13 @@ type framerate struct{ newest int } // and with each session on the server
 func RegisterFramerate(protocol *netcode.Protocol) { // on both sides
 	protocol.Extend(netcode.Extension{
 		Name: "framerate", ToServer: netcode.FreeSection,
-		Client: framerateClient, Server: framerateServer,
+		Client: framerateEnds{}, Server: framerateEnds{},
 	})
 }
 
-func framerateClient(*netcode.Client) netcode.ClientHooks {
+type framerateEnds struct{} // a program links only the methods of the ends that it makes
+
+func (framerateEnds) Client(*netcode.Client) netcode.ClientHooks {
 	f := &framerates{}
 	return netcode.ClientHooks{State: f, Section: &netcode.ClientSection{
 		Due: func(bool) bool { return f.told != f.newest },
@@ -43,7 +45,7 @@ func framerateClient(*netcode.Client) netcode.ClientHooks {
 	}}
 }
 
-func framerateServer(*netcode.Server) netcode.ServerHooks {
+func (framerateEnds) Server(*netcode.Server) netcode.ServerHooks {
 	return netcode.ServerHooks{
 		Opened: func(*netcode.Session) any { return &framerate{} },
 		Section: &netcode.ServerSection{

@@ -105,7 +105,7 @@ var withHost = map[string]func(t *testing.T){
 		h.step()
 		require.EqualValues(t, 1, h.server.Stats().Messages.Handled+h.server.Stats().Messages.Immediate)
 	},
-	"RegisterFramerate SetFramerate FramerateOf framerateClient framerateServer": func(t *testing.T) {
+	"RegisterFramerate SetFramerate FramerateOf Client Server": func(t *testing.T) {
 		p := protocol()
 		RegisterFramerate(p)
 		h := newHosted(t, p, netcode.Config{}, nil)

@@ -22,10 +22,18 @@ func Register(p *netcode.Protocol) {
 	p.Extend(netcode.Extension{
 		Name: "voice", Kind: "voice",
 		ToServer: netcode.FreeSection, ToClient: netcode.FreeSection,
-		Server: func(s *netcode.Server) netcode.ServerHooks { return newMixer(s).hooks() },
-		Client: func(*netcode.Client) netcode.ClientHooks { return (&ear{}).hooks() },
+		Server: feature{}, Client: feature{},
 	})
 }
+
+// feature makes the hooks of both ends.
+type feature struct{}
+
+// Server implements netcode.ServerSide.
+func (feature) Server(s *netcode.Server) netcode.ServerHooks { return newMixer(s).hooks() }
+
+// Client implements netcode.ClientSide.
+func (feature) Client(*netcode.Client) netcode.ClientHooks { return (&ear{}).hooks() }
 
 // Talk sets how loud the player of a client is: 0 is silent.
 func Talk(c *netcode.Client, level uint8) {
