@@ -30,7 +30,7 @@ type Options struct {
 	// Bound ends the run when the 99th percentile of the server's ticks is above it for three seconds, or the first bot fails:
 	// then Report.Holds has an answer. 0: none. It needs Ticks.
 	Bound time.Duration
-	// ByWork bounds the processor time of a tick in place of the 99th percentile: on a machine with other work it is the same each time.
+	// ByWork bounds the processor time of a tick in place of the 99th percentile: waits for a processor do not count.
 	ByWork bool
 	// Each is called each second with what was measured in it; nil: nobody listens.
 	Each func(s *Sample)

@@ -58,7 +58,7 @@ func parse(args []string, out io.Writer) (*command, error) {
 	f.IntVar(&c.processes, "processes", 1, "processes that share the bots")
 	f.StringVar(&c.inspector, "inspect", "", "`address` of the server's inspector, which tells how long its ticks take")
 	f.DurationVar(&c.o.Bound, "bound", 0, "stop when the 99th percentile of the ticks is above this `time` for three seconds, or at the first failure, and say how many players the machine holds; needs -inspect")
-	f.BoolVar(&c.o.ByWork, "work", false, "-bound is of the processor time of a tick, which other programs of the machine hardly change")
+	f.BoolVar(&c.o.ByWork, "work", false, "-bound is of the processor time of a tick: waits for a processor do not count")
 	f.StringVar(&c.svg, "svg", "", "draw the report into this `file`")
 	f.IntVar(&c.part, "part", 0, "number of this process, from 1: for the processes that -processes starts")
 	if err := usage.Parse(f, args, usage.Takes{"n": "a whole number above 0", "rtt": "a time from 0s to 1s", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100"}); err != nil {

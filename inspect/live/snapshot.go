@@ -33,7 +33,7 @@ type Snapshot struct {
 type TickTimes struct {
 	P50 time.Duration `json:"p50"` // Median.
 	P99 time.Duration `json:"p99"` // 99th percentile.
-	// Processor is the processor time of the whole process for a tick, the mean: other programs of the machine hardly change it. 0: not known.
+	// Processor is the processor time of the whole process for a tick, the mean: waits for a processor do not count. 0: not known.
 	Processor time.Duration `json:"processor"`
 }
 
