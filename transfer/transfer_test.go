@@ -122,7 +122,7 @@ func TestLargeMessages(t *testing.T) {
 	t.Logf("3 MiB down and 1 MiB up in %v", n.Now())
 }
 
-// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without.
+// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without, but for two frames.
 func TestStateGoesOn(t *testing.T) {
 	t.Parallel()
 	n, boxes := game(t, lossy(.2), 64<<10, 120, 1, transfer.Config{})
@@ -144,7 +144,7 @@ func TestStateGoesOn(t *testing.T) {
 	require.True(t, n.RunUntil(120*time.Second, s.Over))
 	took := n.Now() - began
 	t.Logf("age of the oldest body: %.2f frames before, %.2f during; 1 MiB took %v", before, during, took)
-	require.Less(t, during, before+1)
+	require.Less(t, during, before+2)
 	require.Less(t, took, 60*time.Second)
 	n.Step()
 	require.Len(t, boxes[1].done["level"], 1<<20)
