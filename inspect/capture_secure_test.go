@@ -161,7 +161,10 @@ func TestTapReadsSecureSessions(t *testing.T) {
 	file, _ = captured(sealed, false)
 	got := tap(t, p, file, keys)
 	others := regexp.MustCompile(`(?m)^\S+ \S+ > \S+: \d+ bytes: (.*)\n`)
-	sameText(t, want, others.ReplaceAllString(got, ""))
+	opened := others.ReplaceAllString(got, "") // The first Hello waited for the keys: no Send of the layer above sent it.
+	hello := max(len(opened)-len(want), 0)
+	require.Contains(t, opened[:hello], "Hello")
+	sameText(t, want, opened[hello:])
 	var kinds []string
 	for _, line := range others.FindAllStringSubmatch(got, 5) {
 		kinds = append(kinds, strings.Split(line[1], " of ")[0])
