@@ -58,7 +58,7 @@ type capture struct {
 // Keys opens the datagrams of an encrypting transport, as secure.KeyLog does. Of a datagram in which none of netcode is, plain is nil and what
 // says in words what it is.
 type Keys interface {
-	Open(datagram []byte) (plain []byte, what string)
+	Open(datagram []byte) (plain []byte, what string) // It may be called more than once for a datagram.
 }
 
 // mostPlain is the largest datagram that an Ethernet carries whole. A larger one may be several, see capture.split.

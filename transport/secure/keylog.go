@@ -109,7 +109,7 @@ func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
 	id := binary.BigEndian.Uint32(datagram[1:])
 	for _, s := range l.sessions[id] {
 		for way := range s.ways {
-			text, ok := s.ways[way].open(datagram)
+			text, ok := s.ways[way].unseal(datagram)
 			switch {
 			case !ok:
 				continue
@@ -127,8 +127,8 @@ func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
 	return nil, fmt.Sprintf("the keys of session %08x do not open it", id)
 }
 
-// open opens a datagram of the direction. Only one that opens moves the window, so a key is at most half of all 32-bit numbers away.
-func (w *loggedWay) open(datagram []byte) (text []byte, ok bool) {
+// unseal opens a datagram of the direction. Only one that opens moves the window, so a key is at most half of all 32-bit numbers away.
+func (w *loggedWay) unseal(datagram []byte) (text []byte, ok bool) {
 	number := w.window.expand(binary.BigEndian.Uint32(datagram[5:]))
 	if epoch := number >> epochBits; epoch != w.epoch {
 		for uint64(len(w.keys)) <= epoch {
