@@ -52,15 +52,28 @@ type capture struct {
 	second   uint32 // parts of a second in times
 	link     int
 	flows    map[flow]*replica.Replica
+	keys     Keys
 }
 
-// Tap reads a capture file of plain UDP sessions, in the pcap format, and writes each datagram as text: time, addresses, and what AppendDump
+// Keys opens the datagrams of an encrypting transport, as secure.KeyLog does. Of a datagram in which none of netcode is, plain is nil and what
+// says in words what it is.
+type Keys interface {
+	Open(datagram []byte) (plain []byte, what string) // It may be called more than once for a datagram.
+}
+
+// mostPlain is the largest datagram that an Ethernet carries whole. A larger one may be several, see capture.split.
+const mostPlain = 1472
+
+// Tap reads a capture file of UDP sessions, in the pcap format, and writes each datagram as text: time, addresses, and what AppendDump
 // writes. State is decoded as the client did, if the capture has its session from the begin; records whose baselines it lacks end a packet's text.
-// Frames that hold no UDP datagram are left out. Datagrams of transport/secure are not decrypted. The protocol is the game's. The errors are
+// Frames that hold no UDP datagram are left out; of a datagram that was captured in part Tap writes the lengths. Datagrams of one frame that a
+// system has joined (GSO, GRO) are taken apart where their numbers follow each other.
+//
+// keys open the datagrams of sessions over transport/secure; nil is for plain sessions. The protocol is the game's. The errors are
 // ErrCapture and those of the reader and the writer; a file that ends within a frame is no error.
-func Tap(out io.Writer, p *netcode.Protocol, in io.Reader) error {
+func Tap(out io.Writer, p *netcode.Protocol, in io.Reader, keys Keys) error {
 	input, text := bufio.NewReader(in), bufio.NewWriter(out)
-	c := capture{protocol: p, flows: map[flow]*replica.Replica{}}
+	c := capture{protocol: p, flows: map[flow]*replica.Replica{}, keys: keys}
 	if err := c.begin(input); err != nil {
 		return err
 	}
@@ -77,16 +90,72 @@ func Tap(out io.Writer, p *netcode.Protocol, in io.Reader) error {
 		if _, err := io.ReadFull(input, frame); err != nil {
 			return errors.Join(ended(err), text.Flush())
 		}
-		f, datagram, ok := c.datagram(frame)
+		f, datagram, whole, ok := c.datagram(frame)
 		if !ok {
 			continue
 		}
 		micros := uint64(c.order.Uint32(head[4:])) * 1e6 / uint64(c.second)
 		line = fmt.Appendf(line[:0], "%d.%06d %v > %v: ", c.order.Uint32(head), micros, f.from, f.to)
-		if _, err := text.Write(c.append(line, f, datagram)); err != nil {
+		if _, err := text.Write(c.appendAll(line, f, datagram, whole)); err != nil {
 			return err
 		}
 	}
+}
+
+// appendAll appends the text of a datagram of some size, or of those that it holds. line is what goes before each.
+func (c *capture) appendAll(line []byte, f flow, datagram []byte, size int) []byte {
+	if len(datagram) < size {
+		return fmt.Appendf(line, "%d of %d bytes were captured: tcpdump -s 0 takes whole datagrams\n", len(datagram), size)
+	}
+	head, dst := string(line), line[:0]
+	for n := c.split(datagram); len(datagram) > 0; datagram = datagram[min(n, len(datagram)):] {
+		dst = c.appendOpened(append(dst, head...), f, datagram[:min(n, len(datagram))])
+	}
+	return dst
+}
+
+// split returns the size of the datagrams that a captured one holds, all but the last: its own if it is one. A system that sends or
+// receives several at once shows them as one (segmentation offload).
+func (c *capture) split(datagram []byte) int {
+	if len(datagram) <= mostPlain || c.keys != nil && c.opens(datagram) {
+		return max(len(datagram), 1)
+	}
+	for n := min(len(datagram)-1, netcode.MaxPacketSize); n >= wire.MinPacketHeader; n-- {
+		if c.keys != nil && c.opens(datagram[:n]) || c.keys == nil && follow(datagram, n) {
+			return n
+		}
+	}
+	return len(datagram)
+}
+
+// opens reports whether a datagram is a sealed one.
+func (c *capture) opens(datagram []byte) bool {
+	plain, _ := c.keys.Open(datagram)
+	return plain != nil
+}
+
+// follow reports whether a datagram is several packets of a size whose numbers follow each other, and which acknowledge the same.
+func follow(datagram []byte, n int) bool {
+	first, _, err := wire.ParsePacketHeader(datagram)
+	for i := 0; err == nil && i*n < len(datagram); i++ {
+		var h wire.PacketHeader
+		if h, _, err = wire.ParsePacketHeader(datagram[i*n:]); h.Sequence != first.Sequence+wire.Sequence(i) || h.HasAck != first.HasAck || h.Ack != first.Ack || h.AckBits != first.AckBits {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// appendOpened is append of a datagram that may be sealed.
+func (c *capture) appendOpened(dst []byte, f flow, datagram []byte) []byte {
+	if c.keys == nil {
+		return c.append(dst, f, datagram)
+	}
+	plain, what := c.keys.Open(datagram)
+	if plain == nil {
+		return fmt.Appendf(dst, "%d bytes: %s\n", len(datagram), what)
+	}
+	return c.append(dst, f, plain)
 }
 
 // ended returns nil for the end of a file.
@@ -122,42 +191,41 @@ func (c *capture) begin(in io.Reader) error {
 	return nil
 }
 
-// datagram finds the UDP datagram in a frame. A fragment is none.
-func (c *capture) datagram(frame []byte) (f flow, datagram []byte, ok bool) {
+// datagram finds the UDP datagram in a frame, and its size, of which less may be captured. A fragment is none.
+func (c *capture) datagram(frame []byte) (f flow, datagram []byte, size int, ok bool) {
 	start := c.link
 	for start == 14 && len(frame) >= start+4 && frame[start-2] == 0x81 && frame[start-1] == 0 { // The tag of a virtual LAN.
 		frame = frame[4:]
 	}
 	if len(frame) < start+20 {
-		return f, nil, false
+		return f, nil, 0, false
 	}
 	packet := frame[start:]
 	var from, to netip.Addr
 	switch size := int(packet[0]&15) * 4; packet[0] >> 4 {
 	case 4:
 		if packet[9] != 17 || binary.BigEndian.Uint16(packet[6:])&0x3FFF != 0 || size < 20 || len(packet) < size {
-			return f, nil, false
+			return f, nil, 0, false
 		}
 		from, to = netip.AddrFrom4([4]byte(packet[12:])), netip.AddrFrom4([4]byte(packet[16:]))
 		packet = packet[size:]
 	case 6:
 		if len(packet) < 40 || packet[6] != 17 {
-			return f, nil, false
+			return f, nil, 0, false
 		}
 		from, to = netip.AddrFrom16([16]byte(packet[8:])), netip.AddrFrom16([16]byte(packet[24:]))
 		packet = packet[40:]
 	default:
-		return f, nil, false
+		return f, nil, 0, false
 	}
 	if len(packet) < 8 {
-		return f, nil, false
+		return f, nil, 0, false
 	}
-	size := int(binary.BigEndian.Uint16(packet[4:]))
-	if size < 8 || size > len(packet) {
-		return f, nil, false
+	if size = int(binary.BigEndian.Uint16(packet[4:])) - 8; size < 0 {
+		return f, nil, 0, false
 	}
 	port := func(at int) uint16 { return binary.BigEndian.Uint16(packet[at:]) }
-	return flow{netip.AddrPortFrom(from, port(0)), netip.AddrPortFrom(to, port(2))}, packet[8:size], true
+	return flow{netip.AddrPortFrom(from, port(0)), netip.AddrPortFrom(to, port(2))}, packet[8:][:min(size, len(packet)-8)], size, true
 }
 
 // append appends the text of a datagram, and decodes the state in it.

@@ -126,7 +126,7 @@ func TestTapReadsCaptures(t *testing.T) {
 			file.Write([]byte("cut"))
 			require.NotZero(t, whole)
 			var out strings.Builder
-			require.NoError(t, inspect.Tap(&out, p, file))
+			require.NoError(t, inspect.Tap(&out, p, file, nil))
 			require.Len(t, regexp.MustCompile(`(?m)^\d\.\d{6} \S+:\d+ > \S+:\d+: (packet|handshake datagram) of`).FindAllString(out.String(), -1), datagrams)
 			require.Contains(t, out.String(), "X=29.75")
 			require.NotContains(t, out.String(), "not known", "each baseline is in the capture")
@@ -148,7 +148,7 @@ func TestTapFollowsSessions(t *testing.T) {
 			})
 		}
 		var out strings.Builder
-		require.NoError(t, inspect.Tap(&out, p, file))
+		require.NoError(t, inspect.Tap(&out, p, file, nil))
 		return out.String()
 	}
 	require.Equal(t, text(4)+text(9), text(4, 9))
@@ -167,7 +167,7 @@ func TestTapBeginsWithinASession(t *testing.T) {
 		}
 	})
 	var out strings.Builder
-	require.NoError(t, inspect.Tap(&out, p, file))
+	require.NoError(t, inspect.Tap(&out, p, file, nil))
 	require.Equal(t, packets, strings.Count(out.String(), "packet of"))
 }
 
@@ -207,7 +207,7 @@ func TestTapRefuses(t *testing.T) {
 		"another link":  {newPcap(binary.LittleEndian, 0xA1B2C3D4, 127).Bytes(), "link type 127"},
 		"a large frame": {append(bytes.Clone(header), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 9), "a frame of"},
 	} {
-		err := inspect.Tap(&bytes.Buffer{}, p, bytes.NewReader(c.file))
+		err := inspect.Tap(&bytes.Buffer{}, p, bytes.NewReader(c.file), nil)
 		require.ErrorIs(t, err, inspect.ErrCapture, name)
 		require.ErrorContains(t, err, c.want, name)
 	}
@@ -216,7 +216,7 @@ func TestTapRefuses(t *testing.T) {
 	for range 2000 {
 		file.frame(1, 0, ip4(a, a, 5), []byte("hello"))
 	}
-	require.ErrorIs(t, inspect.Tap(failing{}, p, file), errFailing)
+	require.ErrorIs(t, inspect.Tap(failing{}, p, file, nil), errFailing)
 }
 
 type failing struct{}
@@ -238,6 +238,6 @@ func FuzzTap(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var out strings.Builder
-		_ = inspect.Tap(&out, p, bytes.NewReader(file))
+		_ = inspect.Tap(&out, p, bytes.NewReader(file), nil)
 	})
 }

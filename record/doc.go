@@ -5,6 +5,7 @@
 //
 //   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: a recording, written and read tick by tick: chunks and their sums
+//   - index.go: where the chunks of a file are, by their heads
 //   - player.go: a server plays a recording: speed, pause, seek
 //   - sight.go: owners and what each client saw
 //   - inputs.go, replay.go: what players do, and a game that is played once more from it; parts of features

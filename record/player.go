@@ -80,8 +80,8 @@ type played struct {
 }
 
 // Play makes a server play a recording from its first tick on, at the recorded speed. Its protocol must have each recorded component as it was;
-// it may have others. The server's own entities stay. Each network tick of the server takes up to MaxSpeed recorded ones from the file, and
-// a seek a chunk, which is a second. Damage in the file is passed over and told to OnError.
+// it may have others. The server's own entities stay. Play reads the heads of the chunks, each network tick of the server up to MaxSpeed recorded
+// ones, and a seek a chunk, which is a second. Damage in the file is passed over, and told to OnError when it is reached.
 //
 // Owners of entities are nobody: a spectator owns nothing and writes nothing. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
@@ -108,7 +108,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 			p.naming = p.naming.With(row)
 		}
 	}
-	if p.index, err = r.places(s.Report); err != nil {
+	if p.index, err = r.index(file, s.Report); err != nil {
 		return nil, err
 	}
 	if len(p.index) == 0 {
@@ -121,7 +121,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	return p, nil
 }
 
-// places steps over all chunks and returns where they are. It tells of damage.
+// places reads all chunks from here on and returns where they are. It tells of damage.
 func (r *Reader) places(tell func(error)) (index []chunkPlace, err error) {
 	for {
 		h, _, err := r.chunk()
@@ -268,6 +268,7 @@ func (p *Player) enter(chunk int) error {
 	if err := p.reader.enter(p.file, p.index[chunk]); err != nil {
 		return err
 	}
+	p.reader.chunks = chunk // A DamageError counts them.
 	return p.next()
 }
 

@@ -293,6 +293,11 @@ func FuzzReader(f *testing.F) {
 	f.Add(append([]byte{}, r.raw...), true)
 	f.Add([]byte{1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0}, true)
 	f.Fuzz(func(t *testing.T, chunk []byte, unpacked bool) {
+		index, _, _, _, _ := indexOf(t, append(bytes.Clone(head), chunk...))
+		for i := range max(len(index)-1, 0) {
+			require.Less(t, index[i].last, index[i+1].first)
+			require.Less(t, index[i].offset, index[i+1].offset)
+		}
 		r, err := NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(chunk)))
 		require.NoError(t, err)
 		if unpacked { // past the compression and the sum

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/arche-netcode/netcode/internal/usage"
 )
@@ -21,15 +22,13 @@ const deterministicGame = "./examples/shooter"
 // runGame runs a command of a game's own program, which alone knows the game's components. The program is built first: go run
 // passes no signal on, and an interrupted run would not report.
 func runGame(ctx context.Context, command string, args []string, out, progress io.Writer) (err error) {
-	game := defaultGame
+	usual := defaultGame
 	if command == "verify" {
-		game = deterministicGame
+		usual = deterministicGame
 	}
-	if len(args) > 0 && (args[0] == "-game" || args[0] == "--game") {
-		if len(args) == 1 {
-			return usage.Errorf("-game needs a value: the package of a game, as in -game ./examples/arena")
-		}
-		game, args = args[1], args[2:]
+	game, args, err := takeGame(args, usual)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "netcode-game")
 	if err != nil {
@@ -40,7 +39,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, game)
 	build.Stdout, build.Stderr = progress, progress
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("go build %s: %w: the reason stands above; netcode %s -game PACKAGE, before other flags, names your game", game, err, command)
+		return fmt.Errorf("go build %s: %w: the reason stands above; netcode %s -game PACKAGE names your game", game, err, command)
 	}
 	run := exec.CommandContext(ctx, program, append([]string{command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
@@ -52,4 +51,30 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 		return err
 	}
 	return nil
+}
+
+// takeGame takes the flag -game out of the arguments, wherever it stands before a --; the others are the game's.
+func takeGame(args []string, usual string) (game string, others []string, err error) {
+	game = usual
+	for i := 0; i < len(args); i++ {
+		value, joined := strings.CutPrefix(strings.Replace(args[i], "--game", "-game", 1), "-game=")
+		switch {
+		case args[i] == "--":
+			return game, append(others, args[i:]...), nil
+		case joined:
+			game = value
+		case args[i] != "-game" && args[i] != "--game":
+			others = append(others, args[i])
+			continue
+		case i+1 < len(args):
+			i++
+			game = args[i]
+		default:
+			game = ""
+		}
+		if game == "" {
+			return "", nil, usage.Errorf("-game needs a value: the package of a game, as in -game ./examples/arena")
+		}
+	}
+	return game, others, nil
 }

@@ -40,6 +40,7 @@ const commands = `usage:
   netcode cut -o FILE -from T -to T recording copy the seconds that have ticks from one to another
   netcode diff A B                            the first tick, entity, component and field in which two recordings differ
   netcode tap [-game PACKAGE] FILE            write the datagrams of a pcap file as text: go run PACKAGE tap FILE
+      -keylog FILE                            with the keys that secure.Config.KeyLog wrote, of encrypted sessions
   netcode ship FILE                           write the tables that ship with netcode, made anew
   netcode key FILE                            make a secret key for transport/secure, and print its public key; of a FILE that is there, print it
   netcode schema check OLD NEW                say whether builds with these lock files of package schema play together, and which change breaks

@@ -319,7 +319,27 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	require.ErrorContains(t, err, "ended with status")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
-	require.ErrorContains(t, run([]string{"bots", "-n", "2"}, &out, &progress), "netcode bots -game PACKAGE, before other flags, names your game", "there is no examples/arena in this folder")
+	require.ErrorContains(t, run([]string{"bots", "-n", "2"}, &out, &progress), "netcode bots -game PACKAGE names your game", "there is no examples/arena in this folder")
+}
+
+// The game may stand anywhere before a --; all else is its own.
+func TestTheGameStandsAnywhere(t *testing.T) {
+	for given, want := range map[string][2]string{
+		"":                              {defaultGame, ""},
+		"-n 2 FILE":                     {defaultGame, "-n 2 FILE"},
+		"-game ./my -n 2 FILE":          {"./my", "-n 2 FILE"},
+		"-n 2 FILE --game ./my":         {"./my", "-n 2 FILE"},
+		"-n 2 -game=./my FILE -o x":     {"./my", "-n 2 FILE -o x"},
+		"FILE --game=./my -- -game ./a": {"./my", "FILE -- -game ./a"},
+	} {
+		game, others, err := takeGame(strings.Fields(given), defaultGame)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]string{game, strings.Join(others, " ")}, given)
+	}
+	for _, wrong := range []string{"FILE -game", "-game= FILE"} {
+		_, _, err := takeGame(strings.Fields(wrong), defaultGame)
+		require.ErrorContains(t, err, "-game needs a value", wrong)
+	}
 }
 
 // untilLine ends a context when a line of the table of bots has come.

@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && (args[0] == "play" || args[0] == "tap") {
 		var err error
 		if args[0] == "tap" {
-			err = runTap(args[1:], stdout)
+			err = runTap(args[1:], stdout, stderr)
 		} else {
 			err = runPlayback(ctx, args[1:], os.Stdin, stdout, stderr)
 		}

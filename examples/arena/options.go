@@ -43,6 +43,7 @@ type options struct {
 	tables   string
 	inspect  string
 	key      secure.Key // Zero: in clear.
+	keyLog   string
 
 	trained *delta.Tables // what tables named
 }
@@ -73,6 +74,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		o.key, err = secure.ParseKey(text)
 		return err
 	})
+	f.StringVar(&o.keyLog, "keylog", "", "append the keys of each session to this `file`, for tap: who has it reads them; with -key, at the server")
 	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table and in -json")
 	f.StringVar(&o.record, "record", "", "write a recording of the server's world to this `file`, to learn tables from: go run ./cmd/netcode train -o TABLES FILE")
 	f.StringVar(&o.tables, "tables", "", "use the tables in this `file`, which netcode train has written, on both halves")

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/secure"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
@@ -139,14 +140,32 @@ func runPlayback(ctx context.Context, args []string, in io.Reader, out, complain
 }
 
 // runTap is the command tap: it writes the datagrams of a capture file as text.
-func runTap(args []string, out io.Writer) error {
-	if len(args) != 1 {
+func runTap(args []string, out, complaints io.Writer) error {
+	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
+	flags.SetOutput(complaints)
+	log := flags.String("keylog", "", "the key log `file` of sessions over transport/secure, as arena -keylog writes it")
+	if err := usage.Parse(flags, args, usage.Takes{"keylog": "a key log", "": "a capture file"}); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
 		return usage.Errorf("tap wants a capture file, as in tap session.pcap")
 	}
-	file, err := os.Open(args[0])
+	file, err := os.Open(flags.Arg(0))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return inspect.Tap(out, newProtocol(nil, nil, nil), file)
+	if *log == "" {
+		return inspect.Tap(out, newProtocol(nil, nil, nil), file, nil)
+	}
+	logged, err := os.Open(*log)
+	if err != nil {
+		return err
+	}
+	defer logged.Close()
+	keys, err := secure.ReadKeyLog(logged)
+	if err != nil {
+		return fmt.Errorf("%s: %w", *log, err)
+	}
+	return inspect.Tap(out, newProtocol(nil, nil, nil), file, keys)
 }

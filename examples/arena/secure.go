@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/arche-netcode/netcode/transport"
@@ -13,7 +14,15 @@ func (o *options) serverSocket(inner transport.Conn) (transport.Conn, error) {
 	if o.key == (secure.Key{}) {
 		return inner, nil
 	}
-	return secure.Listen(inner, secure.Config{Key: o.key, Admit: secure.Tokens()})
+	config := secure.Config{Key: o.key, Admit: secure.Tokens()}
+	if o.keyLog != "" {
+		log, err := os.OpenFile(o.keyLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		config.KeyLog = log // Open until the program ends.
+	}
+	return secure.Listen(inner, config)
 }
 
 // clientSocket wraps a client's connection, with -key. A token for the server stands for the one that a backend makes.

@@ -184,7 +184,7 @@ func (s *Server) keep(c *session) {
 // logKeys writes the first keys of a session, for a program that reads a recording of it.
 func logKeys(to io.Writer, id uint32, cipher Cipher, toServer, toClient [32]byte) {
 	if to != nil {
-		_, _ = fmt.Fprintf(to, "NETCODE_SECURE_1 %08x %s %x %x\n", id, cipher, toServer, toClient)
+		_, _ = fmt.Fprintf(to, keyLogWord+" %08x %s %x %x\n", id, cipher, toServer, toClient)
 	}
 }
 

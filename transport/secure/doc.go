@@ -25,5 +25,6 @@
 //   - path.go: a client at another address, the names of sessions, and resets of sessions that are over
 //   - seal.go: seals and opens datagrams; epochs and the window of numbers
 //   - admit.go, token.go, key.go: who may join; connect tokens; keys
+//   - keylog.go: opens captured datagrams with logged keys
 //   - stats.go, errors.go: counters and errors
 package secure
