@@ -85,7 +85,8 @@ type Client struct {
 	hooks    clientHooks
 	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
 	up       upstream
-	sender   stateSender // Nil: the client sends no state.
+	sender   stateSender  // Nil: the client sends no state.
+	building peer.Builder // The packet that gets state or sections: sender would put it on the heap.
 	time     tick.Clocks
 	leaving  bool      // The server has closed, and its messages are still handled.
 	applied  bool      // The world has all state of replica.

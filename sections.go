@@ -162,17 +162,18 @@ func (c *Client) sendSections() {
 		c.counters.BudgetSpent++
 		return
 	}
-	b, ok := c.link.Begin()
-	if !ok {
+	b := &c.building
+	var ok bool
+	if *b, ok = c.link.Begin(); !ok {
 		return
 	}
-	if c.sections.write(nil, &b) {
+	if c.sections.write(nil, b) {
 		if c.sender != nil {
-			c.sender.addUpstream(&b)
+			c.sender.addUpstream(b)
 		}
-		c.link.Load(&b, false)
+		c.link.Load(b, false)
 	}
 	if !b.Empty() {
-		c.link.Finish(&b)
+		c.link.Finish(b)
 	}
 }

@@ -109,12 +109,13 @@ func (c *Client) sendUpstream() {
 		if c.link.Short() {
 			return
 		}
-		b, ok := c.link.Begin()
-		if !ok || !c.sender.addUpstream(&b) {
+		b := &c.building
+		var ok bool
+		if *b, ok = c.link.Begin(); !ok || !c.sender.addUpstream(b) {
 			return
 		}
-		c.link.Load(&b, false)
-		c.link.Finish(&b)
+		c.link.Load(b, false)
+		c.link.Finish(b)
 	}
 }
 
