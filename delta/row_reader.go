@@ -156,11 +156,12 @@ func (e *expectedRow) contexts(group []uint16, i, stride int, base, before []uin
 		first += 1 << width
 	}
 	for k, at := 0, 0; k < len(group); k, at = k+1, at+stride {
-		r1, r2, moved := base[at:][:width], before[at:][:width], uint32(0)
+		r1, r2, moved, differ := base[at:][:width], before[at:][:width], uint32(0), uint32(0)
 		for lane, v := range r1 {
-			moved |= bitOf(v != r2[lane]) << lane
+			differ |= v ^ r2[lane]
+			moved |= bitOf(v != r2[lane]) << lane // of a row that is read in a batch, which has at most groupLanes
 		}
-		group[k] += uint16(bitOf(moved != 0)) << i << decoderBits
+		group[k] += uint16(bitOf(differ != 0)) << i << decoderBits
 		e.context[k&(MaxExpected-1)] = uint16((first + int(moved)) << decoderBits)
 	}
 }
