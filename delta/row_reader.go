@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,43 +18,36 @@ const MaxExpected = 16
 // MaxGroupRows is the number of rows of an entity whose changes are one symbol.
 const MaxGroupRows = 4
 
-// RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
-// ticks. They are made for all entities before the first bit is read: a step that waits for its operands then overlaps with those of the other rows.
-// [RowReader.Entity] reads how far off each row was.
+// RowGroup is the components of up to MaxExpected entities, which are coded against versions of the same two ticks: at most MaxGroupRows components, of which one
+// symbol tells what changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
+// operands then overlaps with those of the other rows. [RowReader.Entity] reads the rows.
 type RowGroup struct {
-	which   *SymbolReader // which rows changed,
-	symbols []uint16      // its entries,
-	context [MaxExpected]uint16
-	rows    [MaxGroupRows]expectedRow
-	count   int
+	which     *SymbolReader // which rows changed,
+	symbols   []uint16      // its entries,
+	context   [MaxExpected]uint16
+	rows      [MaxGroupRows]expectedRow
+	count     int
+	first     int // the first context of lanes at this age
+	age, span int64
 }
 
-// expectedRow is the extrapolation of one component of several entities.
+// expectedRow is one component of several entities.
 type expectedRow struct {
-	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: its extrapolation, the first entry of its token's context, and whether it moves down
-	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that tells which lanes changed
-	moved   [MaxExpected]uint8               // by entity: the lanes that differ between T' and T
-	which   *SymbolReader
-	symbols []uint16
-	tokens  [groupLanes][]uint16
-	most    [groupLanes]uint64 // the largest legal number of each lane
-	top     [groupLanes]int64  // the largest of its bits
-	lanes   []deltaLane
-	delta   *Delta
-	at      int  // its first lane, of those of an entity
-	odd     uint // in which lanes a row changes that Delta.Read has to read
-	age     int64
-	span    int64
-	turn    bool
-	wide    *turnBatch // nil: rotations are extrapolated one by one
-	class   int        // 1 + the class of age that all is ready for; 0: none
+	movement [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
+	context  [MaxExpected]uint16             // by entity: where the entries of the symbol begin that tells which lanes changed
+	which    *SymbolReader
+	symbols  []uint16
+	tokens   [groupLanes][]uint16
+	most     [groupLanes]uint64 // the largest legal number of each lane
+	top      [groupLanes]int64  // the largest of its bits
+	lanes    []deltaLane
+	delta    *Delta
+	at       int  // its first lane, of those of an entity
+	odd      uint // in which lanes a row changes that Delta.Read has to read
+	turn     bool
+	wide     *turnBatch // nil: rotations are extrapolated one by one
+	class    int        // 1 + the class of age that all is ready for; 0: none
 }
-
-// Bits of a cell above the 32 of the expected lane.
-const (
-	cellSign    = 32
-	cellContext = 33
-)
 
 // Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
 // place of the same number.
@@ -112,96 +104,66 @@ func (d *Delta) canExpect() bool {
 	return d.expects
 }
 
-// Expect extrapolates the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
+// Expect prepares the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
 // of T', span ticks before T. Before is nil if T' is not used.
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
-	class, unknown := AgeClass(age), before == nil
-	first := class * contextsPerAge
-	if unknown {
-		before, span = base, 1 // nothing moved: the extrapolation is the baseline
+	class, known := AgeClass(age), before != nil
+	g.first, g.age, g.span = class*contextsPerAge, age, span
+	if known {
+		g.first += misses
 	} else {
-		first += misses
-	}
-	var moved [MaxExpected]uint
-	for i := range g.rows[:g.count] {
-		row := &g.rows[i]
-		row.age, row.span = age, span
-		row.expect(n, stride, base[row.at:], before[row.at:], first, age, span)
-		row.contexts(n, class, unknown)
-		for k := range moved {
-			moved[k] |= uint(bitOf(row.moved[k] != 0)) << i
-		}
+		before, g.span = base, 1 // nothing moved: the extrapolation is the baseline
 	}
 	g.which.Want(age)
-	for k := range moved {
-		g.context[k] = uint16(WhichContext(g.count, moved[k], !unknown, age) << decoderBits)
+	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
+	for k := range g.context[:n] {
+		g.context[k] = context
 	}
-}
-
-// expect is Expect for one row.
-func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, age, span int64) {
-	switch d := e.delta; {
-	case !d.expects:
-		for k, at := 0, 0; k < n; k, at = k+1, at+stride {
-			e.moved[k] = uint8(bitOf(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
+	for i := range g.rows[:g.count] {
+		row := &g.rows[i]
+		row.prepare(class)
+		row.contexts(g.context[:n], i, stride, base[row.at:], before[row.at:], known)
+		switch {
+		case !row.turn:
+		case row.wide != nil && age <= widest && g.span <= widest:
+			row.expectTurnsWide(n, stride, base[row.at:], before[row.at:], age, g.span)
+		default:
+			row.expectTurns(n, stride, base[row.at:], before[row.at:], age, g.span)
 		}
-	case e.wide != nil && age <= widest && span <= widest:
-		e.expectTurnsWide(n, stride, base, before, first, age, span)
-	case e.turn:
-		e.expectTurns(n, stride, base, before, first, age, span)
-	default:
-		e.expectLines(n, stride, base, before, first, age, span)
 	}
 }
 
-// contexts fills in the contexts of the symbol that tells which lanes changed, and makes ready what reads it and the tokens.
-func (e *expectedRow) contexts(n, class int, unknown bool) {
-	d := e.delta
-	if !d.expects {
+// prepare makes ready what reads the lanes at a class of age.
+func (e *expectedRow) prepare(class int) {
+	if !e.delta.expects || e.class == class+1 {
 		return
 	}
-	if e.class != class+1 {
-		for i := range d.lanes {
-			if of := d.lanes[i].read; of != nil {
-				of.wantClass(class)
-			}
+	for i := range e.lanes {
+		if of := e.lanes[i].read; of != nil {
+			of.wantClass(class)
 		}
-		e.which.wantClass(class)
-		e.class = class + 1
 	}
-	count := d.groups[0].count
-	for k := range e.context {
-		of := int(e.moved[k])
-		if unknown {
-			of = 1 << count
-		}
-		e.context[k] = uint16((class*(1<<count+1) + of) << decoderBits)
-	}
+	e.which.wantClass(class)
+	e.class = class + 1
 }
 
-// expectLines is expect for lanes that go on in a straight line.
-func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first int, age, span int64) {
-	lanes := e.lanes
-	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
-		moved, cells := uint32(0), e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
-		for i := range lanes {
-			from := int64(base[row+i])
-			movement := from - int64(before[row+i])
-			moved |= bitOf(movement != 0) << i
-			if movement *= age; span != 1 {
-				movement = divide(movement, span)
-			}
-			cells[i&3] = laneCell(min(max(from+movement, 0), e.top[i&3]), first, movement)
-		}
-		e.moved[k&(MaxExpected-1)] = uint8(moved)
+// contexts fills in the contexts of the symbol that tells which lanes changed, and adds to those of the group, by entity, that this row, the i-th, moved
+// between T' and T.
+func (e *expectedRow) contexts(group []uint16, i, stride int, base, before []uint32, known bool) {
+	width := len(e.delta.lanes)
+	first := (e.class - 1) * (1<<width + 1)
+	if !known {
+		first += 1 << width
 	}
-}
-
-// laneCell is the cell of a lane that is expected to be a number and to move so far; first is the context of its token without a movement.
-func laneCell(expected int64, first int, movement int64) uint64 {
-	side := uint64(movement >> 63)
-	context := uint(first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses
-	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
+	for k, at := 0, 0; k < len(group); k, at = k+1, at+stride {
+		r1, r2, moved, differ := base[at:][:width], before[at:][:width], uint32(0), uint32(0)
+		for lane, v := range r1 {
+			differ |= v ^ r2[lane]
+			moved |= bitOf(v != r2[lane]) << lane // of a row that is read in a batch, which has at most groupLanes
+		}
+		group[k] += uint16(bitOf(differ != 0)) << i << decoderBits
+		e.context[k&(MaxExpected-1)] = uint16((first + int(moved)) << decoderBits)
+	}
 }
 
 // turnBatch is the memory that the assembly for columns of rotations works on.
@@ -211,42 +173,36 @@ type turnBatch struct {
 }
 
 // expectTurnsWide is expectTurns several rows at a time, where the processor is made for that.
-func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, first int, age, span int64) {
+func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, age, span int64) {
 	s, c, d := &e.wide.batch, &e.wide.column, e.delta
 	s.N = n
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
-		moved := uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
-		e.moved[k&(MaxExpected-1)] = moved
 		at := k & (MaxExpected - 1) * groupLanes
 		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
-		c.Differ[k&(MaxExpected-1)] = moved<<groupLanes | 0xE // as if all but the one that is left out changed
+		c.Differ[k&(MaxExpected-1)] = uint8(bitOf(r1[0] != r2[0]))<<groupLanes | 0xE // as if all but the one that is left out changed
 	}
 	t := d.quatNumbers(age, span)
 	kernel.AimQuats(s, c, &t)
 	kernel.QuatParts(s, c, &t)
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		k := k & (MaxExpected - 1)
-		r1, from, cells := (*[4]uint32)(base[row:]), (*[4]uint32)(s.Origin[k*groupLanes:]), e.cells[k*groupLanes:][:groupLanes]
+		r1, from, to := (*[4]uint32)(base[row:]), (*[4]uint32)(s.Origin[k*groupLanes:]), (*[4]int32)(e.movement[k*groupLanes:])
 		if s.Usual[k] == 0 {
-			e.expectOddTurn(cells, r1, (*[4]uint32)(before[row:]), first, age, span)
+			e.expectOddTurn(to, r1, (*[4]uint32)(before[row:]), age, span)
 			continue
 		}
-		for i := 1; i < groupLanes; i++ {
-			movement := int64(int32(r1[i] - from[i]))
-			cells[i] = laneCell(int64(r1[i])+movement, first, movement)
-		}
+		to[1], to[2], to[3] = int32(r1[1]-from[1]), int32(r1[2]-from[2]), int32(r1[3]-from[3])
 	}
 }
 
 // expectTurns is expect for rotations. It does what rotation does where both rows leave out the same component and none is turned over; the others are
 // extrapolated by that.
-func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first int, age, span int64) {
+func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, span int64) {
 	d := e.delta
 	m, whole := d.m, d.length
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
-		e.moved[k&(MaxExpected-1)] = uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, c := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
 		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as components does
@@ -268,27 +224,27 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first in
 		} else if moved != 0 {
 			length = root(uint64(square) << 16)
 		}
-		cells := e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
+		movement := (*[4]int32)(e.movement[k*groupLanes&(len(e.movement)-1):])
 		if dot < 0 || v < 0 || length == 0 || r1[0] != r2[0] {
-			e.expectOddTurn(cells, r1, r2, first, age, span)
+			e.expectOddTurn(movement, r1, r2, age, span)
 			continue
 		}
 		for i, to := range [...]int64{a, b, c} {
 			sign := to >> 63
 			n := int64((uint64(to^sign-sign)*whole + length/2) / length)
 			expected := min(max((n^sign-sign+m+1)>>1, 0), m)
-			cells[i+1] = laneCell(expected, first, expected-int64(r1[i+1]))
+			movement[i+1] = int32(expected - int64(r1[i+1]))
 		}
 	}
 }
 
 // expectOddTurn is expectTurns for one row, whatever its rotations.
-func (e *expectedRow) expectOddTurn(cells []uint64, base, before *[4]uint32, first int, age, span int64) {
+func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32, age, span int64) {
 	q := rotation{lane: -1}
 	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
-		expected, movement := q.part(int(base[0]&3), lane)
-		cells[lane] = laneCell(expected, first, movement)
+		_, by := q.part(int(base[0]&3), lane)
+		movement[lane] = int32(by)
 	}
 }
 
@@ -322,7 +278,7 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, if T' is used, before
+// Entity reads the rows of the k-th entity of those that Expect has prepared, all that its record says. Its lanes were base at T and, if T' is used, before
 // at T'. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1
@@ -343,10 +299,10 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint3
 			row := &g.rows[bits.TrailingZeros(changed)&(MaxGroupRows-1)]
 			q.refill()
 			if row.which == nil {
-				if !q.rare(row, lanes, base, before) {
+				if !q.rare(g, row, lanes, base, before) {
 					return false
 				}
-			} else if !q.row(row, k, lanes, base, before) {
+			} else if !q.row(g, row, k, lanes, base, before) {
 				return false
 			}
 		}
@@ -355,7 +311,7 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint3
 }
 
 // row reads a row that differs.
-func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) bool {
+func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, before []uint32) bool {
 	acc, n, miss := q.acc, q.n, q.miss
 	entry := uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
 	if entry == 0 {
@@ -363,10 +319,14 @@ func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) b
 	}
 	to, changed := lanes[row.at:], entry>>rawShift
 	if changed&row.odd != 0 {
-		return q.rare(row, lanes, base, before)
+		return q.rare(g, row, lanes, base, before)
 	}
 	if entry&lengthMask > n || changed == 0 {
 		return false
+	}
+	was := to // nothing moved
+	if before != nil {
+		was = before[row.at:]
 	}
 	acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
 	for ; changed != 0; changed &= changed - 1 {
@@ -374,8 +334,14 @@ func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) b
 			q.at, acc, n = refillLast(q.buf, q.at, acc, n)
 		}
 		i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
-		cell := row.cells[uint(k)<<2|i]
-		context := uint(cell>>cellContext) + miss<<decoderBits
+		from, movement := int64(to[i]), int64(row.movement[uint(k)<<2|i])
+		if !row.turn {
+			if movement = (from - int64(was[i])) * g.age; g.span != 1 {
+				movement = divide(movement, g.span)
+			}
+		}
+		side := uint64(movement >> 63)
+		context := (uint(g.first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses + miss) << decoderBits
 		entry := uint(row.tokens[i][context&(1<<16-1)|uint(acc&(1<<decoderBits-1))])
 		if entry == 0 {
 			entry = row.lanes[i].read.long(context, acc)
@@ -389,9 +355,9 @@ func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) b
 		}
 		magnitude := uint64(entry>>topShift&3)<<raw | acc>>(entry&lengthMask)&(1<<raw-1)
 		acc, n = acc>>(size&63), n-size
-		sign := -(uint64(entry>>signShift&1) ^ cell>>cellSign&1)
-		now := uint64(uint32(cell)) + (magnitude ^ sign - sign)
-		if now > row.most[i] || uint32(now) == to[i] {
+		sign := -(uint64(entry>>signShift&1) ^ side&1)
+		now := uint64(min(max(from+movement, 0), row.top[i])) + (magnitude ^ sign - sign)
+		if now > row.most[i] || now == uint64(from) {
 			return false
 		}
 		to[i], miss = uint32(now), entry>>missShift
@@ -411,26 +377,20 @@ func (q *RowReader) refill() {
 }
 
 // rare reads a row by Delta.Read.
-func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
+func (q *RowReader) rare(g *RowGroup, row *expectedRow, lanes, base, before []uint32) bool {
+	n := len(row.delta.lanes)
+	v := quantize.Baselines{Base: base[row.at:][:n], Age: g.age, Span: g.span, Miss: int(q.miss)}
+	if before != nil {
+		v.Before = before[row.at:][:n]
+	}
 	var r wire.BitReader
 	q.End(&r)
-	if !row.read(&r, lanes[row.at:], base, before, &q.miss) {
+	if !row.delta.Read(&r, lanes[row.at:][:n], &v) {
 		return false
 	}
 	q.Begin(&r)
+	q.miss = uint(v.Miss)
 	return true
-}
-
-// read reads a row by Delta.Read.
-func (e *expectedRow) read(r *wire.BitReader, lanes, base, before []uint32, miss *uint) bool {
-	n := len(e.delta.lanes)
-	v := quantize.Baselines{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
-	if before != nil {
-		v.Before = before[e.at:][:n]
-	}
-	ok := e.delta.Read(r, lanes[:n], &v)
-	*miss = uint(v.Miss)
-	return ok
 }
 
 // legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.

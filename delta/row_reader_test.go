@@ -128,6 +128,22 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 	}
 }
 
+// A row of more lanes than a word has bits moved, also where only one of its last lanes did.
+func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
+	type slots struct{ Of [40]uint8 }
+	p := deltaPlan[slots](t)
+	d, err := NewDelta(p, Shipped())
+	require.NoError(t, err)
+	which, err := Shipped().Table("rows.1", "rows.1", 2, WhichContexts(1))
+	require.NoError(t, err)
+	base, before := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+	base[p.Lanes()-1] = 1
+	var g RowGroup
+	g.Begin(which, []*Delta{d}, []int{0})
+	g.Expect(1, len(base), base, before, 1, 1)
+	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.context[0]))
+}
+
 // rowsMoved returns the rows that differ.
 func rowsMoved(deltas []*Delta, at []int, a, b []uint32) (rows uint) {
 	for i, d := range deltas {
