@@ -304,6 +304,7 @@ func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
 	require.Zero(t, authority.Granted(r.server.Server, id))
 	require.EqualValues(t, 1, r.server.Stats().NotVisible)
 }
+
 type sender struct{}
 
 func (sender) Client(c *netcode.Client) netcode.ClientHooks {
