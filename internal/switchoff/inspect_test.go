@@ -26,7 +26,7 @@ func looking() []mutation {
 		change("inspector", "inputs that stood in are not counted", "TestClientsReportTheirMispredictions",
 			"input/server.go", "q.stats.Stood++\n", "\n").inFolder("predict"),
 		change("load", "the bound of ticks ends nothing", "TestTheBoundOfTheTicks",
-			"load/report.go", "case s.Ticks.P99 > r.Bound:", "case false:"),
+			"load/report.go", "case took > r.Bound:", "case false:"),
 		change("load", "what a bot sends crosses no link", "TestABadLinkIsThereInBothDirections",
 			"load/link.go", "l.queue.put(to, datagram)\n\treturn l.flush()", "return l.socket.Send(to, datagram)"),
 	}
