@@ -24,7 +24,7 @@ package netcode
 // Files, for those who read the code.
 //
 //   - protocol.go, bands.go: registration of components, the protocol's hash; distance bands; schema.go, older.go: the protocol as a text; older builds
-//   - server.go, server_frame.go: the server and its clients, open for others or not; what it receives and sends in a frame
+//   - server.go, server_frame.go: the server and its clients, open for others or not, Kick and Close; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
 //   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return
 //   - session.go: one client from acceptance to end, and clients behind one router; migrate.go: a client that goes on at another address
@@ -32,7 +32,7 @@ package netcode
 //   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - host.go: a player at the server itself, whose messages pass no network
+//   - host.go: a player at the server itself, whose messages pass no network: package message handles or queues them
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
 //   - extension.go, hooks.go, sections.go, posted.go, seat.go: what features use; client_frame.go, too: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

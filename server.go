@@ -265,7 +265,8 @@ func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 // not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
 // OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
 // Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
-// yet. A player that is away (Config.Keep) has left for good with Kick. Kick says false if there is no such client.
+// yet. A player that is away (Config.Keep) has left for good with Kick. Kick says false if there is no such client. It keeps
+// nobody out: a kicked player may connect again at once. Refuse it in OnApprove.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {

@@ -219,6 +219,48 @@ func (c *Capture) appears(t *table, row, slot int) {
 	t.keepRow(row, slot)
 }
 
+// captureEntity captures all components of a row, and that it has no others. Components that it had before and that are not
+// due are deferred.
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
+	had := c.store.Mask(id)
+	for gone := had.Minus(t.rows); !gone.IsZero(); gone = gone.Rest() {
+		c.store.Remove(id, gone.Lowest())
+		c.refs.dropRow(id.Index, gone.Lowest())
+	}
+	for bare := t.bare; !bare.IsZero(); bare = bare.Rest() {
+		c.store.Set(id, bare.Lowest(), nil)
+	}
+	c.uncontrol(id, t.controls)
+	for i := range t.columns {
+		col := &t.columns[i]
+		if col.control != noControl {
+			c.control(id, col, row)
+		}
+		if col.row >= 0 {
+			c.captureFound(id, col, row, had)
+		}
+	}
+	for i := range t.unscanned {
+		if col := &t.unscanned[i]; col.bindTo(c.tracker.world, c.tracker.entry(id).entity) {
+			c.captureFound(id, col, 0, had)
+			col.unbind()
+		}
+	}
+}
+
+// captureFound captures a component of an entity that the scan found.
+func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
+	switch {
+	case !had.Has(col.row):
+		c.captureRow(id, col, row)
+	case c.rates.never(col):
+	case c.rates.due(id, col):
+		c.captureRow(id, col, row)
+	default:
+		c.rates.deferRow(id, col.row)
+	}
+}
+
 // passOver keeps the shadow of an entity that has no id. A foreign one is not looked at again. One that found the store full
 // is tried again. A scattered table needs no shadow of either.
 func (c *Capture) passOver(t *table, row, slot int) {

@@ -18,48 +18,6 @@ func (c *Capture) isQuick(col *column) bool {
 	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
 }
 
-// captureEntity captures all components of a row, and that it has no others. Components that it had before and that are not
-// due are deferred.
-func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
-	had := c.store.Mask(id)
-	for gone := had.Minus(t.rows); !gone.IsZero(); gone = gone.Rest() {
-		c.store.Remove(id, gone.Lowest())
-		c.refs.dropRow(id.Index, gone.Lowest())
-	}
-	for bare := t.bare; !bare.IsZero(); bare = bare.Rest() {
-		c.store.Set(id, bare.Lowest(), nil)
-	}
-	c.uncontrol(id, t.controls)
-	for i := range t.columns {
-		col := &t.columns[i]
-		if col.control != noControl {
-			c.control(id, col, row)
-		}
-		if col.row >= 0 {
-			c.captureFound(id, col, row, had)
-		}
-	}
-	for i := range t.unscanned {
-		if col := &t.unscanned[i]; col.bindTo(c.tracker.world, c.tracker.entry(id).entity) {
-			c.captureFound(id, col, 0, had)
-			col.unbind()
-		}
-	}
-}
-
-// captureFound captures a component of an entity that the scan found.
-func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
-	switch {
-	case !had.Has(col.row):
-		c.captureRow(id, col, row)
-	case c.rates.never(col):
-	case c.rates.due(id, col):
-		c.captureRow(id, col, row)
-	default:
-		c.rates.deferRow(id, col.row)
-	}
-}
-
 // captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)

@@ -28,7 +28,8 @@
 //
 // # Files
 //
-//   - capture.go, capture_rows.go: changes of the world to the store: new entities, written, added and removed components
+//   - capture.go: changes of the world to the store: new and lost entities, added and removed components
+//   - capture_rows.go: values of components, one by one or a column at once; their rates
 //   - tracker.go, column.go, entity_map.go: the comparison with the shadow
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations
 //   - apply.go, apply_entities.go, apply_ranges.go: the received state to the world: spawns, writes, removals

@@ -1,4 +1,4 @@
 // Package interpolate shows the components of a client between the values that arrived. It is a feature beside the kernel of
 // package netcode: [Register] says which components and how, systems.Interpolate writes what is shown into the world, and [Of] and
-// [At] ask for single values.
+// [At] ask for single values. Package quantize, blend.go, computes the value between two; tick.Presentation is the moment that is shown.
 package interpolate

@@ -23,13 +23,13 @@
 //   - deviation.go: how far a value is from another, field by field; the first difference beyond a tolerance
 //   - plan.go: what a plan tells
 //   - field.go: rounding, ranges, angles and rotations: one field to lanes and back
-//   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare
+//   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare; Conversion of a row to that of a band or an older build
 //   - columns.go: many rows of one component at once, as one does by one
 //   - row.go: absolute rows and runs in bits
 //   - tail.go: texts and lists
 //   - entity.go: entity fields and relations
 //   - extrapolate.go: models of lanes
-//   - blend.go: values between two versions
+//   - blend.go: values between two versions: numbers, angles the shorter way, rotations
 //   - layout.go: types that are sent whole
 //   - describe.go: plans as text; markers of debug builds
 package quantize

@@ -223,6 +223,47 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	}
 }
 
+// ackedPage notes that the client holds records of some entities of a page of tick t, all of which were coded against what
+// lies span ticks before t.
+func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
+	g, rest := &v.pages[w], of
+	v.settlePage(w)
+	if in := of & g.members; in != 0 && t > g.base {
+		if in = v.keepMost(w, in); in != 0 {
+			g.base, g.span, g.after = t, span, 0
+			v.confirmed(w, in, t)
+			rest &^= in
+		}
+	} else if in != 0 { // it came late
+		v.confirmed(w, in, t)
+		rest &^= in
+	}
+	for ; rest != 0; rest &= rest - 1 {
+		v.confirm(firstOf(w, rest), rows, t, span)
+	}
+}
+
+// confirmed notes the members of a page whose newest state the client has, since it has a record of tick t.
+func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
+	s := v.store
+	if v.ties.n > 0 {
+		v.ties.untieWord(w, of, t)
+	}
+	own := len(v.ownWrites.newest) > 0
+	if t < s.tick && !own {
+		of &^= s.changed[w] // what moved now has a newer state
+	}
+	if t < s.tick || own || len(v.overrides.touched) > 0 {
+		for word := of; word != 0; word &= word - 1 {
+			if v.moved(firstOf(w, word)) > t {
+				of &^= word & -word
+			}
+		}
+	}
+	v.unacked[w] &^= of
+	v.unsent[w] &^= of
+}
+
 // meet notes that the client has acknowledged a record of an entity's present lifetime for the first time.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {

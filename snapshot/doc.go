@@ -47,12 +47,12 @@
 //
 //   - store.go, replace.go, history.go, moved.go, columns.go: the state, and its past
 //   - view.go: the knowledge of one client; what each commit changes of it
-//   - visibility.go: entities that a client sees; lifetimes
+//   - visibility.go: entities that a client sees; lifetimes, which begin without baselines
 //   - component_visibility.go: components that a client may see; hidden ones
 //   - bands.go: rows that are bands of others, derived at a commit; which of them a client gets
 //   - overrides.go, ownership.go: changes that one client alone sees, or has made itself
 //   - references.go: rows that name entities, which a client may not see
-//   - acked.go: acknowledgements and losses: which packet makes a baseline, despawns that are settled, resyncs
+//   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page; despawns that are settled, resyncs
 //   - baselines.go: the same for readers of packets that were just written
 //   - ack_pages.go, sent.go: ack states by page; packets and records on their way
 //   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records

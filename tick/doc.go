@@ -17,7 +17,7 @@
 //   - stage.go: the stages of a frame
 //   - clock.go: time to due ticks; after a stall a clock catches up or slips; the present moment of one end, and stalls of its process
 //   - clocks.go: all clocks of a client, one frame at a time
-//   - sync.go: the server's time and the input clock, at a client; jumps and restarts
+//   - sync.go: the server's time and the input clock, at a client; jumps and restarts, as after a stall
 //   - drift.go: how much faster another clock runs, from the earliest packets
 //   - presentation.go: which moment a client shows
 //   - arrivals.go: which ticks arrived

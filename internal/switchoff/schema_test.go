@@ -24,7 +24,7 @@ func schemas() []mutation {
 		change("older builds", "components that the other end lacks are sent", "TestOlderClientsGetTheBytesOfTheirBuild",
 			"snapshot/view.go", "v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)", "v.overrides.usual = store.schema.Coarse.Minus(cfg.Older)"),
 		change("older builds", "fields that the other end lacks are sent", "TestOlderClientsGetTheBytesOfTheirBuild",
-			"snapshot/format/config.go", "return s.Older.Minus(c.Older).Union(c.Unknown)", "return s.Older.Union(c.Unknown).Minus(c.Unknown)").inFolder("snapshot"),
+			"snapshot/format/bands.go", "return s.Older.Minus(c.Older).Union(c.Unknown)", "return s.Older.Union(c.Unknown).Minus(c.Unknown)").inFolder("snapshot"),
 		change("older builds", "a change of the entities that an older component names is not sent", "TestOlderClientsGetTheBytesOfTheirBuild",
 			"snapshot/bands.go", "c.row == b.of {", "false && c.row == b.of {"),
 		change("older builds", "an older component that was hidden is not shown again", "TestFieldsThatTheOlderBuildLacksAreLeftOut",

@@ -102,7 +102,7 @@ func rules5and6() []mutation {
 		testedIn("snapshot", change("rule 6", "a late record does not enter the history", "TestRule6LateIsNotUseless",
 			"replica/replica.go", "} else if !r.insert(l, v, versionRef{tick: s, place: int32(place)}) {", "} else {")),
 		change("rule 6", "an older acknowledgement replaces a newer baseline", "TestRule6AnOlderAckDoesNotReplaceANewerBaseline",
-			"snapshot/ack_pages.go", "in != 0 && t > g.base {", "in != 0 {"),
+			"snapshot/acked.go", "in != 0 && t > g.base {", "in != 0 {"),
 		change("rule 6", "an older acknowledgement replaces a newer baseline of one", "TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne",
 			"snapshot/acked.go", "if t > q.base {", "if t != q.base {"),
 		testedIn("snapshot", change("rule 6", "a late record stands for the newest where the past was lost", "TestRule6LateAfterTheLossIsNotTheNewest",

@@ -32,6 +32,9 @@ func (s *Schema) SetOlder(row int, forms []Band) {
 	s.families, s.Older = append(s.families, b), s.Older.Union(b.Family.Without(row))
 }
 
+// Lacks returns the rows that the other end does not have: Unknown, and what is of other older builds than its own.
+func (c *Config) Lacks(s *Schema) Mask { return s.Older.Minus(c.Older).Union(c.Unknown) }
+
 // family joins a row and those that stand for it.
 func (s *Schema) family(row int, bands []Band) Banded {
 	b := Banded{Row: row, Family: Bit(row), Bands: bands}

@@ -27,9 +27,6 @@ type Config struct {
 	Older Mask
 }
 
-// Lacks returns the rows that the other end does not have: Unknown, and what is of other older builds than its own.
-func (c *Config) Lacks(s *Schema) Mask { return s.Older.Minus(c.Older).Union(c.Unknown) }
-
 const (
 	defaultWindow       tick.Tick = 64
 	defaultSentPackets            = 1024
