@@ -26,6 +26,9 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 	return c, nil
 }
 
+// ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
+func (s *Server) ClientsFrom(id ClientID) { s.lastID = max(s.lastID, id-1) }
+
 // openNear makes the session of a client without packets.
 func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
 	s.lastID = max(s.lastID, id)

@@ -18,6 +18,9 @@ const (
 	MinSpeed = 0.1
 	MaxSpeed = 16
 
+	// FirstSpectator is the id of the first spectator.
+	FirstSpectator netcode.ClientID = 1_000_000_001
+
 	ticksUnit = 1 << 16 // parts of a tick in Player.step and Player.part
 )
 
@@ -83,7 +86,8 @@ type played struct {
 // it may have others. The server's own entities stay. Play reads the heads of the chunks, each network tick of the server up to MaxSpeed recorded
 // ones, and a seek a chunk, which is a second. Damage in the file is passed over, and told to OnError when it is reached.
 //
-// Owners of entities are nobody: a spectator owns nothing and writes nothing. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and those of NewReader and of the file.
+// Owners of entities are nobody: a spectator owns nothing and writes nothing. The ids of spectators begin at FirstSpectator, so that components.Owner
+// names none of them. The errors are ErrNothingRecorded, ErrProtocol, ErrPlaying, and those of NewReader and of the file.
 func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	if _, ok := netcode.ExtensionOf[*Player](s); ok {
 		return nil, ErrPlaying
@@ -117,6 +121,7 @@ func Play(s *netcode.Server, file io.ReadSeeker) (*Player, error) {
 	p.at, p.heard, p.types = p.First(), p.First()-1, r.header.messageTypes(s.Protocol())
 	p.features = r.header.featuresOf(s)
 	_ = p.SetSpeed(1)
+	s.ClientsFrom(FirstSpectator)
 	s.Extend(netcode.ServerHooks{State: p, BeginFrame: p.frame})
 	return p, nil
 }

@@ -119,11 +119,12 @@ func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 		e.Options = append(e.Options, option)
 		return false, true
 	case !open && isHead:
-		words := strings.Split(head, " ")
-		if len(words) != 3 || words[2] != fmt.Sprintf("#%08x", canon.ID(words[0], words[1])) {
+		kind, rest, _ := strings.Cut(head, " ")
+		number := strings.LastIndex(rest, " #") // Names have spaces: "section used inputs".
+		if number < 0 || rest[number+1:] != fmt.Sprintf("#%08x", canon.ID(kind, rest[:number])) {
 			return false, false
 		}
-		l.Entries = append(l.Entries, Entry{Kind: words[0], Name: words[1]})
+		l.Entries = append(l.Entries, Entry{Kind: kind, Name: rest[:number]})
 		return true, true
 	}
 	return open, false

@@ -15,7 +15,9 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/schema"
 )
 
@@ -221,6 +223,25 @@ func TestASupportedBuildIsCompatible(t *testing.T) {
 	require.Contains(t, schema.Report(schema.Compare(before, schema.Of(newer.protocol()))), "way out: give the lock file of the older build to schema.Support")
 	require.PanicsWithValue(t, "netcode: schema.Support: schema: this is no lock file: line 1 is \"nonsense\", and not schema 1 with a hash: netcode.WriteSchema writes such a file",
 		func() { schema.Support(netcode.NewProtocol(), "nonsense") })
+}
+
+// A name may have spaces, as that of the section of a protocol with prediction.
+func TestTheLockOfAPredictedGameIsRead(t *testing.T) {
+	game := func() *netcode.Protocol {
+		p := netcode.NewProtocol()
+		netcode.Replicate[position](p)
+		netcode.Replicate[components.Owner](p)
+		input.Register[stick](p)
+		predict.Register[position](p)
+		return p
+	}
+	lock, err := schema.Read(strings.NewReader(lockText(game())))
+	require.NoError(t, err)
+	require.Empty(t, schema.Compare(lock, schema.Of(game())))
+	newer := game()
+	netcode.Replicate[shield](newer)
+	schema.Support(newer, lockText(game()))
+	require.False(t, schema.Breaking(schema.Compare(lock, schema.Of(newer))))
 }
 
 // record is a test that fails without an end.
