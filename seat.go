@@ -114,6 +114,8 @@ type ServerRecord struct {
 	Read func(body []byte, whole bool) bool
 	// Apply shows what was read last, once the entities of the tick are there; nil: nothing is to be done. as returns the entity that plays a recorded one.
 	Apply func(as func(recorded NetworkID) NetworkID)
+	// Stop tells that the recording has ended: nothing is to be kept for Write any more; nil: nothing is kept.
+	Stop func()
 }
 
 // Records returns the features' parts of recordings.

@@ -37,7 +37,7 @@ func newTape(e *end) *tape {
 
 // record returns the part of recordings. Its name is the kind of the entries that two builds must have alike.
 func (t *tape) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply}
+	return &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply, Stop: func() { t.on, t.bodies = false, nil }}
 }
 
 // follow takes in the changes of a frame, before the journals are emptied.

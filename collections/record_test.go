@@ -35,3 +35,24 @@ func FuzzRecorded(f *testing.F) {
 		}
 	})
 }
+
+// Changes are kept for no recording that has ended.
+func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
+	p := netcode.NewProtocol()
+	list := NewList[uint16](p, "list")
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	id := s.Spawn()
+	kept := func() int {
+		s.BeginFrame(0)
+		require.NoError(t, list.Of(s, id).Append(7))
+		s.Send()
+		e, _ := netcode.ExtensionOf[*end](s)
+		return len(e.tape.bodies)
+	}
+	feature := s.Records()[0]
+	feature.Write(nil, true)
+	require.NotZero(t, kept())
+	feature.Stop()
+	require.Zero(t, kept())
+}

@@ -56,7 +56,7 @@ func newRecorder(a *queues, s *netcode.Server) *recorder {
 
 // record returns the part of recordings.
 func (r *recorder) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read}
+	return &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read, Stop: func() { r.on, r.gone = false, r.gone[:0] }}
 }
 
 // closed keeps the inputs of a client that ends in a frame whose tick was simulated.

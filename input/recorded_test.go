@@ -50,3 +50,24 @@ func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
 	require.True(t, feature.Read(tick(netcode.MaxClients), true))
 	require.False(t, feature.Read(tick(netcode.MaxClients+1), true))
 }
+
+// Players that go are kept for no recording that has ended.
+func TestAStoppedRecordingKeepsNoPlayers(t *testing.T) {
+	p := netcode.NewProtocol()
+	Register[look](p)
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	gone := func() int {
+		s.BeginFrame(0)
+		c, err := s.Seat(7)
+		require.NoError(t, err)
+		c.Unseat(false)
+		s.Send()
+		return len(queuesOf(s).recorder.gone)
+	}
+	feature := s.Records()[0]
+	feature.Write(nil, true)
+	require.NotZero(t, gone())
+	feature.Stop()
+	require.Zero(t, gone())
+}

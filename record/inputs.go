@@ -116,6 +116,9 @@ func (p *players) begin(r *recording) {
 
 // note adds an event. One that comes when the tick is captured is of the next tick: game code sees it there.
 func (p *players) note(s *netcode.Server, event byte, client netcode.ClientID) {
+	if !p.on {
+		return
+	}
 	to := &p.events
 	if p.captured(s) && event != playerClosed {
 		to = &p.later

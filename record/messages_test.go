@@ -327,3 +327,36 @@ func TestRecordedMessagesAllocateNothing(t *testing.T) {
 type nowhere struct{}
 
 func (*nowhere) Write(b []byte) (int, error) { return len(b), nil }
+
+// seekCounter counts the chunks that are entered.
+type seekCounter struct {
+	*bytes.Reader
+	seeks int
+}
+
+func (c *seekCounter) Seek(offset int64, whence int) (int64, error) {
+	c.seeks++
+	return c.Reader.Seek(offset, whence)
+}
+
+// A seek reads the chunk where it goes, also while the recording plays on, and not those that it passes over.
+func TestASeekInPlayReadsNoChunkBetween(t *testing.T) {
+	g := recordTalk(t, record.Messages())
+	file := &seekCounter{Reader: bytes.NewReader(g.file.Bytes())}
+	server, err := netcode.NewServer(talkingProtocol(), netcode.Config{TickRate: replayRate})
+	require.NoError(t, err)
+	p, err := record.Play(server, file)
+	require.NoError(t, err)
+	frame := 0
+	run := func() {
+		server.BeginFrame(time.Duration(frame) * time.Second / replayRate)
+		server.Send()
+		frame++
+	}
+	run()
+	run()
+	file.seeks = 0
+	p.Seek(p.First() + 7*replayRate)
+	run()
+	require.LessOrEqual(t, file.seeks, 2)
+}

@@ -250,12 +250,12 @@ func (p *Player) frame() {
 
 // read brings the reader to the newest tick not after the one that is played.
 func (p *Player) read() error {
-	chunk := max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > p.at })-1, 0)
+	chunk := p.chunkOf(p.at)
 	for p.chunk >= 0 && p.chunk < chunk && p.heard < p.at { // No tick is left out, for its messages.
 		if err := p.pass(); err != nil {
 			return err
 		}
-		if err := p.enter(p.chunk + 1); err != nil {
+		if err := p.enter(max(p.chunk+1, p.chunkOf(p.heard))); err != nil {
 			return err
 		}
 	}
@@ -265,6 +265,11 @@ func (p *Player) read() error {
 		}
 	}
 	return p.pass()
+}
+
+// chunkOf returns the last chunk that begins not after a tick.
+func (p *Player) chunkOf(t tick.Tick) int {
+	return max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > t })-1, 0)
 }
 
 // enter reads the first tick of a chunk.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 )
@@ -60,7 +61,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	}
 	return func() error {
 		if r.writer == writer {
-			r.writer = nil
+			r.end()
 		}
 		return writer.Close()
 	}, nil
@@ -98,7 +99,17 @@ func (r *recording) afterSend() {
 // check ends the recording for an error.
 func (r *recording) check(err error) {
 	if err != nil {
-		r.writer = nil
+		r.end()
 		r.server.Report(fmt.Errorf("netcode: the recording has ended: %w", err))
+	}
+}
+
+// end keeps nothing more of what happens.
+func (r *recording) end() {
+	r.writer, r.players.on = nil, false
+	for _, feature := range r.server.Records() {
+		if feature.Stop != nil && slices.Contains(r.features, feature.Name) {
+			feature.Stop()
+		}
 	}
 }
