@@ -88,6 +88,7 @@ func (t *tape) read(bodies []byte, whole bool) bool {
 		if id.Generation == 0 || id.Index >= snapshot.MaxEntities || head[2] > uint64(len(bodies)) {
 			return false
 		}
+		t.mirror.Keep(id.Index, id) // An entity before it at the index goes with all that it had.
 		if t.mirror.Apply(id, bodies[:head[2]]) != nil {
 			return false
 		}

@@ -56,3 +56,26 @@ func TestAStoppedRecordingKeepsNoChanges(t *testing.T) {
 	feature.Stop()
 	require.Zero(t, kept())
 }
+
+// TestAnEntityBeforeTakesNothingAlong: an entity has other collections than the one before it at its index. They stay when that one is found gone.
+func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
+	p := netcode.NewProtocol()
+	NewList[uint16](p, "list")
+	NewMap[uint16, int32](p, "table")
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	feature := s.Records()[0]
+	first, second := s.Spawn(), s.Spawn()
+	require.True(t, feature.Read([]byte{3, 1, 3, 0, byte(opReset), byte(opWhole)}, true))
+	feature.Apply(func(netcode.NetworkID) netcode.NetworkID { return first })
+	require.True(t, feature.Read([]byte{3, 2, 3, 1, byte(opReset), byte(opWhole)}, false))
+	feature.Apply(func(recorded netcode.NetworkID) netcode.NetworkID {
+		if recorded.Generation == 1 {
+			return netcode.NetworkID{}
+		}
+		return second
+	})
+	e, _ := netcode.ExtensionOf[*end](s)
+	require.NotNil(t, e.tape.mirror.Find(1, netcode.NetworkID{Index: 3, Generation: 2}))
+	require.NotNil(t, e.origin.Find(1, second))
+}

@@ -257,8 +257,8 @@ func (t *tail) acknowledged(packet uint64) {
 	}
 }
 
-// hand makes the action of a host's player the input of the tick that is simulated; it stands in for the next. Its events are in
-// the next tick that the game asks for: that of this frame, unless the game has asked, or no tick is due.
+// hand makes the action of a host's player the input of the tick that is simulated, or of the next if the game has asked; it stands in for those
+// behind it. Its events are in the next tick that the game asks for.
 func (t *tail) hand(server *netcode.Server, player netcode.ClientID) {
 	q := queueOf(server, player)
 	if q == nil || server.Tick() == tick.None {

@@ -2,6 +2,7 @@ package input
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -152,4 +153,29 @@ func TestPressesAllocateNothing(t *testing.T) {
 			frame()
 		}
 	})
+}
+
+// TestATickKeepsTheInputThatTheGameGot: what a host's player does behind the game's systems is the input of the next tick, with its press.
+func TestATickKeepsTheInputThatTheGameGot(t *testing.T) {
+	p := netcode.NewProtocol()
+	Register[jab](p)
+	s, err := netcode.NewServer(p, netcode.Config{TickRate: 30})
+	require.NoError(t, err)
+	host, err := netcode.NewClient(p, netcode.Config{TickRate: 30})
+	require.NoError(t, err)
+	require.NoError(t, netcode.Host(s, host))
+	for frame := range 40 {
+		s.BeginFrame(time.Duration(frame) * time.Second / 30)
+		host.BeginFrame(time.Duration(frame) * time.Second / 30)
+		before, ok := Of[jab](s, host.ID())
+		require.Equal(t, frame > 0, ok)
+		require.NoError(t, Set(host, &jab{int8(frame + 1), uint8(frame % 2)}))
+		after, _ := Of[jab](s, host.ID())
+		require.Equal(t, before, after)
+		if frame > 0 {
+			require.Equal(t, jab{int8(frame), uint8((frame - 1) % 2)}, before)
+		}
+		host.Send()
+		s.Send()
+	}
 }

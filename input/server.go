@@ -199,13 +199,11 @@ func (q *queue) nextTick() tick.Tick { return max(q.all.simulated(), q.asked) + 
 // stands for the tick.
 func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
 	lanes := q.input(n, first, at)
-	if lanes != nil {
-		if at > q.asked && !q.window.Holds(at) {
-			q.stats.Stood++
-			q.all.stats.Stood++
-		}
-		q.asked = max(q.asked, min(at, q.all.clock.Tick()))
+	if lanes != nil && at > q.asked && !q.window.Holds(at) {
+		q.stats.Stood++
+		q.all.stats.Stood++
 	}
+	q.asked = max(q.asked, min(at, q.all.clock.Tick()))
 	return lanes
 }
 
@@ -309,21 +307,31 @@ func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	q.newest = max(q.newest, at)
 }
 
-// put makes the action of a host's player the input of the tick that is simulated. shown is the moment that the player sees.
+// put makes the action of a host's player the input of the tick that is simulated, or of the next where the game has asked: a tick keeps what
+// the game got. shown is the moment that the player sees.
 func (q *queue) put(t *tail, shown tick.Time) {
-	now := q.all.clock.Tick()
-	if !q.window.Holds(now) {
-		q.window.Judge(now, now-1)
+	at := max(q.all.clock.Tick(), q.asked+1)
+	again := q.window.Holds(at)
+	if !again {
+		q.window.Judge(at, at-1)
 		q.all.stats.Taken++
 		q.stats.Taken++
 	}
 	for n, plan := range q.in.plans {
-		copy(q.row(n, now), q.in.of(t.now, n))
-		plan.ClearEvents(q.in.of(t.now, n))
+		row, set := q.row(n, at), q.in.of(t.now, n)
+		before := q.in.of(q.scratch, n)
+		copy(before, row)
+		copy(row, set)
+		if again && q.types[at%slots]>>n&1 != 0 {
+			plan.MergeEvents(row, before)
+		}
+		plan.ClearEvents(set)
 	}
-	q.types[now%slots], q.shown[now%slots] = t.set, shown
-	q.newest = max(q.newest, now)
-	q.postpone(now, q.nextTick())
+	q.types[at%slots], q.shown[at%slots] = t.set, shown
+	q.newest = max(q.newest, at)
+	if next := q.nextTick(); at != next {
+		q.postpone(at, next)
+	}
 }
 
 // answered notes when an input came. Of several between two ticks the one is told that came latest for its tick, so that none

@@ -134,14 +134,17 @@ func (c *capture) opens(datagram []byte) bool {
 	return plain != nil
 }
 
-// follow reports whether a datagram is several packets of a size whose numbers follow each other, and which acknowledge the same.
+// follow reports whether a datagram is several packets of a size whose numbers follow each other, but for one that a sender may skip, and which
+// acknowledge the same.
 func follow(datagram []byte, n int) bool {
-	first, _, err := wire.ParsePacketHeader(datagram)
-	for i := 0; err == nil && i*n < len(datagram); i++ {
+	last, _, err := wire.ParsePacketHeader(datagram)
+	for at := n; err == nil && at < len(datagram); at += n {
 		var h wire.PacketHeader
-		if h, _, err = wire.ParsePacketHeader(datagram[i*n:]); h.Sequence != first.Sequence+wire.Sequence(i) || h.HasAck != first.HasAck || h.Ack != first.Ack || h.AckBits != first.AckBits {
+		h, _, err = wire.ParsePacketHeader(datagram[at:])
+		if next := h.Sequence - last.Sequence; next != 1 && next != 2 || h.HasAck != last.HasAck || h.Ack != last.Ack || h.AckBits != last.AckBits {
 			return false
 		}
+		last = h
 	}
 	return err == nil
 }

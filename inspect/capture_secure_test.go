@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func secureGame(t *testing.T, p *netcode.Protocol) (sealed, plain []crossing, lo
 	require.NoError(t, err)
 	other, err := secure.Dial(socket(far), secure.ClientConfig{ServerKey: key.Public(), Now: clock})
 	require.NoError(t, err)
-	server, err := netcode.NewServer(p, netcode.Config{SendBudget: 1 << 20})
+	server, err := netcode.NewServer(p, netcode.Config{SendBudget: 1 << 20, Random: rand.NewChaCha8([32]byte{1})})
 	require.NoError(t, err)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)

@@ -248,26 +248,26 @@ func (p *Player) frame() {
 	}
 }
 
-// read brings the reader to the newest tick not after the one that is played.
+// read brings the reader to the newest tick not after the one that is played, through all whose messages were not sent.
 func (p *Player) read() error {
-	chunk := p.chunkOf(p.at)
-	for p.chunk >= 0 && p.chunk < chunk && p.heard < p.at { // No tick is left out, for its messages.
-		if err := p.pass(); err != nil {
-			return err
-		}
-		if err := p.enter(max(p.chunk+1, p.chunkOf(p.heard))); err != nil {
+	from, to := p.chunkOf(min(p.heard+1, p.at)), p.chunkOf(p.at)
+	if p.chunk < from || p.chunk > to || p.reader.now > p.heard {
+		if err := p.enter(from); err != nil {
 			return err
 		}
 	}
-	if chunk != p.chunk || p.at < p.reader.now {
-		if err := p.enter(chunk); err != nil {
+	for p.chunk < to {
+		if err := p.pass(); err != nil {
+			return err
+		}
+		if err := p.enter(p.chunk + 1); err != nil {
 			return err
 		}
 	}
 	return p.pass()
 }
 
-// chunkOf returns the last chunk that begins not after a tick.
+// chunkOf returns the chunk with the newest tick not after t.
 func (p *Player) chunkOf(t tick.Tick) int {
 	return max(sort.Search(len(p.index), func(i int) bool { return p.index[i].first > t })-1, 0)
 }

@@ -104,6 +104,7 @@ func replayGame(seed uint64, players int) func(w *ecs.World, frame int) {
 	return func(w *ecs.World, frame int) {
 		things := generic.NewMap4[components.Replicated, spot, target, slowly](w)
 		marks := generic.NewMap1[shown](w)
+		all = slices.DeleteFunc(all, func(e ecs.Entity) bool { return !w.Alive(e) }) // Those of a client that was kicked.
 		for len(all) < 3*players {
 			all = append(all, things.NewWith(&components.Replicated{}, &spot{X: float32(r.IntN(900) - 450)}, &target{}, &slowly{}))
 		}

@@ -133,7 +133,7 @@ func (v *sights) writeView(w *Writer, store *snapshot.Store, client netcode.Clie
 	for id := range store.All {
 		if mask, rows := store.Mask(id), view.Rows(id); old.has(id.Index) && !mask.Within(rows) {
 			v.note = wire.AppendVarint(v.note, uint64(id.Index+1-last))
-			v.note = appendMask(v.note, mask.Intersect(rows), len(w.plans))
+			v.note = w.appendRows(v.note, mask.Intersect(rows))
 			last = id.Index + 1
 		}
 	}

@@ -241,9 +241,7 @@ func (w *Writer) gap(index uint32) {
 
 // rows appends the masks and the lanes of changed rows, each as its distance from the expected value.
 func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
-	recorded := len(w.plans) - w.older.Count()
-	w.tick = appendMask(w.tick, mask.Squeeze(w.older), recorded)
-	w.tick = appendMask(w.tick, changed.Squeeze(w.older), recorded)
+	w.tick = w.appendRows(w.appendRows(w.tick, mask), changed)
 	moving := m.change(w.plans, mask, changed, w.ticks)
 	at := 0
 	for rows := mask; !rows.IsZero(); rows = rows.Rest() {
@@ -257,6 +255,11 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 		}
 		at += n
 	}
+}
+
+// appendRows appends a set of rows by their numbers in the recording, which has none of older builds.
+func (w *Writer) appendRows(b []byte, rows snapshot.Mask) []byte {
+	return appendMask(b, rows.Squeeze(w.older), len(w.plans)-w.older.Count())
 }
 
 // appendMask appends a set of rows of a protocol that has so many: 64 as a number.
