@@ -104,6 +104,8 @@ type ServerRecord struct {
 	// Name is unique, and the first word of the feature's entries in the description of the protocol (Extension.Kind): a server whose entries are
 	// others than those of the recording leaves the feature out.
 	Name string
+	// Recorded is set while the feature is recorded: what it keeps for Write is let go otherwise.
+	Recorded bool
 	// Write appends what the feature adds to the newest tick, at the end of Send. whole asks for all there is: readers begin there.
 	Write func(dst []byte, whole bool) []byte
 	// Read takes what Write appended, on a server that plays the recording: tick after tick from a whole one on. It returns false for what no

@@ -19,7 +19,7 @@ const recordLimit = 1 << 14
 // It implements link.
 type tape struct {
 	end    *end
-	on     bool // Write was called.
+	part   *netcode.ServerRecord
 	reader *reader
 	bodies []byte // Since the last Write.
 
@@ -37,12 +37,16 @@ func newTape(e *end) *tape {
 
 // record returns the part of recordings. Its name is the kind of the entries that two builds must have alike.
 func (t *tape) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply}
+	t.part = &netcode.ServerRecord{Name: "collection", Write: t.write, Read: t.read, Apply: t.apply}
+	return t.part
 }
 
 // follow takes in the changes of a frame, before the journals are emptied.
 func (t *tape) follow() {
-	if !t.on {
+	if !t.part.Recorded {
+		if t.bodies != nil {
+			t.bodies, t.reader = nil, newReader()
+		}
 		return
 	}
 	for _, c := range t.end.dirty {
@@ -53,7 +57,7 @@ func (t *tape) follow() {
 
 // write implements netcode.ServerRecord.
 func (t *tape) write(dst []byte, whole bool) []byte {
-	if t.on = true; whole {
+	if whole {
 		t.bodies, t.reader = t.bodies[:0], newReader()
 		all := slices.Collect(maps.Values(t.end.origin.contents))
 		slices.SortFunc(all, func(a, b *content) int {

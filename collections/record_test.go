@@ -58,3 +58,26 @@ func TestAnEntityBeforeTakesNothingAlong(t *testing.T) {
 	require.NotNil(t, e.tape.mirror.Find(1, netcode.NetworkID{Index: 3, Generation: 2}))
 	require.NotNil(t, e.origin.Find(1, second))
 }
+
+// TestNothingIsKeptBehindARecording: changes are kept for a recording only while there is one.
+func TestNothingIsKeptBehindARecording(t *testing.T) {
+	p := netcode.NewProtocol()
+	list := NewList[uint16](p, "list")
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	feature, id := s.Records()[0], s.Spawn()
+	e, _ := netcode.ExtensionOf[*end](s)
+	change := func(recorded bool) (kept int) {
+		feature.Recorded = recorded
+		_ = list.Of(s, id).Append(1)
+		_ = list.Of(s, id).Remove(0)
+		s.BeginFrame(0)
+		s.Send()
+		return len(e.tape.bodies)
+	}
+	require.Zero(t, change(false))
+	require.NotZero(t, change(true))
+	feature.Write(nil, true)
+	require.NotZero(t, change(true))
+	require.Zero(t, change(false))
+}

@@ -28,7 +28,7 @@ type recorder struct {
 	server *netcode.Server
 	all    *queues
 	open   []*netcode.Session
-	on     bool                           // Write was called: a client that ends may be recorded.
+	part   *netcode.ServerRecord
 	gone   []byte                         // Players that ended in this frame.
 	told   map[netcode.ClientID]*recorded // As written last,
 	played map[netcode.ClientID]*recorded // or as read last.
@@ -56,13 +56,14 @@ func newRecorder(a *queues, s *netcode.Server) *recorder {
 
 // record returns the part of recordings.
 func (r *recorder) record() *netcode.ServerRecord {
-	return &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read}
+	r.part = &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read}
+	return r.part
 }
 
 // closed keeps the inputs of a client that ends in a frame whose tick was simulated.
 func (r *recorder) closed(c *netcode.Session) {
 	delete(r.told, c.ID()) // It is told whole: a chunk may begin with this tick.
-	if r.on && r.server.TickDue() {
+	if r.part.Recorded && r.server.TickDue() {
 		r.gone = r.appendPlayer(r.gone, c)
 		delete(r.told, c.ID())
 	}
@@ -76,7 +77,6 @@ func (r *recorder) appendTick(dst []byte, whole bool) []byte {
 			p.at = -1
 		}
 	}
-	r.on = true
 	dst = wire.AppendVarint(dst, uint64(min(r.server.Steps(), reach)))
 	dst = append(dst, r.gone...)
 	r.gone = r.gone[:0]

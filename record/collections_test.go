@@ -135,3 +135,18 @@ func TestCollectionsArePlayed(t *testing.T) {
 		}
 	}
 }
+
+// Features are told that they are recorded, until the recording ends.
+func TestFeaturesKnowThatTheyAreRecorded(t *testing.T) {
+	s, err := netcode.NewServer(newBags().protocol, netcode.Config{})
+	require.NoError(t, err)
+	feature := s.Records()[0]
+	stop, err := record.Start(s, &nowhere{}, record.Collections())
+	require.NoError(t, err)
+	require.True(t, feature.Recorded)
+	require.NoError(t, stop())
+	require.False(t, feature.Recorded)
+	_, err = record.Start(s, &nowhere{}, record.Views())
+	require.NoError(t, err)
+	require.False(t, feature.Recorded)
+}

@@ -37,11 +37,18 @@ func (h *Header) featuresOf(s *netcode.Server) (features []*netcode.ServerRecord
 	return features
 }
 
+// recordFeatures tells features whether they are recorded.
+func (r *recording) recordFeatures() {
+	for _, feature := range r.server.Records() {
+		feature.Recorded = slices.Contains(r.features, feature.Name)
+	}
+}
+
 // writeFeatures adds the notes of features.
 func (r *recording) writeFeatures() {
 	begins := r.writer.Begins()
 	for _, feature := range r.server.Records() {
-		if !slices.Contains(r.features, feature.Name) {
+		if !feature.Recorded {
 			continue
 		}
 		r.note = append(wire.AppendVarint(r.note[:0], uint64(len(feature.Name))), feature.Name...)
@@ -103,7 +110,7 @@ func (p *players) begin(r *recording) {
 	first := true
 	r.server.Extend(netcode.ServerHooks{
 		Opened: func(c *netcode.Session) any {
-			if !first {
+			if !first && p.on {
 				p.note(r.server, playerCame, c.ID())
 			}
 			return nil
@@ -131,7 +138,7 @@ func (p *players) captured(s *netcode.Server) bool {
 // closed adds the end of a client, unless game code ends it, which it does in a replay too.
 func (p *players) closed(s *netcode.Server, c *netcode.Session) {
 	switch {
-	case c.EndedByGame():
+	case !p.on, c.EndedByGame():
 	case !c.Connected() && p.captured(s): // It closed in this frame, and its messages were handled.
 		p.note(s, playerClosed, c.ID())
 	default:
@@ -141,7 +148,7 @@ func (p *players) closed(s *netcode.Server, c *netcode.Session) {
 
 // said adds a message of a client.
 func (p *players) said(r *recording, from netcode.ClientID, m *netcode.Posted) {
-	if r.writer == nil || !p.on {
+	if !p.on {
 		return
 	}
 	stage := m.Stage

@@ -53,6 +53,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	for _, o := range options {
 		o(r)
 	}
+	r.recordFeatures()
 	r.players.begin(r)
 	if r.messages && !r.taps {
 		r.taps = true
@@ -60,7 +61,7 @@ func Start(s *netcode.Server, w io.Writer, options ...Option) (stop func() error
 	}
 	return func() error {
 		if r.writer == writer {
-			r.writer = nil
+			r.end()
 		}
 		return writer.Close()
 	}, nil
@@ -95,10 +96,16 @@ func (r *recording) afterSend() {
 	r.check(r.writer.Tick(r.server.Store()))
 }
 
+// end makes nothing be kept for the recording any more.
+func (r *recording) end() {
+	r.writer, r.features, r.players.on = nil, nil, false
+	r.recordFeatures()
+}
+
 // check ends the recording for an error.
 func (r *recording) check(err error) {
 	if err != nil {
-		r.writer = nil
+		r.end()
 		r.server.Report(fmt.Errorf("netcode: the recording has ended: %w", err))
 	}
 }

@@ -43,6 +43,7 @@ func replays() []mutation {
 		testedIn("input", change("replay", "a file makes players without end", "TestTooManyRecordedPlayersAreRefused", "input/recorded.go", "if len(r.played) == netcode.MaxClients {", "if len(r.played) < 0 {")),
 		change("replay", "sights have the rows of older builds", "TestPlaybacksOfRandomGames", "record/sight.go", "w.appendRows(v.note, mask.Intersect(rows))", "appendMask(v.note, mask.Intersect(rows), len(w.plans))"),
 		change("replay", "a host's input comes in a tick whose input the game had", "TestATickKeepsTheInputThatTheGameGot", "input/server.go", "max(q.all.clock.Tick(), q.asked+1)", "q.all.clock.Tick()"),
+		change("replay", "changes are kept when no recording takes them", "TestFeaturesKnowThatTheyAreRecorded", "record/start.go", "r.players.on = nil, nil, false\n\tr.recordFeatures()\n", "r.players.on = nil, nil, false\n"),
 		change("replay", "a note names an entity that is not there", "FuzzNotes", "record/sight.go", "generation == 0 {\n\t\t\treturn false", "generation == 1<<31 {\n\t\t\treturn false"),
 		testedIn("inspect", change("replay", "a capture's sessions have each the state of the one before", "TestTapFollowsSessions", "inspect/capture.go", "delete(c.flows, f) //", "_ = f //")),
 		testedIn("inspect", change("replay", "a capture's state is that of its first packet", "TestTapReadsCaptures", "inspect/capture.go", "_ = known.Read(payload) //", "_ = known //")),
