@@ -81,7 +81,7 @@ func (c *Client) receivePacket(packet []byte) {
 			return
 		}
 	}
-	if content.resync {
+	if content.resync && c.sender != nil {
 		c.sender.resyncUpstream(content.resyncEpoch)
 	}
 	c.link.Conn.Accept(in, c.frame.Now)

@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -12,8 +13,8 @@ import (
 // The error wraps ErrHost.
 func (s *Server) Seat(id ClientID) (*Session, error) {
 	switch {
-	case id == 0 || s.byID[id] != nil:
-		return nil, fmt.Errorf("%w: there is a client %d already", ErrHost, id)
+	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // The ids of the clients that come later are above it.
+		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", ErrHost, id)
 	case s.closing || s.taken() >= s.config.Clients:
 		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", ErrHost, s.config.Clients)
 	}

@@ -606,7 +606,7 @@ func (s *Server) SetOpen(open bool) {
 	}
 	for _, c := range s.sessions {
 		switch {
-		case c.link.near != nil:
+		case c.Local() && !c.Recorded():
 		case c.state == leaving:
 			s.end(c, c.link.Reason, closeQuiet)
 		default:

@@ -321,3 +321,12 @@ func TestCase12SecondHelloOnAnOpenConnection(t *testing.T) {
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.until(func() bool { return heard == 1 })
 }
+
+// A server asks for all state of a client whose protocol lets clients send state, and which sends none.
+func TestAResyncOfNoStateIsIgnored(t *testing.T) {
+	p := protocol()
+	p.Extend(netcode.Extension{Name: "state", Upstream: true})
+	im := newImposter(t, p, netcode.Config{})
+	im.send(buildMessage(t, p, wire.MessageResync))
+	require.Equal(t, netcode.Connected, im.client.State())
+}

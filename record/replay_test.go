@@ -257,3 +257,15 @@ func TestRecordedInputsAllocateNothing(t *testing.T) {
 	alloctest.Zero(t, 200, step)
 	require.NoError(t, stop())
 }
+
+// A game that lets nobody in any more sends its players away in a replay too.
+func TestAGameThatCloses(t *testing.T) {
+	server, err := netcode.NewServer(walkersProtocol(), netcode.Config{TickRate: replayRate})
+	require.NoError(t, err)
+	server.BeginFrame(0)
+	_, err = server.Seat(3)
+	require.NoError(t, err)
+	server.SetOpen(false)
+	require.True(t, server.Session(3) == nil)
+	server.Send()
+}
