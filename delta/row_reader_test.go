@@ -59,9 +59,21 @@ const (
 // readerTurns returns a function that draws the rows of some entities and has them read in both ways. It tells how many were read, and
 // whether all were.
 func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
-	plans := []*quantize.Plan{
-		deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t),
+	usual := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t))
+	wide := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[readerSlots](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t))
+	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
+		if random.IntN(3) == 0 {
+			return wide(t, random, how, where)
+		}
+		return usual(t, random, how, where)
 	}
+}
+
+// readerSlots is a component of more lanes than a word has bits.
+type readerSlots struct{ Of [40]uint8 }
+
+// readerTurnsOf is readerTurns for four components.
+func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 	var deltas []*Delta
 	var at []int
 	width := 0
@@ -77,7 +89,7 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 		known := random.IntN(6) > 0
 		cases := make([]readerCase, 1+random.IntN(MaxExpected))
 		var base, before []uint32
-		buf := make([]byte, 4096)
+		buf := make([]byte, 1<<15)
 		w := wire.NewBitWriter(buf)
 		for k := range cases {
 			c := &cases[k]
@@ -130,8 +142,7 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 
 // A row of more lanes than a word has bits moved, also where only one of its last lanes did.
 func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
-	type slots struct{ Of [40]uint8 }
-	p := deltaPlan[slots](t)
+	p := deltaPlan[readerSlots](t)
 	d, err := NewDelta(p, Shipped())
 	require.NoError(t, err)
 	which, err := Shipped().Table("rows.1", "rows.1", 2, WhichContexts(1))

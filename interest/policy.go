@@ -134,7 +134,7 @@ func isBlind(p Policy, client wire.ClientID) bool {
 }
 
 // Why names the policies by which a client sees an entity, by their types: of those that are combined, each that shows it. It is for people
-// who look into a server, and not for each tick.
+// who look into a server, and not for each tick. It changes nothing: policies of this package tell of the newest tick; a game's own are asked.
 func (a *Interest) Why(client wire.ClientID, id wire.NetworkID) []string {
 	return why(nil, a.policy, client, id.Index)
 }
@@ -156,14 +156,45 @@ func why(names []string, p Policy, client wire.ClientID, index uint32) []string 
 	case *Teams:
 		inner = of.of
 	}
-	if inner != nil && inner.Sees(client).Has(index) {
+	if inner != nil && known(inner, client).Has(index) {
 		return why(names, inner, client, index)
 	}
-	if p.Sees(client).Has(index) {
+	if known(p, client).Has(index) {
 		name := fmt.Sprintf("%T", p)
 		names = append(names, name[strings.LastIndexByte(name, '.')+1:])
 	}
 	return names
+}
+
+// known returns what a policy saw when it was asked last: a Grid that is asked between two ticks takes in who is within Enter, and keeps them.
+func known(p Policy, client wire.ClientID) Set {
+	switch of := p.(type) {
+	case *Rows:
+		return known(of.of, client)
+	case *Bands:
+		return known(of.of, client)
+	case *Grid:
+		if v := of.sights.get(client); v != nil {
+			return v.set
+		}
+		return nil
+	case *combined:
+		if sees := of.clients.get(client); sees != nil {
+			return *sees
+		}
+		return nil
+	case *Children:
+		if f := of.clients.get(client); f != nil && len(of.order)+len(of.cycles) > 0 {
+			return f.set
+		}
+		return known(of.of, client)
+	case *Teams:
+		if team := of.teams[of.TeamOf(client)]; team != nil {
+			return team.set
+		}
+		return known(of.of, client)
+	}
+	return p.Sees(client)
 }
 
 // RefreshAll passes the call to all parts.

@@ -68,6 +68,35 @@ func TestWhyAnEntityIsSeen(t *testing.T) {
 	require.Empty(t, w.applied.Why(2, mine))
 }
 
+// One who asks why does not change what is seen: an entity that came within Enter between two ticks is not in the set.
+func TestWhyChangesNothing(t *testing.T) {
+	for name, around := range map[string]func(Policy) Policy{
+		"alone":    func(p Policy) Policy { return p },
+		"combined": func(p Policy) Policy { return Any(NewExplicit(), p) },
+		"within": func(p Policy) Policy {
+			return NewTeams(NewChildren(Both(p, p), func(*snapshot.Store, wire.NetworkID) (wire.NetworkID, bool) { return wire.NetworkID{}, false }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGrid(GridConfig{Position: positions(), Enter: 10, Leave: 20})
+			w := newWorld(t, around(g), Despawn)
+			w.join(1)
+			var near, far wire.NetworkID
+			w.step(func() {
+				near, far = w.spawnAt(0, 0, 0), w.spawnAt(30, 0, 0)
+				g.Look(1, 0, 0, 0)
+			})
+			w.requireSees(1, near)
+			g.Look(1, 25, 0, 0)
+			require.Contains(t, w.applied.Why(1, near), "Grid")
+			require.Empty(t, w.applied.Why(1, far))
+			g.Look(1, 15, 0, 0)
+			w.step(nil)
+			w.requireSees(1, near)
+		})
+	}
+}
+
 func TestNothingToCombine(t *testing.T) {
 	require.Panics(t, func() { Any() })
 	require.Panics(t, func() { Both() })

@@ -43,13 +43,18 @@ func newInbox(end netcode.Endpoint) *inbox {
 
 // game is a server, clients that are connected, and their inboxes: that of the server first.
 func game(t *testing.T, link transport.Link, budget, bodies, clients int, config transfer.Config) (*nettest.Net, []*inbox) {
+	return gameOf(t, link, budget, bodies, clients, 50, config)
+}
+
+// gameOf is game of a seed.
+func gameOf(t *testing.T, link transport.Link, budget, bodies, clients int, seed uint64, config transfer.Config) (*nettest.Net, []*inbox) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[body](p)
 	transfer.Register(p, config)
 	random := rand.New(rand.NewPCG(1, 2))
 	var n *nettest.Net
 	n = nettest.New(t, nettest.Config{
-		Protocol: p, Clients: clients, Seed: 50, Link: link, Rate: 30, Server: netcode.Config{SendBudget: budget}, Client: netcode.Config{SendBudget: budget},
+		Protocol: p, Clients: clients, Seed: seed, Link: link, Rate: 30, Server: netcode.Config{SendBudget: budget}, Client: netcode.Config{SendBudget: budget},
 		Game: func(w *ecs.World, frame int) {
 			for q := generic.NewFilter1[body]().Query(w); q.Next(); {
 				*q.Get() = body{uint32(frame), random.Uint32()}
@@ -122,32 +127,41 @@ func TestLargeMessages(t *testing.T) {
 	t.Logf("3 MiB down and 1 MiB up in %v", n.Now())
 }
 
-// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without, but for two frames.
+// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without, where the rate is near the
+// budget. With such loss and jitter congestion control takes jitter for a queue now and then, and the rate down to 12 to 30 kB/s for some seconds. Of that state gets
+// half, less than it needs, and is up to 11 frames old: these seconds do not count.
 func TestStateGoesOn(t *testing.T) {
 	t.Parallel()
-	n, boxes := game(t, lossy(.2), 64<<10, 120, 1, transfer.Config{})
-	n.Run(2 * time.Second)
-	before := age(n, 300)
-	s, err := transfer.Send(n.Server.Server, n.Clients[0].ID(), "level", random(1<<20, 3))
-	require.NoError(t, err)
-	began := n.Now()
-	n.Run(time.Second)
-	during := age(n, 300)
-	require.False(t, s.Over(), "it takes longer than that")
-	most := 0
-	for range 60 {
+	const budget = 64 << 10
+	for seed := range uint64(8) {
+		n, boxes := gameOf(t, lossy(.2), budget, 120, 1, 50+seed, transfer.Config{})
+		client := n.Clients[0].ID()
+		n.Run(2 * time.Second)
+		before := age(n, 300)
+		s, err := transfer.Send(n.Server.Server, client, "level", random(1<<20, 3))
+		require.NoError(t, err)
+		began, frames, sum, most := n.Now(), 0, 0., 0
+		for slow := n.Now(); !s.Over() && n.Now()-began < 60*time.Second; {
+			old := age(n, 1)
+			require.Less(t, old, 60., "state comes")
+			most = max(most, n.Server.Session(client).Waiting())
+			stats, _ := n.Server.ClientStats(client)
+			if stats.Line.Rate < budget*3/4 {
+				slow = n.Now()
+			}
+			if n.Now()-slow > time.Second {
+				frames, sum = frames+1, sum+old
+			}
+		}
+		require.True(t, s.Over(), "within a minute")
+		require.Greater(t, n.Now()-began, 10*time.Second, "it takes longer than the budget for it")
+		require.Less(t, most, 16<<10, "other messages do not wait behind a transfer")
+		t.Logf("seed %d: age of the oldest body: %.2f frames before, %.2f in %d frames during; %v, at most %d bytes wait", 50+seed, before, sum/float64(max(frames, 1)), frames, n.Now()-began, most)
+		require.Greater(t, frames, 600, "at the whole rate")
+		require.Less(t, sum/float64(frames), before+.5)
 		n.Step()
-		most = max(most, n.Server.Session(n.Clients[0].ID()).Waiting())
+		require.Len(t, boxes[1].done["level"], 1<<20)
 	}
-	t.Logf("at most %d bytes wait", most)
-	require.Less(t, most, 16<<10, "other messages do not wait behind a transfer")
-	require.True(t, n.RunUntil(120*time.Second, s.Over))
-	took := n.Now() - began
-	t.Logf("age of the oldest body: %.2f frames before, %.2f during; 1 MiB took %v", before, during, took)
-	require.Less(t, during, before+2)
-	require.Less(t, took, 60*time.Second)
-	n.Step()
-	require.Len(t, boxes[1].done["level"], 1<<20)
 }
 
 func TestCancel(t *testing.T) {

@@ -43,6 +43,8 @@ func groupsAndSight() []mutation {
 			"interest/interest.go", "if o.tick != a.tick {", "{"),
 		change("interest", "a refresh asks nobody", "TestRefreshAsksAgain",
 			"interest/rows.go", "*round != r.round {", "false {"),
+		change("interest", "one who asks why a Grid shows an entity changes what it shows", "TestWhyChangesNothing",
+			"interest/policy.go", "if v := of.sights.get(client); v != nil {", "if of.Sees(client); true {\n\t\t\tv := of.sights.get(client)"),
 
 		change("sight", "what is hidden is sent when it changes", silent,
 			"snapshot/view.go", "unsent[w] |= changed & visible[w]", "unsent[w] |= changed | changed&visible[w]"),
