@@ -131,7 +131,7 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 			return nil
 		}
 	}
-	return errors.New("no bot ever connected")
+	return fmt.Errorf("no bot ever connected to %s", c.addresses)
 }
 
 // report runs the bots, in this process or in several.

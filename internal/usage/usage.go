@@ -65,6 +65,9 @@ func (t Takes) Wrong(name string, value any) error {
 func (t Takes) explain(err error) error {
 	text := err.Error()
 	if name, found := strings.CutPrefix(text, "flag needs an argument: -"); found {
+		if t[name] == "" {
+			return fmt.Errorf("-%s needs a value; -help says which", name)
+		}
 		return fmt.Errorf("-%s needs a value: it must be %s", name, t[name])
 	}
 	if name, found := strings.CutPrefix(text, "flag provided but not defined: -"); found {
@@ -80,17 +83,17 @@ func (t Takes) explain(err error) error {
 		return err
 	}
 	value, rest := text[:at], text[at+len(before):]
-	name, _, named := strings.Cut(rest, ":")
-	if !named {
+	name, reason, named := strings.Cut(rest, ": ")
+	kind, value, found := strings.Cut(value, "value ")
+	if !named || !found {
 		return err
 	}
 	takes := t[name]
-	if takes == "" {
+	switch {
+	case takes == "" && kind == "invalid boolean ":
 		takes = "true or false"
-	}
-	_, value, found := strings.Cut(value, "value ")
-	if !found {
-		return err
+	case takes == "":
+		return fmt.Errorf("-%s %s: %s; -help says what it takes", name, value, reason)
 	}
 	return fmt.Errorf("-%s %s: it must be %s", name, value, takes)
 }

@@ -16,6 +16,8 @@ func TestAWrongFlagIsOneLine(t *testing.T) {
 		"-n abc":  `-n "abc": it must be a whole number from 1 to 9`,
 		"-n":      `-n needs a value: it must be a whole number from 1 to 9`,
 		"-b=what": `-b "what": it must be true or false`,
+		"-d x":    `-d "x": parse error; -help says what it takes`,
+		"-d":      `-d needs a value; -help says which`,
 		"-x 3":    `there is no flag -x; -help lists them`,
 		"more":    `unexpected argument "more"; -help lists the flags`,
 		"-n 3":    "",
@@ -25,6 +27,7 @@ func TestAWrongFlagIsOneLine(t *testing.T) {
 		f.SetOutput(&out)
 		f.Int("n", 1, "a number")
 		f.Bool("b", false, "a switch")
+		f.Duration("d", 0, "a time")
 		err, got := usage.Parse(f, strings.Fields(args), takes), ""
 		if err != nil {
 			got = err.Error()
