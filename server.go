@@ -44,7 +44,7 @@ import (
 //
 // # Methods for extensions
 //
-//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.Seat], [Server.Records]
+//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.Seat], [Server.Records], [Server.ClientsFrom]
 type Server struct {
 	protocol *Protocol
 	config   Config
