@@ -15,8 +15,9 @@ const (
 	HelloEvery = 250 * time.Millisecond
 	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	JoinEvery = 100 * time.Millisecond
-	// cookieFor is the least time for which a cookie is kept. Another one that comes in it answers an earlier Hello, and so does the Accept for it.
-	cookieFor = 4 * HelloEvery
+	// cookieFor is the least time for which a cookie is kept: the longest round trip of which HandshakeTimeout (5 s) has three. Another one that
+	// comes in it answers an earlier Hello, and so does the Accept for it.
+	cookieFor = 7 * HelloEvery
 )
 
 // Attempt is one attempt to connect.

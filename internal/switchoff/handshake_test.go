@@ -23,6 +23,8 @@ func handshake() []mutation {
 		change("handshake", "a client is connected with its Accept", "TestOnConnectComesWithTheFirstDatagramOfTheSession",
 			"internal/handshake/attempt.go", "a.accept, a.accepted, a.sayAt = accept, true, now",
 			"a.accept, a.accepted, a.sayAt = accept, true, now\n\t\t\treturn Answer{Effect: Welcomed, Welcome: peer.Welcome{Client: 1, Tick: 1}}").inFolder("."),
+		change("handshake", "a slow link has other cookies than Accepts", "TestClientsJoinOverSlowLinks",
+			"internal/handshake/attempt.go", "cookieFor = 7 * HelloEvery", "cookieFor = 4 * HelloEvery").inFolder("."),
 		change("handshake", "a cookie for an earlier Hello is taken", "TestTheAnswerToAnEarlierHelloChangesNoCookie",
 			"internal/handshake/attempt.go", "(a.cookie.IsZero() || now-a.cookieAt >= cookieFor)", "true"),
 		change("handshake", "a Join needs no Accept", "TestOnlyAJoinMakesASession",
