@@ -67,6 +67,7 @@ func FuzzNotes(f *testing.F) {
 	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 1, 0, 1, 0})
 	f.Add([]byte{2, 9}, []byte{1, 2, 3}, []byte{2, 0})
 	f.Add([]byte{0}, []byte{255, 255}, []byte{1, 1, 1, 0, 1})
+	f.Add([]byte{1, 5}, []byte{5}, []byte{5, 2, 0}) // It sees nobody.
 	f.Fuzz(func(t *testing.T, owners, views, view []byte) {
 		r := &Reader{known: []memory{{generation: 1}, {}, {generation: 3}}, whole: true}
 		r.notes = []Note{{noteOwners, owners}, {noteViews, views}, {noteView, view}, {99, view}}
