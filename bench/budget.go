@@ -42,7 +42,7 @@ func runBudget(o options) error {
 			if err := run.play(); err != nil {
 				return err
 			}
-			run.report(o, entities, budget, loss)
+			run.printBudget(o, entities, budget, loss)
 		}
 	}
 	return nil
@@ -165,8 +165,8 @@ func (r *budgetRun) play() error {
 	return r.fault
 }
 
-// report prints a line for each weight.
-func (r *budgetRun) report(o options, entities, budget int, loss float64) {
+// printBudget prints a line for each weight.
+func (r *budgetRun) printBudget(o options, entities, budget int, loss float64) {
 	count, total := map[float32]int{}, 0.0
 	for _, weight := range r.weight {
 		count[weight]++

@@ -11,7 +11,7 @@ func TestBudgetCountsUpdatesByWeight(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.play())
 	var lines []result
-	r.report(options{report: func(line result) { lines = append(lines, line) }}, 80, 3000, 0.1)
+	r.printBudget(options{report: func(line result) { lines = append(lines, line) }}, 80, 3000, 0.1)
 	require.Len(t, lines, 4)
 	for _, line := range lines {
 		require.True(t, *line.OK, "weight %v: %v", line.Params["weight"], *line.Ratio)

@@ -70,7 +70,7 @@ func runDirty(o options) error {
 		if err := d.measureDirty(o.budget); err != nil {
 			return fmt.Errorf("%+v: %w", s, err)
 		}
-		d.report(o)
+		d.printDirty(o)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (d *dirtyRun) compareMemory() error {
 	return nil
 }
 
-func (d *dirtyRun) report(o options) {
+func (d *dirtyRun) printDirty(o options) {
 	anchor, floors := "comparing as many bytes of memory", d.compares
 	if d.relations > 0 {
 		anchor, floors = "a query that compares the row of each archetype with a copy", d.searches

@@ -114,7 +114,7 @@ func runLoss(o options) error {
 			return fmt.Errorf("%+v, whole ticks: %w", p, err)
 		}
 	}
-	summary.report(o)
+	summary.printLoss(o)
 	return nil
 }
 
@@ -349,8 +349,8 @@ func worst(was float64, at lossPoint, is float64, isAt lossPoint) (float64, loss
 	return was, at
 }
 
-// report prints the worst of each kind, which answer the target.
-func (s *lossSummary) report(o options) {
+// printLoss prints the worst of each kind, which answer the target.
+func (s *lossSummary) printLoss(o options) {
 	params := func(p lossPoint) map[string]any {
 		return map[string]any{"rtt_ms": int(p.roundTrip / time.Millisecond), "lost_in_all": p.total(), "recorded": s.recorded}
 	}

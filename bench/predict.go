@@ -141,7 +141,7 @@ func runPredict(o options) error {
 			if err != nil {
 				return fmt.Errorf("%d bodies, exact %v: %w", bodies, exact, err)
 			}
-			r.report(o)
+			r.printPredict(o)
 		}
 	}
 	return runPredictServer(o)
@@ -352,8 +352,8 @@ func (r *predictRun) count() {
 	r.allocations = float64(total) / frames
 }
 
-// report prints a line for keeping and comparing, and one for going back and replaying.
-func (r *predictRun) report(o options) {
+// printPredict prints a line for keeping and comparing, and one for going back and replaying.
+func (r *predictRun) printPredict(o options) {
 	params := func(of []float64) map[string]any {
 		return map[string]any{
 			"entities": r.bodies, "components": 3, "exact": r.exact, "frames": len(of), "p99": quantile(of, .99), "fastest": quantile(of, 0),

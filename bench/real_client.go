@@ -136,8 +136,8 @@ func (c *realClient) serve(newest tick.Tick) {
 	c.view.Plan(-1)
 }
 
-// send puts a tick's payloads into packets and these onto the network.
-func (c *realClient) send(r *realRun) {
+// sendPayloads puts a tick's payloads into packets and these onto the network.
+func (c *realClient) sendPayloads(r *realRun) {
 	late := c.random.IntN(r.network.jitter + 1)
 	now := time.Duration(r.now) * realTick
 	for _, payload := range r.payloads[c.from:c.to] {

@@ -108,8 +108,8 @@ func (r *realRun) datagram() []byte {
 	return d[:cap(d)]
 }
 
-// turn plays one tick; keep says whether its times count.
-func (r *realRun) turn(keep bool) error {
+// playTick plays one tick; keep says whether its times count.
+func (r *realRun) playTick(keep bool) error {
 	r.now++
 	r.game.move()
 	for _, c := range r.clients {
@@ -211,7 +211,7 @@ func (r *realRun) payloadRoom() []byte {
 // deliver sends what was written, and plays the clients.
 func (r *realRun) deliver() error {
 	for i, c := range r.clients {
-		c.send(r)
+		c.sendPayloads(r)
 		if err := c.playClient(r); err != nil {
 			return fmt.Errorf("client %d, tick %d: %w", i, r.now, err)
 		}
@@ -235,7 +235,7 @@ func (r *realRun) counts() realCounts {
 // playTicks plays ticks that count or do not.
 func (r *realRun) playTicks(ticks int, keep bool) error {
 	for range ticks {
-		if err := r.turn(keep); err != nil {
+		if err := r.playTick(keep); err != nil {
 			return err
 		}
 	}
@@ -308,7 +308,7 @@ func (r *realRun) heal() error {
 		if n == realHeals {
 			return errNotHealed
 		}
-		if err := r.turn(false); err != nil {
+		if err := r.playTick(false); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func TestRealNetworkDelays(t *testing.T) {
 		r := newRealRun(s, realNetwork{jitter: jitter, classes: 4, seed: 3})
 		first := map[*realClient]int{}
 		for range 30 {
-			require.NoError(t, r.turn(true))
+			require.NoError(t, r.playTick(true))
 			for _, c := range r.clients {
 				if len(c.acked) > 0 && first[c] == 0 {
 					first[c] = r.now - 1

@@ -23,7 +23,7 @@ func recordClient(tb testing.TB, s realScene, n realNetwork, ticks int) (*snapsh
 	all := make([][][]byte, ticks)
 	for t := range all {
 		r.clients[0].received = func(p []byte) { all[t] = append(all[t], bytes.Clone(p)) }
-		require.NoError(tb, r.turn(false))
+		require.NoError(tb, r.playTick(false))
 	}
 	return r.game.store.Schema(), all
 }

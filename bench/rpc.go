@@ -67,7 +67,7 @@ func runRPC(o options) error {
 	if err := r.measure(o.budget); err != nil {
 		return err
 	}
-	r.report(o)
+	r.printRPC(o)
 	return nil
 }
 
@@ -346,8 +346,8 @@ func (r *rpcRun) checkOutcome() error {
 	return nil
 }
 
-// report prints what comes in, what goes out, and both together.
-func (r *rpcRun) report(o options) {
+// printRPC prints what comes in, what goes out, and both together.
+func (r *rpcRun) printRPC(o options) {
 	fastest := func(samples []float64) float64 { return slices.Min(samples) }
 	line := func(name string, target float64, about string, value, anchor func(func([]float64) float64) float64) {
 		o.report(result{

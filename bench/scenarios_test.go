@@ -35,7 +35,7 @@ func TestApplyIsVerified(t *testing.T) {
 // One wrong value in one body of the client's world is noticed, and so is one in the anchor's.
 func TestApplyNoticesAWrongWorld(t *testing.T) {
 	a := &applyRun{scattered: true, moving: 1}
-	require.NoError(t, a.start(50))
+	require.NoError(t, a.join(50))
 	at := &sentTick{}
 	for !at.compared {
 		var err error
@@ -175,7 +175,7 @@ func TestLossIsVerified(t *testing.T) {
 	clean.packed, lossy.packed = &packed{bits: 1000}, &packed{bits: 1100}
 	summary.addRun(o, lossy, clean, lossyStream)
 	require.InDelta(t, 1.1, lines[0].Params["curve"], 1e-9)
-	summary.report(o)
+	summary.printLoss(o)
 	require.Len(t, lines, 6)
 	require.True(t, lines[3].Main)
 	require.Equal(t, *lines[0].Ratio, lines[3].Value)

@@ -63,9 +63,9 @@ func runShare(o options) error {
 		if t == shareWarmUp {
 			madeBefore, againBefore = store.Shared()
 		}
-		game.turn(true)
+		game.captureTick(true)
 		for _, c := range all {
-			if err := c.turn(store.Tick(), random, shareLoss); err != nil {
+			if err := c.exchange(store.Tick(), random, shareLoss); err != nil {
 				return err
 			}
 		}
@@ -90,9 +90,9 @@ func runShare(o options) error {
 // settleShare lets everything arrive and compares what the decoders hold.
 func settleShare(g *shareGame, all []*shareClient, random *rand.Rand) error {
 	for range 60 {
-		g.turn(false)
+		g.captureTick(false)
 		for _, c := range all {
-			if err := c.turn(g.store.Tick(), random, 0); err != nil {
+			if err := c.exchange(g.store.Tick(), random, 0); err != nil {
 				return err
 			}
 		}
@@ -115,8 +115,8 @@ func settleShare(g *shareGame, all []*shareClient, random *rand.Rand) error {
 	return nil
 }
 
-// turn is a tick of one client: what arrives, what is given up, and what is sent.
-func (c *shareClient) turn(now tick.Tick, random *rand.Rand, loss float64) error {
+// exchange is a tick of one client: what arrives, what is given up, and what is sent.
+func (c *shareClient) exchange(now tick.Tick, random *rand.Rand, loss float64) error {
 	kept := c.underway[:0]
 	for _, p := range c.underway {
 		age := now - p.sent
@@ -167,12 +167,12 @@ func newShareGame(store *snapshot.Store, entities int, moving float64) *shareGam
 		movers: rand.New(rand.NewPCG(7, 1)).Perm(entities)[:movers(entities, moving)],
 	}
 	g.capture = netecs.NewCapture(&g.body.world, store, store.Schema(), 1, nil)
-	g.turn(true)
+	g.captureTick(true)
 	return g
 }
 
-// turn captures a tick, in which the movers move or nothing does.
-func (g *shareGame) turn(moves bool) {
+// captureTick captures a tick, in which the movers move or nothing does.
+func (g *shareGame) captureTick(moves bool) {
 	if moves {
 		for k, i := range g.movers {
 			p, r, v := g.orbits[k].nextPose()

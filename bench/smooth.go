@@ -94,7 +94,7 @@ func runSmooth(o options) error {
 			if err := r.run(); err != nil {
 				return fmt.Errorf("loss %v, jitter %v ms: %w", loss, int(jitter), err)
 			}
-			r.report(o, loss, jitter)
+			r.printSmooth(o, loss, jitter)
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (r *smoothRun) run() error {
 		if !more {
 			break
 		}
-		r.step(bodies)
+		r.sendFrame(bodies)
 		if r.fault != nil {
 			return r.fault
 		}
@@ -165,8 +165,8 @@ func (r *smoothRun) start() error {
 	return r.client.Connect(address)
 }
 
-// step is one frame of both ends.
-func (r *smoothRun) step(bodies []body) {
+// sendFrame plays one frame of both ends.
+func (r *smoothRun) sendFrame(bodies []body) {
 	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.serverWorld)
 	for len(r.entities) < len(bodies) {
 		r.entities = append(r.entities, builder.New())
@@ -276,8 +276,8 @@ func percentileOf(list []float64, part float64) float64 {
 	return list[int(part*float64(len(list)-1))]
 }
 
-// report prints the error and the jerk of one network.
-func (r *smoothRun) report(o options, loss float64, jitter time.Duration) {
+// printSmooth prints the error and the jerk of one network.
+func (r *smoothRun) printSmooth(o options, loss float64, jitter time.Duration) {
 	naive, offset := math.Inf(1), 0.0
 	for k, list := range r.naiveErrors {
 		if p99 := percentileOf(list, 0.99); p99 < naive {

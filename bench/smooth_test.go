@@ -16,7 +16,7 @@ func shortSmooth(t *testing.T, link transport.Link) (*smoothRun, []result) {
 	r := &smoothRun{motion: motion, link: link}
 	require.NoError(t, r.run())
 	var lines []result
-	r.report(options{report: func(l result) { lines = append(lines, l) }}, link.Loss, link.Jitter/time.Millisecond)
+	r.printSmooth(options{report: func(l result) { lines = append(lines, l) }}, link.Loss, link.Jitter/time.Millisecond)
 	require.Len(t, lines, 2)
 	return r, lines
 }

@@ -52,7 +52,7 @@ func runSteady(o options) error {
 	if err := r.verify(); err != nil {
 		return err
 	}
-	r.report(o)
+	r.printSteady(o)
 	return runAckLayer(o)
 }
 
@@ -223,7 +223,7 @@ func (r *steadyRun) join() error {
 		if connected == len(r.clients) {
 			return nil
 		}
-		r.step(false)
+		r.playFrame(false)
 		if r.fault != nil {
 			return r.fault
 		}
@@ -231,8 +231,8 @@ func (r *steadyRun) join() error {
 	return fmt.Errorf("not all are connected: %v", r.clients[0].client.Err())
 }
 
-// step is a frame of all ends; with moving the bodies move and the ends talk.
-func (r *steadyRun) step(moving bool) {
+// playFrame plays a frame of all ends; with moving the bodies move and the ends talk.
+func (r *steadyRun) playFrame(moving bool) {
 	r.frame++
 	if moving {
 		for i, e := range r.movers {
@@ -298,13 +298,13 @@ func (r *steadyRun) warmUp() {
 	runtime.GC() // what connecting took; the collector's own helpers settle meanwhile
 	var before, after runtime.MemStats
 	for range steadyWarmUp {
-		r.step(true)
+		r.playFrame(true)
 	}
 	quiet := 0
 	for r.warm = steadyWarmUp; r.warm < steadyWarmest && quiet < steadyQuiet; r.warm += tickHz {
 		runtime.ReadMemStats(&before)
 		for range tickHz {
-			r.step(true)
+			r.playFrame(true)
 		}
 		if runtime.ReadMemStats(&after); after.Mallocs == before.Mallocs {
 			quiet += tickHz
@@ -329,7 +329,7 @@ func (r *steadyRun) play(frames int) error {
 	began := time.Now()
 	for range frames {
 		start := time.Now()
-		r.step(true)
+		r.playFrame(true)
 		r.slowest = max(r.slowest, float64(time.Since(start)))
 	}
 	r.measuredNanoseconds = float64(time.Since(began))
@@ -350,7 +350,7 @@ func (r *steadyRun) verify() error {
 		l.SetLink(transport.Link{Delay: steadyRoundTrip / 2})
 	}
 	for range steadySettle {
-		r.step(false)
+		r.playFrame(false)
 	}
 	if r.fault != nil {
 		return r.fault

@@ -17,8 +17,8 @@ const (
 	ackMessage = 8     // bytes in each
 )
 
-// report prints what was allocated, and what the headers took.
-func (r *steadyRun) report(o options) {
+// printSteady prints what was allocated, and what the headers took.
+func (r *steadyRun) printSteady(o options) {
 	params := map[string]any{
 		"entities": len(r.body.entities), "moving": len(r.movers), "clients": len(r.clients), "frames": r.frames,
 		"seconds_of_game": float64(r.frames) / tickHz, "loss": steadyLoss, "rtt_ms": int(steadyRoundTrip / time.Millisecond),

@@ -55,13 +55,13 @@ func openRecording(file string) (*recording, error) {
 		return nil, err
 	}
 	r := &recording{file: file, source: source}
-	if err := r.start(); err != nil {
+	if err := r.rewind(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: not a recording: %w", file, err), source.Close())
 	}
 	return r, nil
 }
 
-func (r *recording) start() error {
+func (r *recording) rewind() error {
 	unpacked, err := gzip.NewReader(r.source)
 	if err != nil {
 		return err

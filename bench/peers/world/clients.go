@@ -209,7 +209,7 @@ func (r *readers) digest(first uint64) (string, error) {
 				b.v = v
 			}
 		}
-		sum += b.digest(int(uint64(entity.Id) - first))
+		sum += b.sum(int(uint64(entity.Id) - first))
 	}
 	return fmt.Sprintf("%016x", sum), nil
 }

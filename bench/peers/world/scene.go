@@ -76,8 +76,8 @@ func (s *scene) step() {
 	}
 }
 
-// digest is a number for the bodies with theirs, whatever order they come in.
-func (b *body) digest(number int) uint64 {
+// sum is a number for the bodies with theirs, whatever order they come in.
+func (b *body) sum(number int) uint64 {
 	h := fnv.New64a()
 	var raw [48]byte
 	binary.LittleEndian.PutUint64(raw[:], uint64(number))
@@ -90,7 +90,7 @@ func (b *body) digest(number int) uint64 {
 
 func (s *scene) digest() (sum uint64) {
 	for i := range s.bodies {
-		sum += s.bodies[i].digest(i)
+		sum += s.bodies[i].sum(i)
 	}
 	return sum
 }
