@@ -119,7 +119,7 @@ func hiddenAliases(file *ast.File) (hidden []string) {
 	return hidden
 }
 
-// Whoever asks go doc for an exported alias is told where its fields and methods are.
+// The go doc text of an exported alias says where its fields and methods are.
 func TestAliasesShowTheirFields(t *testing.T) {
 	files := 0
 	require.NoError(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

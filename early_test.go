@@ -21,7 +21,7 @@ import (
 // everyMode is all modes of delivery.
 var everyMode = []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
-// secretNumber is what only messages about hidden entities say.
+// secretNumber stands only in messages about hidden entities.
 const secretNumber uint32 = 0xDEC0ADDE
 
 // A message that was sent about an entity which is hidden, or dies, before any of its state went out tells nothing: neither
@@ -231,7 +231,7 @@ func requireInOrder(t *testing.T, sent []uint32, heard []string, mode netcode.De
 	require.Positive(t, last)
 }
 
-// What is delayed is bounded like what waits to be sent, and costs no memory once there is some.
+// Delayed messages are bounded like messages that wait to be sent. Once some were delayed, delaying more allocates no memory.
 func TestDelayedMessagesAreBounded(t *testing.T) {
 	k := newTalk(t, netcode.Config{ReliableBytes: 8 << 10, OutboxBytes: 4 << 10}, 1)
 	s := k.server.Server

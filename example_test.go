@@ -23,7 +23,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// Place is where something is, for the examples.
+// Place is a position, for the examples.
 type Place struct{ X, Y float32 }
 
 // exampleGame is a server and a client in one process, over memory and on a clock that is moved by hand, so that the
@@ -296,7 +296,7 @@ func ExampleCall() {
 	// netcode: the call was refused: item 4 is not for sale
 }
 
-// What is drawn lies between the values that arrived, a little in the past.
+// The value to draw lies between values that arrived, a little in the past.
 func Example_interpolate() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Place](protocol)
@@ -313,7 +313,7 @@ func Example_interpolate() {
 	// Output: shown behind the newest: true true
 }
 
-// What a player does in each tick.
+// A client sets the input of its player, and the server reads it in each tick.
 func Example_input() {
 	type Control struct{ MoveX int8 }
 	protocol := netcode.NewProtocol()

@@ -24,7 +24,7 @@ type (
 	stroll struct{ X int8 }
 )
 
-// panics is what a function panics with, as text.
+// panics returns the value that a function panics with, as text.
 func panics(t *testing.T, f func()) (text string) {
 	defer func() {
 		value := recover()
@@ -35,7 +35,7 @@ func panics(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// What a beginner stumbles over first says what to do instead.
+// The panic at a beginner's first mistake says what to do instead.
 func TestFirstMistakesNameTheirRemedy(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(p *netcode.Protocol)

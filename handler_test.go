@@ -217,7 +217,8 @@ func TestCase15AnswerPanics(t *testing.T) {
 	require.ErrorIs(t, got, peer.ReasonHandlerPanic)
 }
 
-// What is sent to oneself is handled at once in the same stage, later in the frame in a later one, and else in the next.
+// A message to oneself is handled at once if its stage is the present one. It is handled later in the frame if its stage comes
+// later, and otherwise in the next frame.
 func TestLoopbackOrder(t *testing.T) {
 	p := protocol()
 	var order []uint32
@@ -314,7 +315,8 @@ func TestAHandlerOfOneEndIsForOwners(t *testing.T) {
 	require.EqualValues(t, 1, r.server.Stats().NotOwner)
 }
 
-// What comes for a handler that is nil is no message that was handled: it is counted apart, and told of once a type, however it comes.
+// A message whose handler is nil does not count as handled. It is counted apart, however it comes, and the game is told once for
+// each type.
 func TestAMessageWithoutAHandlerIsToldOfOnce(t *testing.T) {
 	p := protocol()
 	netcode.Handle[chat](p, nil, netcode.Over(netcode.ReliableOrdered))

@@ -315,7 +315,7 @@ func TestJoiningTakesTheHandshakesTime(t *testing.T) {
 	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
 }
 
-// BenchmarkHello is what a valid Hello costs a server, its answer included.
+// BenchmarkHello measures the cost of a valid Hello for a server, its answer included.
 func BenchmarkHello(b *testing.B) {
 	p := protocol()
 	const count = 8192
@@ -390,7 +390,7 @@ func (ca *candidate) welcome(w peer.Welcome) []byte {
 	return peer.AppendWelcome(nil, w, ^wire.NewChecksum(77, ca.p.Hash()))
 }
 
-// What a client makes of a datagram of the handshake.
+// The effects that a datagram of the handshake may have on a client.
 const (
 	dropped  = "dropped" // It goes on as before, and counts it.
 	taken    = "taken"

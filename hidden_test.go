@@ -419,8 +419,8 @@ func TestCase46AskingForTheSightOfAClientSendsNothingBack(t *testing.T) {
 	}
 }
 
-// What was said about an entity and waits for the budget when the entity is hidden never leaves, in any mode; what is about
-// another one does.
+// A message that waits for the budget when its entity is hidden is never sent, in any mode. A message about another entity is
+// sent.
 func TestCase46WaitingMessagesEndWithSight(t *testing.T) {
 	const other = secretNumber + 1
 	for _, mode := range everyMode {
@@ -507,7 +507,7 @@ func TestMessagesBesideCollectionsAreUnchanged(t *testing.T) {
 // boulder does not fit a packet.
 type boulder struct{ A [500]uint32 }
 
-// What is about an entity that never comes since it fits no packet does not hold up what is behind it for ever.
+// A message about an entity that never comes, since it fits no packet, does not delay the messages behind it for ever.
 func TestMessagesAboutAnOversizeEntityAreGivenUp(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[boulder](p)
@@ -569,7 +569,7 @@ func TestOutputIsBoundedWithAnExecutor(t *testing.T) {
 	require.Positive(t, r.server.Stats().OutputFull)
 }
 
-// prying is what a server answers to a client that asks about one entity in every way there is.
+// prying has the answers of a server to a client that asks about one entity in every way there is.
 type prying struct {
 	packets  []string // to the client: when, and the bytes
 	in, out  int      // bytes, once it is connected
@@ -580,7 +580,7 @@ type prying struct {
 	answered int // answers and refusals to the client
 }
 
-// Whom a client asks about. In each world there is one of each.
+// The entities that a client asks about. In each world there is one of each.
 const (
 	pryVisible = iota
 	pryHidden

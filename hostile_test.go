@@ -376,8 +376,8 @@ func (th *thief) raw(batches ...byte) {
 	th.server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
 }
 
-// What no client sends ends its connection, and nobody else's. The types by name: chat 16, cost 17, line 18, news 19, order
-// 20, price 21.
+// A batch that no honest client sends ends the connection of its sender, and no other. The types by name: chat 16, cost 17, line
+// 18, news 19, order 20, price 21.
 func TestMalformedBatches(t *testing.T) {
 	for name, batches := range map[string][]byte{
 		"from the server only":           {10, 0, 19, 4, 4, 0, 1, 0, 0, 0},

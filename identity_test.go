@@ -189,7 +189,8 @@ func TestSecondConnectionThatFindsNoRoom(t *testing.T) {
 	require.Equal(t, netcode.Connected, other.State(), "%v", other.Err())
 }
 
-// Who closed in order and whose messages are still handled has left. The next connection of the player is a new one beside it.
+// A player has left when its client closed in order, though its messages are still handled. The next connection of the player is a
+// new one beside it.
 func TestPlayerThatLeavesAndComesAgainIsNew(t *testing.T) {
 	p := netcode.NewProtocol()
 	handled := 0

@@ -96,8 +96,8 @@ func TestInterestIsReplaced(t *testing.T) {
 	holds(a, b, d, e)
 }
 
-// What a policy did to a view ends with it, in rooms and where clients keep what leaves their sight too; what Hide does after it
-// holds, and nil where there is no policy is nothing.
+// The effect of a policy on a view ends with the policy. The same holds with rooms, and where clients keep entities that leave
+// their sight. An entity that Hide hides afterwards stays hidden. SetInterest(nil) has no effect where there is no policy.
 func TestInterestEnds(t *testing.T) {
 	for _, leaving := range []interest.Leaving{interest.Despawn, interest.Keep} {
 		p := protocol()

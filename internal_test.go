@@ -116,7 +116,7 @@ func TestExplainBearsAnyText(t *testing.T) {
 	}
 }
 
-// Whatever a client says that its protocol is, the server has words for the difference.
+// The server can describe the difference to any protocol that a client claims to have.
 func TestDifferenceBearsAnyDigest(t *testing.T) {
 	p := NewProtocol()
 	Replicate[struct{ X int8 }](p, Named("thing"))

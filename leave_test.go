@@ -43,7 +43,8 @@ func newLeaver(t *testing.T, config netcode.Config, options ...netcode.Option) *
 	return l
 }
 
-// What an end had accepted when the other closed in order is handled in its time, in order, and then the game is told.
+// The messages that an end had accepted when the other closed in order are handled in their time, in order. Then the game is told
+// of the close.
 func TestAcceptedMessagesAreHandledAfterAClose(t *testing.T) {
 	reliable := netcode.Over(netcode.ReliableOrdered)
 	t.Run("client closes", func(t *testing.T) {
@@ -109,7 +110,8 @@ func TestAStageThatComesLaterIsWaitedForAfterAClose(t *testing.T) {
 	require.Equal(t, []string{"client: closed", "1", "server: closed"}, l.told)
 }
 
-// What waits for longer than that is dropped; what is not reliable is not waited for.
+// A message that waits for longer than Config.LeaveTimeout after a close is dropped. An end does not wait for messages that are
+// not reliable.
 func TestMessagesLeftAfterACloseAreBounded(t *testing.T) {
 	l := newLeaver(t, netcode.Config{}, netcode.Over(netcode.Reliable))
 	soon, late := l.server.Tick()+20, l.server.Tick()+300
@@ -267,7 +269,7 @@ func TestMessagesOfAHostAreHandledAfterItLeft(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
-// What a host's player sent in the very frame in which it is kicked is not handled after it is gone.
+// A message that a host's player sent in the very frame in which it is kicked is not handled after the player is gone.
 func TestKickOfAHostDropsItsMessagesOfThatFrame(t *testing.T) {
 	p := protocol()
 	handled := 0

@@ -347,8 +347,8 @@ func TestCase35ClientFreezesAndBursts(t *testing.T) {
 	r.sees(c, next, 9)
 }
 
-// What waits for an entity or a tick is bounded: unreliable messages beyond are dropped, and of reliable ones no more than
-// their sender's credit can come.
+// The messages that wait for an entity or a tick are bounded. Unreliable messages beyond the bound are dropped. The sender's
+// credit bounds the reliable ones: no more can come.
 func TestDeferredMessagesAreBounded(t *testing.T) {
 	k := newTalk(t, netcode.Config{Deferred: 5, DeferredTime: 500 * time.Millisecond}, 1)
 	c := k.clients[0].Client

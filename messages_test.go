@@ -146,8 +146,8 @@ func TestMessagesDoNotStarveTheState(t *testing.T) {
 	require.InDelta(t, float32(r.server.Tick()), x, 30, "half of the packets are for the state")
 }
 
-// What came in one frame with the end of its connection is handled before the game is told of a goodbye, and not at all
-// after a fault.
+// A message that came in one frame with the end of its connection is handled before the game is told of a goodbye. After a fault
+// it is not handled at all.
 func TestNothingComesFromClientsThatAreGone(t *testing.T) {
 	p := protocol()
 	var log []string
@@ -489,7 +489,8 @@ func (k *talk) stall(d time.Duration) {
 	}
 }
 
-// What a client's own count of ticks gives up in a stall does not make a message late that waits for a tick, nor one behind it.
+// A client's own count of ticks leaves out ticks in a stall. This does not make a message late that waits for a tick, nor one
+// behind it.
 func TestNotBeforeIsOnTimeAfterStalls(t *testing.T) {
 	for _, via := range []netcode.Delivery{netcode.Reliable, netcode.ReliableOrdered, netcode.Unreliable} {
 		k := newTalk(t, netcode.Config{}, 1)

@@ -96,7 +96,7 @@ func TestAQuietWorldIsNoSilence(t *testing.T) {
 	}
 }
 
-// What the server makes of a Resume, by the state of its session.
+// The server answers a Resume by the state of its session.
 func TestServerAnswersResume(t *testing.T) {
 	const nothing = peer.KindUnknown
 	stranger := transport.MustParseAddr("127.0.0.1:7777")

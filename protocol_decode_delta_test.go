@@ -17,7 +17,7 @@ type lane struct {
 	table *table // of those that have one
 }
 
-// models is how the lanes of a field travel when they differ.
+// models returns the lanes of a field. Each has the model that it is coded by when it differs.
 func (f *field) models() (lanes []lane) {
 	for i, width := range f.widths {
 		l := lane{bits: width, model: "number", first: f.lane}
@@ -86,7 +86,7 @@ func newDiffer(s *shape, set tables) *differ {
 	return d
 }
 
-// tableName is what a component's tables begin with.
+// tableName returns the beginning of the names of a component's tables.
 func tableName(name string) string {
 	clean := []byte(name)
 	for i, c := range clean {
@@ -123,7 +123,7 @@ func which(n, moved int, known bool, age int64) int {
 	return ageClass(age)*(1<<n+1) + moved
 }
 
-// leant is what a row is read against.
+// leant has the baselines that a row is read against.
 type leant struct {
 	base, before []uint32 // before is nil without T'
 	age, span    int64

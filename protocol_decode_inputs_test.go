@@ -112,7 +112,7 @@ func otherNumber(s *stream, width int, old uint32, seen map[string]int) uint32 {
 	return now
 }
 
-// varLength is how many bits a Var takes. (9)
+// varLength returns the number of bits that a Var takes. (9)
 func varLength(v uint64) int {
 	b := 0
 	for b < 62 && 4*(uint64(1)<<(b+1)-1) <= v {

@@ -238,7 +238,7 @@ func (f *field) quat(row []uint32) (q [4]float32) {
 	return q
 }
 
-// leftOut is which component a value leaves out.
+// leftOut returns the index of the component that a value leaves out.
 func (f *field) leftOut(q [4]float32) int {
 	largest := 0.0
 	for _, c := range q {

@@ -55,7 +55,7 @@ func newObserved(components []shape, set tables, tick, window int64) *observed {
 	return o
 }
 
-// lacking is what a reader panics with that does not hold what a record leans on.
+// lacking is the panic of a reader that does not have the state that a record is coded against.
 type lacking struct{}
 
 func held(holds bool) {

@@ -30,7 +30,7 @@ func parseTail(path, kind string) (f field, is bool) {
 	return f, false
 }
 
-// size is how many numbers the first row in a list of numbers has.
+// size returns the count of numbers of the first row in a list of numbers.
 func (s *shape) size(row []uint32) int {
 	at := len(s.lanes)
 	for i := range s.tail {

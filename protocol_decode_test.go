@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// illegal is what the reader panics with; read turns it into an error.
+// illegal is the value that the reader panics with. read turns it into an error.
 type illegal string
 
 func must(holds bool, format string, values ...any) {

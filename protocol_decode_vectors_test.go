@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attempt is what a step of the reader panics with, or nil.
+// attempt returns the text that a step of the reader panics with, as an error, or nil.
 func attempt(step func()) (err error) {
 	defer func() {
 		if why, ok := recover().(illegal); ok {

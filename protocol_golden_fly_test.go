@@ -93,7 +93,7 @@ func goldenInputs() (plans []*quantize.Plan) {
 	return plans
 }
 
-// input is what this implementation means by an input message.
+// input returns the meaning of an input message to this implementation, as text.
 func (g *goldenRig) input(payload []byte) string {
 	text := fmt.Sprintf("Input newest=%d behind=%d", binary.LittleEndian.Uint16(payload), binary.LittleEndian.Uint16(payload[2:]))
 	r := wire.NewBitReader(payload[4:])
@@ -153,7 +153,7 @@ func (g *goldenRig) fly() {
 	g.settled(2)
 }
 
-// paint is what the pilot writes: first as the owner of an entity, then as the one who is named for it, until neither.
+// paint lets the pilot write: first as the owner of an entity, then as the client that is named for it, until it is neither.
 func (g *goldenRig) paint(pilot *clientEnd) {
 	var id wire.NetworkID
 	g.change(func(s *snapshot.Store) {

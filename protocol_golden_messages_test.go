@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// message is what this implementation means by a message.
+// message returns the meaning of a message to this implementation, as text.
 func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromServer bool) string {
 	h, payload := r.Header, r.Payload
 	switch h.Type {

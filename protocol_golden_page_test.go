@@ -1,6 +1,6 @@
 package netcode_test
 
-// What PROTOCOL.md says in tables and examples is what the code does.
+// The code does as PROTOCOL.md says in its tables and examples.
 
 import (
 	"encoding/binary"

@@ -76,7 +76,7 @@ func (g *goldenRig) settled(entities int) {
 	require.Equal(g.t, entities, g.client.Replica().Len())
 }
 
-// goldenMotion is what moves, from one capture to the next.
+// goldenMotion has the entities that move from one capture to the next.
 type goldenMotion struct {
 	ids   []wire.NetworkID
 	steps int // captures since the beginning

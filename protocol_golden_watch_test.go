@@ -34,7 +34,7 @@ type goldenRig struct {
 	text     strings.Builder
 }
 
-// goldenWatch is what the network says to one client.
+// goldenWatch has the state that the network's packets tell of one client.
 type goldenWatch struct {
 	name     string
 	pieces   map[string][][]byte // Of messages that come in pieces.

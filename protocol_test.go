@@ -272,7 +272,7 @@ var errEmpty = peer.ReasonNone
 
 type tableRow struct{ A, B, C, D, E, F, G int32 }
 
-// What tables of no component are called is a component's name like any other.
+// A component may have the name of tables that belong to no component.
 func TestComponentsMayHaveNamesOfTables(t *testing.T) {
 	for _, name := range []string{"rows", "class", "list", "rows.1", "class.which1", "list.four"} {
 		p := netcode.NewProtocol()

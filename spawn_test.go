@@ -323,7 +323,7 @@ func TestPutKeepsPaceWhereTicksAreLeftOut(t *testing.T) {
 	}
 }
 
-// What is put anew in the tick in which it was taken away is new, however often it is put.
+// A component that is put anew in the tick in which it was removed is new, however often it is put.
 func TestPutAnewIsNotHeldBack(t *testing.T) {
 	s, tick := pacing(t)
 	id := s.Spawn()
@@ -339,7 +339,7 @@ func TestPutAnewIsNotHeldBack(t *testing.T) {
 	require.Equal(t, 3, value[fixed](s, id), "once is once")
 }
 
-// What is put to members of a group together travels together too.
+// The values that are put to members of a group together travel together too.
 func TestPutToMembersOfAGroupTravelsTogether(t *testing.T) {
 	s, tick := pacing(t)
 	var ids []netcode.NetworkID

@@ -300,8 +300,8 @@ func TestSavedTicksAreNotComplete(t *testing.T) {
 // sack is 5 KiB, so that a few dozen use up the credit.
 type sack struct{ A [1280]uint32 }
 
-// Who asked for the wait is not ended for it: one ordered message that waits for a tick, and behind it more than the credit
-// takes, in both directions.
+// A connection does not end for a wait that its sender asked for. One ordered message waits for a tick, and behind it is more than
+// the credit takes, in both directions.
 func TestWaitingThatWasAskedForIsNoStall(t *testing.T) {
 	for _, from := range []string{"server", "client"} {
 		t.Run(from, func(t *testing.T) {

@@ -134,7 +134,8 @@ func matrixTypes() []wire.MessageType {
 		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, wire.MessageFeedback, 15, wire.FirstUserMessage, 200}
 }
 
-// verdictOf is what the table says, but for state from an end that writes none: the table knows only that the protocol decides.
+// verdictOf returns the verdict of the table, except for state from an end that writes none: for this the table says only that the
+// protocol decides.
 // A type of the game that is not registered is accepted, and ignored.
 func verdictOf(state peer.State, role peer.Role, kind wire.MessageType) peer.Verdict {
 	writes := kind == wire.MessageSnapshot && role == peer.RoleServer || kind == wire.MessageResync && role == peer.RoleClient

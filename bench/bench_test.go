@@ -94,7 +94,8 @@ func TestRefusesBadFlags(t *testing.T) {
 	}
 }
 
-// What -only names is a line of the scenario that runs: else it says which lines there are, before anything is measured.
+// The flag -only names a line of the scenario that runs. If there is no such line, the error says which lines there are, before
+// anything is measured.
 func TestOnlyNamesALine(t *testing.T) {
 	for args, want := range map[string]string{
 		"-run bytes -only nothing":       "the scenario bytes has no such line; its lines are bytes, bytes.trained, bytes.moving, bytes.exact, bytes.age, bytes.loss",

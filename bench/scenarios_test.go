@@ -87,7 +87,7 @@ func TestDirtyNoticesAMissedWrite(t *testing.T) {
 	require.ErrorContains(t, alone.floor(), "the search 99")
 }
 
-// What the capture compares for an entity is what the floor compares.
+// The capture compares as many bytes for an entity as the floor compares.
 func TestDirtyRow(t *testing.T) {
 	bytes := uintptr(0)
 	w := ecs.NewWorld()

@@ -84,7 +84,7 @@ func standard[T comparable](all []T) []*codec {
 	}
 }
 
-// packed is what msgp generates for a type.
+// packed has the methods that msgp generates for a type.
 type packed[T any] interface {
 	*T
 	msgp.Marshaler

@@ -36,7 +36,7 @@ type codec struct {
 	wrong            int
 }
 
-// side is what one direction took.
+// side has the times and the allocations of one direction.
 type side struct {
 	samples []float64 // ns per message
 	allocs  float64   // per message

@@ -11,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/usage"
 )
 
-// What each codec decodes is what it encoded, and the sizes are those that do not depend on the machine.
+// Each codec decodes the messages that it encoded. It encodes to the listed sizes. These do not depend on the
+// machine.
 func TestEveryCodecIsVerified(t *testing.T) {
 	var out bytes.Buffer
 	if err := run([]string{"-json", "-t", "5ms"}, &out); err != nil {

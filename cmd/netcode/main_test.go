@@ -176,7 +176,7 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 	require.ErrorContains(t, run([]string{"train", "-o", other, "-measure", other, name}, &out, &progress), "a recording to read")
 }
 
-// What there was no room for is named.
+// The command names the tables that there was no room for.
 func TestTrainNamesLeftOutComponents(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
 	require.NoError(t, err)

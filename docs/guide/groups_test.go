@@ -33,7 +33,7 @@ func mount(world *ecs.World, rider, horse ecs.Entity, number uint32) {
 // end guide
 
 // begin guide
-// carried is how many have the item, at the moment that arrived last.
+// carried counts the entities that have the item, at the moment that arrived last.
 func carried(world *ecs.World) (count int) {
 	for query := generic.NewFilter2[components.Replicated, Holds]().Query(world); query.Next(); {
 		if entity, holds := query.Get(); !holds.Item.IsZero() && !entity.Gone() {
@@ -130,7 +130,8 @@ func TestGuideGroups(t *testing.T) {
 	n.AssertConverge()
 }
 
-// Who has an item goes, and another has it in the same tick: by what arrived there is always one, though the first is still shown.
+// An entity that has an item is removed, and another gets the item in the same tick. By the state that arrived there is always one
+// that has it, though the first is still shown.
 func TestGuideGroupsOfDelayedEntities(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Holds](p)

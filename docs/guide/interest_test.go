@@ -20,7 +20,7 @@ import (
 // begin guide
 func fog(server *netcode.Server, near interest.Policy) (revealed, allowed *interest.Explicit) {
 	revealed, allowed = interest.NewExplicit(), interest.NewExplicit()
-	// What is near, or was revealed by revealed.Show(client, id); and of that only what allowed.Show names.
+	// A client sees an entity that is near, or that revealed.Show(client, id) names; but only if allowed.Show names it too.
 	server.SetInterest(interest.New(interest.Both(interest.Any(near, revealed), allowed), interest.Keep))
 	return revealed, allowed
 }

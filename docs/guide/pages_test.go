@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in a Go file between lines of these two, however far it is indented, is what a page may show.
+// A page may show the code that stands in a Go file between lines of these two, however far it is indented.
 const (
 	beginMark = "// begin guide"
 	endMark   = "// end guide"

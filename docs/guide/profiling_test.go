@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// What profiling.md and testing.md show is what stands between the marks, and in state_test.go.
+// The code between the marks, and in state_test.go, is that of profiling.md and testing.md.
 
 // begin guide
 type two struct {

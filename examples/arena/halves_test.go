@@ -104,7 +104,7 @@ func TestHalvesAgreeOnNearEntities(t *testing.T) {
 	require.True(t, result.Converged, result.Difference)
 }
 
-// What a client that comes when all has stopped has to come to is not what there was to see before anybody looked.
+// A client may come when all has stopped. The state that it has to come to is not the state that was visible before anybody looked.
 func TestHalvesAgreeWithALateClient(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 2", "-interest -entities 200")

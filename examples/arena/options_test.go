@@ -106,7 +106,7 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// What is wrong with a flag is one line that names it, what it is and what it takes.
+// An error in a flag is told in one line. The line names the flag, its value and the values that it takes.
 func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 	for _, name := range []string{"clients", "entities", "seconds", "churn", "hz", "loss", "rtt", "jitter", "seed", "budget", "silence"} {
 		var told strings.Builder

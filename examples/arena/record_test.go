@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/record"
 )
 
-// What -record wrote teaches tables, and with these the next run converges in fewer bits.
+// A recording that -record wrote teaches tables, and with these the next run converges in fewer bits.
 func TestARecordingTeachesTheNextRun(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "game.recording")
 	status, stdout, stderr := play(t.Context(), "-json -seconds 3 -entities 200 -clients 1 -loss 0 -rtt 0 -jitter 0 -record "+name)

@@ -3,8 +3,8 @@
 //	go run ./examples/chat -listen 127.0.0.1:9000                            with -inspect 127.0.0.1:6060, in a browser too
 //	go run ./examples/chat -connect 127.0.0.1:9000 -name ana -room lobby
 //
-// Whatever is typed goes to the room. /join ROOM, /nick NAME and /who [ROOM] do what they say, and the bot answers who
-// writes to it, after the room has seen the line: @bot count, @bot echo TEXT. The end of the input, or Ctrl-C, says goodbye.
+// A typed line goes to the room. /join ROOM, /nick NAME and /who [ROOM] do what they say. The bot answers a player that writes
+// to it, after the room has seen the line: @bot count, @bot echo TEXT. The end of the input, or Ctrl-C, says goodbye.
 package main
 
 import (

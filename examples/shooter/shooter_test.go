@@ -52,8 +52,8 @@ func TestAFlashIsHeardOnceThoughInputsComeLate(t *testing.T) {
 	require.Positive(t, cancelled)
 }
 
-// Whom a shot hit on the screen of who shot is whom the server finds hit, also on a bad network: the targets are rewound, and the
-// muzzle is not, since the shooter predicts its own body. With the muzzle rewound, too, or with nothing rewound, most miss.
+// The server finds the same target hit as the screen of the shooter showed, also on a bad network. The targets are rewound. The
+// muzzle is not, since the shooter predicts its own body. With the muzzle rewound, too, or with nothing rewound, most shots miss.
 func TestShotsAreConfirmedAgainstTheShownWorld(t *testing.T) {
 	r := play(t, "-json -seconds 60 -rtt 100ms,300ms -loss 2,10,20 -jitter 30ms -seed 2")
 	require.Equal(t, r.Host.Hits, r.Host.Agreed, "the host shoots at what is there")
@@ -98,7 +98,7 @@ func TestLossIsInPercent(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, .05, .2}, o.losses, 1e-12)
 }
 
-// What is wrong with a flag is one line that names it and what it takes.
+// An error in a flag is told in one line. The line names the flag and the values that it takes.
 func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 	for _, name := range []string{"bots", "seconds", "seed", "rtt", "jitter", "loss"} {
 		for _, value := range []string{"abc", "-1"} {

@@ -94,7 +94,7 @@ func TestCounterCountsPartsOnly(t *testing.T) {
 	}
 }
 
-// What Start changes is as before after Stop, also when the counted function panics.
+// Stop restores the settings that Start changed, also when the counted function panics.
 func TestStopRestores(t *testing.T) {
 	procs, rate := runtime.GOMAXPROCS(0), runtime.MemProfileRate
 	percent := debug.SetGCPercent(77)

@@ -75,7 +75,7 @@ func takes(taken *int) func(*rapid.T) {
 	}
 }
 
-// What is shorter than its sets say, as nothing of ours is, is not taken.
+// Take takes nothing from a RowSlice that is shorter than its sets say. None of ours is.
 func TestTakeStaysInside(t *testing.T) {
 	for _, cut := range []func(*RowSlice){
 		func(h *RowSlice) { h.Now = h.Now[1:] }, func(h *RowSlice) { h.Base = h.Base[1:] }, func(h *RowSlice) { h.Before = h.Before[1:] },

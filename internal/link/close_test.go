@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What an end owes when it closes is said, though nothing was acknowledged for so long that its ring is full.
+// An end that closes sends the messages that wait, though nothing was acknowledged for so long that its ring is full.
 func TestClosingWithAFullRing(t *testing.T) {
 	config := Config{PacketSize: 1200, SendBudget: 64 << 10, TickInterval: time.Second / 30, FlushTimeout: time.Second, Outgoing: peer.OutgoingConfig{
 		PacketSize: 1200, PieceSize: peer.BasePacketSize, UnreliableBytes: 64 << 10, ReliableBytes: 256 << 10, SentPackets: 64,

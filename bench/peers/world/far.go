@@ -26,7 +26,7 @@ const (
 	farNecsDigest = "necsdigest" // "necsdigest FIRST": of the snapshot that the first client got last; FIRST is the id of the first body
 )
 
-// patience is how long the far end waits for what was sent.
+// patience is the longest time that the far end waits for sent data.
 const patience = 20 * time.Second
 
 // far is the parent's handle on it.

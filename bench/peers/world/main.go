@@ -105,7 +105,7 @@ func run(args []string, out io.Writer) error {
 	return nil
 }
 
-// sample is what the ticks of one side took.
+// sample has the time, the bytes and the allocations of the ticks of one side.
 type sample struct {
 	ns, wholes    []float64 // of the tick, of the frame
 	bytes, allocs mean      // of a tick
