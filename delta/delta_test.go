@@ -165,7 +165,7 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 	}
 }
 
-// What goes on as it went costs next to nothing, with tables that know it.
+// A row that goes on as it went costs next to nothing, with tables that are trained on such rows.
 func TestDeltaExtrapolates(t *testing.T) {
 	p := deltaPlan[rowtest.AnyField](t)
 	d := flatDelta(t, p)

@@ -431,7 +431,8 @@ func TestCodeLengthsOfLargeAlphabets(t *testing.T) {
 			require.LessOrEqual(t, lengths[i], lengths[i-1], "the heavier is longer")
 		}
 	}
-	// What weighs the same is in order of the symbols, so that a table never depends on how sorting works.
+	// Symbols of the same weight are ordered by their numbers, so that a table never depends on how
+	// sorting works.
 	require.Equal(t, []uint8{2, 2, 2, 3, 3}, codeLengths([]uint64{1, 1, 1, 1, 1}, MaxCodeLength))
 }
 

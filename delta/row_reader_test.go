@@ -23,7 +23,7 @@ func drawRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
 	return rowtest.Draw(random, largest, near, p.LegalRow)
 }
 
-// What RowReader reads is what Delta.Read reads: the same lanes, as many bits, and refused alike where bits are changed or missing.
+// RowReader reads the same lanes as Delta.Read, and as many bits. Both refuse alike where bits are changed or missing.
 func TestRowReaderEqualsDelta(t *testing.T) {
 	turn, random, refused, read := readerTurns(t), rand.New(rand.NewPCG(7, 13)), 0, 0
 	for i := range 600 {
@@ -47,7 +47,7 @@ func FuzzRowReader(f *testing.F) {
 	})
 }
 
-// damage is what a payload of rows meets.
+// damage is a kind of fault in a payload of rows.
 type damage int
 
 const (

@@ -267,7 +267,8 @@ func TestAFamiliarRowIsAskedForAnewWhereEntitiesMoved(t *testing.T) {
 	}
 }
 
-// What others did in the store is noticed: an entity that lives no more has no rows to be replaced.
+// A change that others make in the store is noticed: an entity that is no longer alive has no rows
+// to be replaced.
 func TestAFamiliarRowIsAskedForAnewWhereTheStoreChanged(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		s, all := familiarSide(t, apart)

@@ -59,7 +59,7 @@ func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
 	require.Empty(t, s.kinds())
 }
 
-// What clients write is marked by whoever writes it into the world.
+// A value that a client writes is marked by the code that writes it into the world.
 func TestWriteIsMarked(t *testing.T) {
 	p := markedPair(t, rowVelocity)
 	s := p.server
@@ -435,8 +435,8 @@ func (p *pair) marked() (rows snapshot.Mask) {
 	return rows
 }
 
-// What was captured by a mark, and then is what the last scan saw again, is found by the next: of rows that are captured with others, of
-// those of a scattered table, and of late ones.
+// A mark captures a value, and then the row gets the value of the last scan again. The next scan finds that change: of rows
+// that are captured with others, of rows of a scattered table, and of late rows.
 func TestScanAfterMarks(t *testing.T) {
 	for name, on := range map[string]func(s *side, e, other ecs.Entity){
 		"together": func(*side, ecs.Entity, ecs.Entity) {},

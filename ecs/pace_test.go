@@ -332,8 +332,8 @@ func controlsOf(s *side) controlIDs {
 	}
 }
 
-// What control components say reaches the store in the same capture, by whatever way they came or went, and whether
-// they are registered or not.
+// The values of control components reach the store in the same capture. It does not matter how the components came
+// or went, or whether they are registered.
 func TestControlsAreObeyed(t *testing.T) {
 	for name, schema := range map[string]*snapshot.Schema{
 		"known to the capture only": newSchema(t),

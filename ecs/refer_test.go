@@ -264,7 +264,7 @@ func TestRelationChains(t *testing.T) {
 	require.Equal(t, p.id(all[1998]), p.ref(all[1999], rowChildOf, 0))
 }
 
-// What was deferred by the scan goes with a world that is reset before the next one.
+// A reference that the scan deferred is dropped if the world is reset before the next scan.
 func TestReferencesAfterReset(t *testing.T) {
 	p := newPair(t)
 	s := p.server

@@ -172,7 +172,8 @@ func TestLinksAgainstAMap(t *testing.T) {
 	})
 }
 
-// Who lies on a circle is who comes back to itself, after any turns; and who was told of is at least who changed.
+// An index lies on a circle if the way along the targets comes back to it, after any number of turns. The indexes
+// that settle returns include at least all that joined or left a circle.
 func TestCirclesAgainstWalking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 12

@@ -227,7 +227,8 @@ func TestForestsAgainstAModel(t *testing.T) {
 	})
 }
 
-// Who was taken from us, and is given back, has no shadow: a target that came meanwhile is told of all the same.
+// An entity that game code took from the replication and gave back has no shadow. A target that came meanwhile
+// is reported all the same.
 func TestTargetThatCameBackIsAChange(t *testing.T) {
 	p := newPair(t)
 	ids := p.spawnIDs(3)

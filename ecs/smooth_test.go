@@ -211,8 +211,8 @@ func TestDelayedEntityIsNoNewEntityOfACapture(t *testing.T) {
 	}
 }
 
-// What game code does to the Replicated of an entity that is still shown is put right as that of any other, and a copy is an entity
-// of its own.
+// A change that game code makes to the Replicated of an entity that is still shown is put right as for any other entity. A
+// copy is an entity of its own.
 func TestCopiesOfDelayedEntities(t *testing.T) {
 	p := newPeered(t)
 	e, shown := p.present()
@@ -294,7 +294,7 @@ func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 	}
 }
 
-// Who names whom may go together with it, or itself.
+// An entity that names another may despawn in the same tick as the other, and it may name itself.
 func TestNamedEntityDespawnsInTheSameTick(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		p := newPeered(t)

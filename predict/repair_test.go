@@ -33,8 +33,8 @@ func provoke(g *game, p *player, at netcode.Tick) (repaired netcode.Tick) {
 	return 4 * rate
 }
 
-// What differs at the server is repaired as soon as the client can know it: half a round trip after it happened, in the very frame. Loss makes
-// that later by the repeat of what was lost.
+// A difference at the server is repaired as soon as the client can know it: half a round trip after it happened, in the
+// very frame. A loss delays the repair until the lost state is repeated.
 func TestAMispredictionIsRepairedWithinARoundTrip(t *testing.T) {
 	for _, link := range []transport.Link{{}, {Delay: 25 * time.Millisecond}, {Delay: 75 * time.Millisecond}, {Delay: 150 * time.Millisecond}, {Delay: 150 * time.Millisecond, Jitter: 20 * time.Millisecond}} {
 		g := newGame(t, link, 61, 1, predict.Config{})
@@ -132,7 +132,7 @@ func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
 		p := g.players[0]
 		p.act = still
 		g.run(6 * rate)
-		g.rules.mines, p.rules.mines = true, true // What moves is sent in each tick, and needs no repeat.
+		g.rules.mines, p.rules.mines = true, true // An entity that moves is sent in each tick, and needs no repeat.
 		p.sim.OnUnspawn(func(e ecs.Entity) { t.Errorf("%v is removed", e) })
 		p.act = func(*player) control { return control{Fire: true} }
 		if again {

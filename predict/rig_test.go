@@ -208,7 +208,7 @@ type player struct {
 	world  *ecs.World
 	loop   *systems.Runner
 	random *rand.Rand
-	act    func(*player) control // What it does in a frame.
+	act    func(*player) control // Its controls in a frame.
 	skip   int                   // Frames that it hangs.
 	wrong  []predict.Misprediction
 	played map[predict.Effect]int

@@ -130,7 +130,8 @@ func hostGame(t *testing.T, link transport.Link, seed uint64) (*game, *netcode.C
 	return g, player
 }
 
-// What moves evenly is shown moving evenly, however packets jitter, whether a server or a host sends them.
+// A body that moves evenly is shown moving evenly, however packets jitter, whether a server or a host
+// sends them.
 func TestWhatIsShownDoesNotJitter(t *testing.T) {
 	link := transport.Link{Delay: 80 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: .1}
 	for name, g := range map[string]*game{"server": newGame(t, link, 25, 1, predict.Config{}), "host": func() *game { g, _ := hostGame(t, link, 25); return g }()} {

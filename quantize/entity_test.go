@@ -69,7 +69,7 @@ func TestEntityFieldsCompile(t *testing.T) {
 	require.Empty(t, mustCompile[body](t, "Body").Refs())
 }
 
-// What looks like an entity or a relation and is none.
+// A field that looks like an entity or a relation, and is none, is not taken for one.
 func TestEntityFieldsRefused(t *testing.T) {
 	type three struct{ A, B, C uint32 }
 	type wide struct{ A, B uint64 }
@@ -212,7 +212,8 @@ func TestEntityGolden(t *testing.T) {
 	require.Equal(t, "07"+"0300000004000000"+"e803000002000000", hex.EncodeToString(buf[:w.Finish()]))
 }
 
-// What no writer writes is refused: a generation above 32 bits, an index without a generation.
+// A value that no writer writes is refused: a generation above 32 bits, an index without a
+// generation.
 func TestEntityIllegal(t *testing.T) {
 	for _, generation := range []uint64{math.MaxUint32, math.MaxUint32 + 1, math.MaxUint64} {
 		buf := make([]byte, 32)

@@ -379,7 +379,8 @@ func TestRunOfAnyLanes(t *testing.T) {
 	})
 }
 
-// What is repeated costs one bit, and little more where little moves: the reason for runs.
+// A repeated row costs one bit, and a row in which little moves costs little more. That is the
+// reason for runs.
 func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	p := mustCompile[joysticks](t, "Joysticks")
 	n := p.Lanes()

@@ -57,7 +57,7 @@ func despawnsOf(schema *format.Schema, gaps ...uint64) func(w *wire.BitWriter) {
 	}
 }
 
-// What a payload says beyond a bound is refused, and what lies at the bound is taken.
+// A value beyond a bound in a payload is refused, and a value at the bound is taken.
 func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 	schema := runSchema(t)
 	lists := func(back, near, skip uint64) func(w *wire.BitWriter) { // of tick 2 - 1 - back

@@ -307,7 +307,8 @@ func TestDamagedPayloadsComeToTheSame(t *testing.T) {
 // damagedHash is of all that TestDamagedPayloadsComeToTheSame reads.
 const damagedHash = 0xe3663ca704d31f02
 
-// batchGame is what a client has received when a list arrives.
+// batchGame returns the packets that a client has received when a list arrives, and the packets of
+// the tick of that list.
 func batchGame(t testing.TB) (cfg format.Config, schema *format.Schema, past, next [][]byte) {
 	cfg, schema = format.Config{Window: 8, SentPackets: 64, Entities: runEntities}, batchSchema(t)
 	store, draw, random := snapshot.NewStore(schema, cfg), drawBatch(schema), rand.New(rand.NewPCG(5, 12))

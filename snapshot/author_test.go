@@ -22,8 +22,8 @@ func authorSchema(t testing.TB) *Schema {
 	return format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
 }
 
-// What a client changed itself is not sent to it, over a link that loses, and all the same it is proved to have everything
-// once there is nothing else; Again brings it the newest.
+// A change that a client made itself is not sent to it, over a link that loses packets. All the same the client is proved
+// to have everything once nothing else is left to send. Again sends it the newest state.
 func TestOwnChangesAreNotSentBack(t *testing.T) {
 	schema := authorSchema(t)
 	s := NewStore(schema, Config{})

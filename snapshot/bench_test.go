@@ -20,8 +20,8 @@ type benchVelocity struct {
 	X, Y, Z float32 `net:"min=-16,max=16,step=0.02"`
 }
 
-// BenchmarkWrite is what clients cost in a tick in which some bodies move, the
-// same again or others, everything acknowledged five ticks later.
+// BenchmarkWrite measures the cost of clients in a tick in which some bodies move, the same again
+// or others. Everything is acknowledged six ticks later.
 func BenchmarkWrite(b *testing.B) {
 	b.Run("1000 x 16, others", func(b *testing.B) { benchmarkWrite(b, 1000, 16, 10, 1) })
 	b.Run("1000 x 16, a tenth", func(b *testing.B) { benchmarkWrite(b, 1000, 16, 10, 0) })

@@ -15,8 +15,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// BenchmarkBody is what is done once for all clients when everything moves: the rows of a body on a circle come into the
-// store, and what they differ by is coded. Between two ticks the caches are others'. Of the ticks the fastest counts.
+// BenchmarkBody measures the work that is done once for all clients when everything moves. The rows of a body on a
+// circle come into the store, and their differences are coded. In the cold cases other data fills the caches between two
+// ticks. The fastest tick counts.
 func BenchmarkBody(b *testing.B) {
 	for _, c := range []struct {
 		name    string

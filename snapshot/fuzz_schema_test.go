@@ -96,7 +96,8 @@ func fuzzTurns(t testing.TB) (turns [][]uint32) {
 	return turns
 }
 
-// fuzzLanes is what a row of the fuzzers' schema may be in a tick: now and then what nobody expects, and else what goes on.
+// fuzzLanes returns the lanes of a row of the fuzzers' schema for a tick: now and then lanes that nobody expects, and else
+// lanes that go on as before.
 func fuzzLanes(random *rand.Rand, store *Store, turns [][]uint32, id wire.NetworkID, row int, ids []wire.NetworkID) []uint32 {
 	now, odd := uint32(store.Tick()), random.Uint32N(4) == 0
 	float := func(f float32) uint32 {

@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// fuzzing is what the states of all seeds have alike.
+// fuzzing has the parts that the states of all seeds share.
 type fuzzing struct {
 	schema *Schema
 	turns  [][]uint32
@@ -152,8 +152,9 @@ func holding(r *replica.Replica) string {
 	return string(text)
 }
 
-// mutated is what a fuzzer makes of the state's own next packet: even first bytes leave what follows as it is, odd ones change
-// bytes of the packet, by place and difference, and cut it.
+// mutated returns the packet that the input of a fuzzer stands for. If its first byte is even, the packet is the rest of
+// the input. If it is odd, the packet is one of the state's own next packets: the rest of the input changes bytes of it, by
+// place and difference, and cuts it.
 func mutated(p *fuzzPast, payload []byte) []byte {
 	if len(payload) == 0 || payload[0]&1 == 0 || len(p.next) == 0 {
 		return payload[min(1, len(payload)):]

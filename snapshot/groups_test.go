@@ -197,8 +197,8 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 	require.False(t, d.replica.Entity(b.Index).Alive)
 }
 
-// What a client does not see of a group takes no room: it is whole to whom what it sees fits a packet, and goes one by one
-// to others, whatever each of them saw before.
+// The part of a group that a client does not see takes no room. A client gets the group whole if the part that it sees
+// fits a packet. Other clients get it entity by entity. It does not matter what each of them saw before.
 func TestGroupIsWholeIfItsVisiblePartFits(t *testing.T) {
 	schema := simSchema(t)
 	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*recordBits(schema, bit(rowPosition).Union(bit(rowHealth)), 1) + 2*recordBits(schema, Mask{}, 1) + 7) / 8}

@@ -49,8 +49,8 @@ func TestHiddenRowsAreSilent(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
-// What is hidden changes while something else is on its way, is acknowledged late or lost: nothing is sent for it, and
-// what is lost is sent again, once.
+// A hidden row changes while another row is in flight, is acknowledged late or is lost. Nothing is sent for the hidden
+// row. The lost row is sent again, once.
 func TestHiddenRowsAreSilentBesideALoss(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
@@ -272,7 +272,7 @@ func TestHiddenRowsAreSilentBeyondTheHistory(t *testing.T) {
 	}
 }
 
-// Who sees only a part costs no memory from tick to tick, whatever of it moves.
+// A client that sees only some rows costs no memory from tick to tick, whichever rows move.
 func TestHiddenRowsAllocateNothing(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t), compile[authorOther](t)})
 	names := schema.Refs.Lowest()

@@ -158,7 +158,7 @@ func bytesOf(h *history) int {
 	return n
 }
 
-// What is known of each row beside the rings is memory of the history too.
+// The data that the store has of each row beside the rings is memory of the history too.
 func TestHistoryIsBounded(t *testing.T) {
 	s := NewStore(simSchema(t), Config{Window: 1000, HistoryBytes: 300_000})
 	s.Begin(1)

@@ -10,7 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What is attended to is told of once when the client has it, and once when it is gone; all else never.
+// An attended entity is reported once when the client has it, and once when it is gone. Other entities
+// are never reported.
 func TestAttendedLives(t *testing.T) {
 	store := NewStore(format.NewSchema(nil), Config{})
 	view := NewView(store, Config{})
@@ -78,8 +79,8 @@ func TestAttendedLives(t *testing.T) {
 	require.Equal(t, []wire.NetworkID{reserved}, store.Ended(), "also one that nobody ever saw")
 }
 
-// What a client needs of an entity, and what it is proved to have of all, goes by what it acknowledged; a change of what it may not
-// see is none, and what it was never sent is needed from the beginning of the life that it sees.
+// Needs and Proved depend on what the client acknowledged. A change that the client may not see does not count. If the
+// client was never sent a state of the entity in its lifetime, it needs the state from the beginning of that lifetime.
 func TestNeedsAndProved(t *testing.T) {
 	store := NewStore(authorSchema(t), Config{})
 	view := NewView(store, Config{})
@@ -138,7 +139,8 @@ func TestNeedsAndProved(t *testing.T) {
 	require.EqualValues(t, 8, view.Proved())
 }
 
-// What is urged goes before what weighs as much and has waited for longer, once.
+// An urged entity is sent once before entities that have the same weight and have waited for
+// longer.
 func TestUrge(t *testing.T) {
 	store := NewStore(authorSchema(t), Config{})
 	view := NewView(store, Config{})

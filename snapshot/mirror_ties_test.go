@@ -54,7 +54,7 @@ func TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies(t *testing.T) {
 	}
 	require.Zero(t, d.view.Stats().TornGroups)
 
-	// What is born there is in no group, and was in none.
+	// An entity that is born at this index is in no group, and was in none.
 	d.game(20, func() { put(at(dies.Index, 20), 1); d.setHealth(lives, 20) })
 	require.NotZero(t, d.view.ties.n)
 	d.flush(100, nil)

@@ -132,8 +132,8 @@ func TestEntityShownForNoPacketLinksNothing(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
-// Who is hidden for good after all is gone with what happened to the group by then: being shown for no packet does not
-// make it one that the client has not seen, whether it was in sight until then or was left there.
+// An entity is shown for no packet, and then it is hidden for good. Its despawn goes together with the changes of the
+// group until then. The client has seen the entity all the same, whether it was in sight until then or was kept.
 func TestEntityLeftAndShownForNoPacketIsLinked(t *testing.T) {
 	for _, before := range []tick.Tick{3, 2} {
 		d := newDuo(t)

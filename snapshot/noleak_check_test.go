@@ -63,7 +63,7 @@ func (g *leakGame) acked(seq uint64) {
 	}
 }
 
-// leakKnown is what a server knows of a client.
+// leakKnown has the facts that a server knows of a client.
 type leakKnown struct {
 	pending, synced bool
 	known, unacked  int
@@ -74,7 +74,7 @@ func (v *View) leakKnown() leakKnown {
 	return leakKnown{v.Pending(), v.Synced(), v.Known(), v.Unacked(), v.Stats()}
 }
 
-// leakKnownOf is what it knows of an entity at the client.
+// leakKnownOf has the facts that a server knows of an entity at the client.
 type leakKnownOf struct {
 	held, sent, large bool
 	life              tick.Tick

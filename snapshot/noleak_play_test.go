@@ -223,7 +223,7 @@ func (w *leakWorld) cache(i int) *EncodeCache {
 	return w.caches[i]
 }
 
-// at is who lives at an index, the zero id where nobody does.
+// at returns the entity that lives at an index, or the zero id if none does.
 func (w *leakWorld) at(index uint32) wire.NetworkID {
 	if !w.store.alive.has(index) {
 		return wire.NetworkID{}

@@ -31,7 +31,7 @@ func (g *leakGame) play() {
 	}
 }
 
-// seen is who is at a place, if the client sees it or is to see it as what is new.
+// seen returns the entity at a place, and whether the client sees it or is to see it as a new one.
 func (g *leakGame) seen(place int) (wire.NetworkID, bool) {
 	w := g.worlds[0]
 	id := w.at(g.index(place))
@@ -124,7 +124,7 @@ func (g *leakGame) openGroup(id wire.NetworkID, group uint32) {
 	g.joins[g.placeOf(id)] = leakJoin{id, group}
 }
 
-// leakJoin is who joins which group at the end of a tick's play.
+// leakJoin is an entity and the group that it joins at the end of a tick's play.
 type leakJoin struct {
 	id    wire.NetworkID
 	group uint32

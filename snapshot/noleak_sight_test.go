@@ -101,7 +101,7 @@ func (g *leakGame) rowAlike(id wire.NetworkID, row int) bool {
 	return slices.Equal(a.Row(id, row), b.Row(id, row))
 }
 
-// reads is whom a link names to the client.
+// reads returns the entity that a link names to the client.
 func (g *leakGame) reads(world int, id wire.NetworkID) wire.NetworkID {
 	if to := refAt(g.worlds[world].store.Row(id, seqLink), 0); g.sees(to) {
 		return to

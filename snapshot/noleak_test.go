@@ -23,15 +23,15 @@ var (
 // loses, doubles and reorders, with a ring of sixteen packets and a window of sixteen ticks. Each payload has to be the same
 // in both, byte by byte and packet by packet, and so has all that the server knows of the client by what it acknowledged.
 //
-// What may show all the same, and so is the same in both worlds:
+// Some facts may show all the same, and so they are the same in both worlds:
 //
-//   - Indexes and generations. They are handed out in order: who is shown an entity sees how many there were before.
-//   - The death of what was kept at the client by [View.Keep], or that it is hidden after all: it despawns there, as Keep says,
-//     together with what is sent of the group that it is in by then.
-//   - That a row which is to be seen came to name, in one tick, somebody who was seen until then and died in that tick: the
-//     client reads nobody before and after, and may be sent a record that says so.
-//   - The number of a group that a visible entity is in. Who else is in it and is hidden is no part of that.
-//   - What memory is set aside for: a history that is too small for the window (Config.HistoryBytes) is everybody's.
+//   - Indexes and generations. They are handed out in order: a client that is shown an entity sees how many there were before.
+//   - The death of an entity that the client kept by [View.Keep], or the fact that it is hidden after all. It despawns there,
+//     as Keep says, together with the records that are sent of the group that it is in by then.
+//   - The fact that a visible row came to name, in one tick, an entity that was seen until then and died in that tick. The
+//     client reads no entity before and after, and may be sent a record that says so.
+//   - The number of a group that a visible entity is in. The hidden members of the group are no part of that.
+//   - The memory that is set aside: a history that is too small for the window (Config.HistoryBytes) is too small for all clients.
 func TestNothingHiddenChangesAByte(t *testing.T) {
 	met := &leakLimits{}
 	schemas := sequenceSchemas(t)
@@ -91,8 +91,8 @@ func (l *leakLimits) add(g *leakGame) {
 	}
 }
 
-// leakTape is where the choices of a game come from: from chance, and then they are written down, or from those of a game
-// that failed. Where it ends all choices are 0, which is mostly to do nothing.
+// leakTape has the choices of a game. They come from chance, and then the tape writes them down, or they are the choices
+// of a game that failed. Where the tape ends, all choices are 0, and 0 mostly means to do nothing.
 type leakTape struct {
 	random  *rand.Rand // nil: only what is written down
 	choices []uint32

@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What a view is asked while a tick is open it takes in with the commit: all of the tick comes to the client, and what is
-// hidden meanwhile does not.
+// A call to a view while a tick is open takes effect with the commit. The client gets all of the tick, and it does not
+// get entities that were hidden meanwhile.
 func TestAnOpenTickIsNotObserved(t *testing.T) {
 	d := newDuo(t)
 	var moved, shown, hidden, secret, late wire.NetworkID

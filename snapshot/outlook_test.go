@@ -221,7 +221,7 @@ func pairs(t *testing.T, n int) (d *duo, ids []wire.NetworkID) {
 	return d, ids
 }
 
-// What a packet costs is what goes with it, and not what else is tied.
+// The cost of a packet depends on the entities that go with it, and not on other tied entities.
 func TestUnitsAreFoundOnceInATick(t *testing.T) {
 	const n = 1000
 	d, _ := pairs(t, n)
@@ -233,7 +233,7 @@ func TestUnitsAreFoundOnceInATick(t *testing.T) {
 	require.Less(t, d.view.ties.looked, 6*n, "%d packets", packets)
 }
 
-// What is lost while packets are written goes with the next one.
+// A loss that is told while packets are written goes with the next one.
 func TestAUnitThatIsLostBetweenPacketsGoesAtOnce(t *testing.T) {
 	d, ids := pairs(t, 1)
 	lost := d.packet(300)

@@ -34,7 +34,7 @@ type listFlight struct {
 	lost bool
 }
 
-// listGame is what a twin is made of, and how its clients differ.
+// listGame has the settings of a twin, and the differences between its clients.
 type listGame struct {
 	seed                 uint64
 	clients, entities    int
@@ -111,7 +111,8 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 	return payloads
 }
 
-// arrive is what a client tells in a tick, and what is the game's with it.
+// arrive makes the calls of a tick for one client: the acks and losses that the client tells, and
+// the changes that the game makes to its view.
 func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID) {
 	v, now := w.views[i], w.store.Tick()
 	w.flights[i] = slices.DeleteFunc(w.flights[i], func(f listFlight) bool {

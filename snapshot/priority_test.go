@@ -205,7 +205,8 @@ func TestPlanningAllocatesNothingOnceWarm(t *testing.T) {
 	alloctest.Zero(t, 50, turn)
 }
 
-// What did not change for long goes out soon when it does, but however many of it there are, what weighs more waits no longer.
+// An entity that did not change for long is sent soon when it changes. However many such entities there are, a heavier
+// entity waits no longer.
 func TestQuietEntitiesDoNotPassHeavierOnes(t *testing.T) {
 	const n, quiet = 400, 300
 	b := newBusy(t, n)

@@ -35,7 +35,7 @@ func (d *duo) follow(who, whom wire.NetworkID, speed uint32) {
 	d.store.Set(who, rowFollows, []uint32{whom.Index, whom.Generation, speed})
 }
 
-// follows is whom an entity follows at the client.
+// follows returns the entity that an entity follows at the client.
 func (d *duo) follows(who wire.NetworkID) wire.NetworkID {
 	return refAt(d.replica.Row(who.Index, rowFollows), 0)
 }

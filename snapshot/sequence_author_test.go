@@ -11,7 +11,8 @@ import (
 // does to them. What it wrote is not told to it, or is, where it is to be
 // corrected, and it may lose the right at any time: then it is told everything.
 
-// seqAuthor is who writes what of an index: nobody where there are no rows.
+// seqAuthor is the client that writes components of an index, and the rows that it writes. No rows
+// mean that no client writes.
 type seqAuthor struct {
 	client int
 	rows   Mask

@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// seqState is what a client is meant to hold of a network index at one tick.
-// The zero state is nothing.
+// seqState is the state that a client is meant to hold of a network index at one tick. The zero
+// state is nothing.
 type seqState struct {
 	generation uint32
 	kept       bool // out of sight, and the client was left what it had: no record may say anything
@@ -17,7 +17,7 @@ type seqState struct {
 	lanes      [5]uint32 // health, link, position
 }
 
-// seqAfter is what was meant from somewhere between the packets of a tick on.
+// seqAfter has the states that are meant from some point between the packets of a tick on.
 type seqAfter struct {
 	tick  tick.Tick
 	meant [sequenceIndexes]seqState
@@ -40,7 +40,7 @@ type seqProof struct {
 	state seqState
 }
 
-// seqPlaces is where the lanes of each row are in a seqState.
+// seqPlaces returns the place of the lanes of a row in a seqState.
 func seqPlaces(row int) (from, to int) {
 	switch row {
 	case seqHealth:
@@ -109,7 +109,7 @@ func (c *seqClient) right(got seqState, index uint32, t tick.Tick) bool {
 	return false
 }
 
-// held is what a client holds of an index.
+// held returns the state that a client holds of an index.
 func (c *seqClient) held(e replica.Entity) seqState {
 	if !e.Alive {
 		return seqState{}

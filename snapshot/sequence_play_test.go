@@ -145,8 +145,8 @@ func (s *sequence) link(id wire.NetworkID) {
 	s.put(id, seqLink, []uint32{to.Index, to.Generation})
 }
 
-// seqSight is what the reference knows of a client and an index: what was
-// called, and what follows from that.
+// seqSight has the state that the reference keeps of a client and an index. It follows from the
+// calls that were made.
 type seqSight struct {
 	generation uint32
 	visible    bool
@@ -206,7 +206,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 		c.unsay(id, next)
 		c.view.Keep(id)
 		if sight.visible {
-			// What the client was never known to have need not be kept.
+			// An entity that the client was never known to have need not be kept.
 			*sight = seqSight{generation: id.Generation, kept: c.view.Keeps(id)}
 			c.keptAt[id.Index] = next
 		}

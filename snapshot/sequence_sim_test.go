@@ -105,7 +105,7 @@ type seqClient struct {
 	again   [sequenceTicks][sequenceIndexes]bool
 }
 
-// seqNetwork is what both directions meet.
+// seqNetwork has the conditions that packets meet in both directions.
 type seqNetwork struct {
 	loss, upLoss, duplicate, tail int // percent
 	delay, jitter, tailMax        int

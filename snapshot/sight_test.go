@@ -55,7 +55,7 @@ func TestKeptEntitiesDespawnWhenHidden(t *testing.T) {
 	require.Nil(t, d.at(4, nil), "once")
 }
 
-// What was never sent is not kept: there is nothing there that could despawn.
+// An entity that was never sent is not kept: the client has nothing that could despawn.
 func TestKeepBeforeAnythingWasSent(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
@@ -161,8 +161,9 @@ func TestANewLifeSeesAllComponentsAgain(t *testing.T) {
 	require.Equal(t, AllRows(), d.view.Rows(id))
 }
 
-// What a client was shown at a tick is remembered for the life that it sees and
-// for the one before, also of what died; of others nothing is known.
+// SawAt knows at which ticks a client was shown an entity, for the lifetime that it sees and for
+// the one before, also if the entity died. It knows nothing of entities that the client was never
+// shown, nor of an earlier entity at an index that is used again.
 func TestSawAt(t *testing.T) {
 	d := newDuo(t)
 	var id, other, busy wire.NetworkID

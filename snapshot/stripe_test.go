@@ -114,7 +114,8 @@ func TestHistoryOfStripes(t *testing.T) {
 	}
 }
 
-// What ticks take is foreseen: where all moves in each of them each ring of the history grows once beyond what the first ticks need.
+// A ring of the history that grows gets at once the length that the window needs if ticks go on to take as much. If everything
+// moves in each tick, each ring grows once beyond the length that the first ticks need.
 func TestHistoryGrowsAtOnce(t *testing.T) {
 	schema := format.NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{Window: 64})

@@ -77,7 +77,7 @@ func (p *swapped) replace(row, of int) {
 	}
 }
 
-// bitsOf is which rows of their stripe entities are.
+// bitsOf returns the rows of entities in their stripe, one bit each.
 func bitsOf(ids []wire.NetworkID) (rows uint64) {
 	for _, id := range ids {
 		rows |= 1 << (id.Index % stripeRows)

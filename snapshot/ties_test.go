@@ -167,7 +167,7 @@ func TestMembersThatDieTogetherAreGoneTogether(t *testing.T) {
 	require.Zero(t, d.replica.Len())
 }
 
-// Who leaves one group for another is seen to by both.
+// An entity that leaves one group for another is tied to both.
 func TestMemberThatChangesGroupsIsLinkedToBoth(t *testing.T) {
 	d := newTight(t, 100)
 	var chest, bag, item wire.NetworkID
@@ -221,8 +221,8 @@ func TestReplacementComesWithTheGroup(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
-// What belongs to no group any more, or of which a client has got nothing, or
-// which it was left, holds nothing up and is held up by nothing.
+// An entity delays nothing and waits for nothing in three cases: it belongs to no group any more,
+// the client has got nothing of it, or the client keeps its last state.
 func TestChangesThatLinkNothing(t *testing.T) {
 	d := newTight(t, 100)
 	var bag, left, unsent, kept wire.NetworkID
@@ -254,8 +254,8 @@ func TestChangesThatLinkNothing(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
-// Who was hidden before it joined a group has a despawn that is tied to nothing,
-// and the group does not wait for it.
+// An entity is hidden before it joins a group. Its despawn is tied to nothing, and the group does
+// not wait for it.
 func TestEntityHiddenBeforeItJoinedDelaysNothing(t *testing.T) {
 	d := newTight(t, 100)
 	var bag, hidden, other, item wire.NetworkID
@@ -319,8 +319,8 @@ func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {
 	}
 }
 
-// What is tied stays out of lists that clients share, for the one to whom it is
-// tied only.
+// A tied entity stays out of the lists that clients share, but only for the client for which it is
+// tied.
 func TestSharedListsLeaveOutLinkedEntities(t *testing.T) {
 	needsFastPaths(t)
 	d, ids := listDuos(t)
