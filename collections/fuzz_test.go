@@ -195,7 +195,7 @@ func TestStop(t *testing.T) {
 	require.Equal(t, 4, told)
 }
 
-// What is said about an entity's former life, when nothing of the present one has come, has no effect.
+// An operation about a former lifetime of an entity has no effect when nothing of the present one has come.
 func TestStrayOperations(t *testing.T) {
 	made := defs(t, 30)
 	c := newMirror(made)

@@ -140,7 +140,7 @@ func TestHostHasCollections(t *testing.T) {
 	require.Equal(t, []string{"set gone 0"}, h.soon())
 }
 
-// What is large comes in pieces, a few in each frame, and changes meanwhile.
+// A large collection comes in pieces, a few in each frame, and changes meanwhile.
 func TestHostHasLargeCollections(t *testing.T) {
 	h := newHosting(t)
 	h.host()

@@ -375,8 +375,8 @@ func (s *sim) check() {
 	}
 }
 
-// What one client has is, in the end, what there is, whatever comes in between: bodies that are late and that its send queue
-// refuses, entities that come, go and die.
+// In the end a client has the contents that there are, whatever comes in between: bodies that are late, bodies that its send queue
+// refuses, and entities that come, go and die.
 func TestClientGetsTheWholeContents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t)

@@ -197,7 +197,7 @@ func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
 	require.Zero(t, p.tail.write(nil))
 }
 
-// What one end writes the other reads, and nothing but what is written so is legal: a message cut anywhere is refused.
+// An end reads a message as the other end wrote it, and takes nothing else: it refuses a message that is cut anywhere.
 func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	p := newSticks()
 	rapid.Check(t, func(t *rapid.T) {

@@ -88,7 +88,7 @@ func BenchmarkGrid(b *testing.B) {
 	}
 }
 
-// What the grid is measured against: every entity asked about every client, with nothing else to do.
+// BenchmarkEveryPair is the measure for the grid: it asks about every entity for every client, and has nothing else to do.
 func BenchmarkEveryPair(b *testing.B) {
 	g := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120})
 	c := newCrowd(b, g, g, 10_000, 64, 1)

@@ -12,7 +12,7 @@ type Position struct{ X, Y float32 }
 // Hand is a component that only its owner may see.
 type Hand struct{ Cards uint64 }
 
-// What is near and what is one's own is visible; a hand is visible to its owner only.
+// A client sees its own entities and those that are near. Only its owner sees a hand.
 func Example() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Position](protocol)

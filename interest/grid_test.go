@@ -296,7 +296,7 @@ func TestGridOfAnotherInTheSamePlace(t *testing.T) {
 	w.requireSees(1, w.living[0])
 }
 
-// What has moved is noticed although the table of cells is made anew in the same tick.
+// The grid notices an entity that has moved, although it makes the table of cells anew in the same tick.
 func TestGridThatGrows(t *testing.T) {
 	g := NewGrid(GridConfig{Position: positions(), Enter: 10})
 	w := newWorld(t, g, Despawn)

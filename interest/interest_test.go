@@ -28,7 +28,7 @@ func TestAllShowsEverything(t *testing.T) {
 	w.requireSees(2, w.living...)
 }
 
-// What is new and not visible was never shown: nothing about it may be said, not even a despawn.
+// A new entity that is not visible was never shown: nothing about it may be said, not even a despawn.
 func TestEntityHiddenFromTheStartIsNeverShown(t *testing.T) {
 	explicit := NewExplicit()
 	for _, leaving := range []Leaving{Despawn, Keep} {

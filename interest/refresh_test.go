@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What game code says of sight counts at once after a refresh, for the client that is named or for all.
+// A change that game code makes to sight counts at once after a refresh, for the client that is named or for all.
 func TestRefreshDecidesAtOnce(t *testing.T) {
 	explicit := NewExplicit()
 	w := newWorld(t, explicit, Despawn)

@@ -653,7 +653,7 @@ func TestBytesOfAFrameAreShared(t *testing.T) {
 	require.NoError(t, r.Push(&reliable, r.body(1)), "what was handled is free again")
 }
 
-// What is counted of a full queue follows what is handled and dropped, at no cost but that of the messages, and allocates nothing.
+// The counts of a full queue follow the messages that are handled and dropped. They cost no more than these and allocate nothing.
 func TestFullStageAllocatesNothing(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 200}})
 	sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}

@@ -80,7 +80,7 @@ func n63(name string) int {
 	return 0
 }
 
-// What leaves, little by little, makes room for what comes: memory follows what waits and not what ever did.
+// Messages that leave little by little make room for those that come: memory follows the messages that wait, not all that ever did.
 func TestWaitingMemoryIsBounded(t *testing.T) {
 	r := newRig(t, Config{})
 	r.onOrder = func(*Context, *order) {}

@@ -233,8 +233,8 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 	require.NoError(t, source.Fault())
 }
 
-// What is handled at once is kept, too, in the order in which handlers began; delivered again it comes once, since what a
-// handler sends comes from that.
+// A message that is handled at once is kept, too, in the order in which handlers began. After Redeliver it comes once: the handler that
+// sent it sends it again.
 func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	r := newRig(t, Config{History: 1})
 	var seen []uint64

@@ -93,7 +93,7 @@ func TestKeep(t *testing.T) {
 	require.Empty(t, r.Keep(nil))
 }
 
-// What a source has kept is bounded by its quota, too: packets full of nothing do not use up the frame.
+// The quota of a source bounds the bytes that Keep copies, too: packets full of nothing do not use up the frame.
 func TestKeepIsBoundedBySource(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{SenderBytes: 2000, Bytes: 6400, Sources: 2}})
 	flooder, honest := NewSource(1), NewSource(2)
@@ -366,8 +366,8 @@ func TestCopyIsEncode(t *testing.T) {
 	})
 }
 
-// What is counted of a source are its reliable messages, in the queues and put aside, also when they are carried over; those of
-// others are not.
+// CountUnhandled counts the reliable messages of a source, in the queues and put aside, also when they are carried over. It does not
+// count those of other sources.
 func TestCountUnhandled(t *testing.T) {
 	r := newRig(t, Config{})
 	one, two, idle := NewSource(1), NewSource(2), NewSource(3)

@@ -37,7 +37,7 @@ func TestLoopbackByStage(t *testing.T) {
 	require.ErrorIs(t, r.post(Message{Stage: tick.NumStages}, 4), ErrStage)
 }
 
-// What is handled at once precedes what waits for the stage.
+// A message that is handled at once precedes those that wait for the stage.
 func TestLoopbackAtOncePrecedesTheQueue(t *testing.T) {
 	r := newRig(t, Config{})
 	var seen []uint64
@@ -96,7 +96,7 @@ func TestLoopbackGivesACopy(t *testing.T) {
 	require.Equal(t, order{Serial: 1}, m)
 }
 
-// What must wait is queued, and later ones of its ordered channel wait with it.
+// A message that must wait is queued, and later ones of its ordered channel wait with it.
 func TestLoopbackThatMustWait(t *testing.T) {
 	r := newRig(t, Config{})
 	seen := r.serials()

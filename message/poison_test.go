@@ -16,8 +16,8 @@ type greedy struct {
 	context *Context
 }
 
-// What a handler keeps is overwritten once it returned, in a debug build; in any other it is what the next message makes of
-// it, and no promise. Its copies stay.
+// A debug build overwrites a value that a handler keeps, once the handler returned. In any other build the next message may
+// overwrite it, and that is no promise. Copies that the handler made stay.
 func TestNothingIsKept(t *testing.T) {
 	r := newRig(t, Config{})
 	var kept greedy

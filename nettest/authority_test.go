@@ -94,8 +94,8 @@ func onServer[T any](f *fleet, e ecs.Entity) *T {
 	return mapper.Get(e)
 }
 
-// What an owner writes reaches the server and the other clients over a bad link, nothing of it is sent back to its author,
-// and the author's world is never touched meanwhile.
+// A value that an owner writes reaches the server and the other clients over a bad link. Nothing of it is sent back to its author,
+// and nothing touches the author's world meanwhile.
 func TestOwnersWriteAndNothingEchoes(t *testing.T) {
 	f := newFleet(t, 3, 11, transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .05})
 	f.net.Run(time.Second)
@@ -118,7 +118,7 @@ func TestOwnersWriteAndNothingEchoes(t *testing.T) {
 	stats := f.net.Server.Stats()
 	require.Greater(t, authority.StatsOf(f.net.Server).Writes, uint64(100))
 	require.Zero(t, stats.NotAllowed)
-	// What is not its own is put back.
+	// A value that is not the client's own is put back.
 	at[steered](t, f, 0, f.own(1)).X = 50
 	at[health](t, f, 0, f.own(0)).Points = 1000
 	f.net.Run(time.Second)

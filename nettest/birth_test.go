@@ -293,8 +293,8 @@ func TestIDAtBirthAndReset(t *testing.T) {
 	require.False(t, b.n.Server.Has(id))
 }
 
-// What a client shows of collections by their changes alone is what there is, also when it connects anew and entities have gone
-// meanwhile: each is gone after its entity, and before what comes.
+// A client that knows collections by their changes alone shows exactly those that there are. It does so also when it connects anew and
+// entities have gone meanwhile: each collection is gone after its entity, and before new contents come.
 func TestCollectionsAreGoneWithAConnection(t *testing.T) {
 	g := newShelf()
 	shown, last, order := map[netcode.NetworkID]int{}, map[netcode.NetworkID]bool{}, 0

@@ -250,8 +250,8 @@ func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
 	}
 }
 
-// What is larger than the share of a tick keeps nobody waiting: it borrows, and what counts most is sent in every third
-// tick at the latest. It has half of the budget, if its weight asks for that much.
+// A record that is larger than the share of a tick keeps nobody waiting: it borrows. The entity that counts most is sent in every
+// third tick at the latest. The large records have half of the budget, if their weight asks for that much.
 func TestLargeRecordDelaysNoOthers(t *testing.T) {
 	for _, budget := range []int{3000, 6000} {
 		t.Run(fmt.Sprintf("%d bytes a second", budget), func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// What fills a packet to the bit: 192 bits and one.
+// These components fill a packet to the bit: bulk has 192 bits, each flag has one.
 type (
 	bulk  struct{ A, B, C uint64 }
 	flag1 struct{ On bool }

@@ -479,7 +479,7 @@ func (d *door) Sees(client netcode.ClientID) interest.Set {
 	return d.Policy.Sees(client)
 }
 
-// Who a client is becomes known only some time after it has connected, and OnConnect has told of it. Until then it learns of
+// A client proves who it is only some time after it has connected and OnConnect has told of it. Until then it learns of
 // nothing that lives, and of nothing that dies; three seconds later it lacks nothing.
 func TestCase27AuthEndsAfterTheJoin(t *testing.T) {
 	const rate, age = 60, time.Second

@@ -124,7 +124,7 @@ func (g *bursts) play(w *ecs.World, frame int) {
 	g.count = len(g.all)
 }
 
-// What a client keeps of the past follows what its ticks need together, on a link where now this tick and now that one is lost:
+// A client keeps as much memory of the past as its ticks need together, on a link that loses now this tick and now that one. The
 // memory that one large tick needed serves the next one: within an eighth.
 func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 	g := &bursts{walkers: walkers{count: 600}}

@@ -324,8 +324,8 @@ type glance struct {
 	At netcode.NetworkID `net:"entity"`
 }
 
-// What a message names is found in the client's own world, with the values that it has there; a client that does not see it
-// hears of nobody.
+// A client finds the entity that a message names in its own world, with the values that the entity has there. A client that does not
+// see the entity hears of nobody.
 func TestMessagesNameEntities(t *testing.T) {
 	t.Parallel()
 	p := protocol()

@@ -42,10 +42,10 @@ var (
 // element of a collection names. Every datagram to that client has to be the same, byte by byte and at the same time, and so has all
 // that it can ask of its own end, and all that the server says about it.
 //
-// What may show all the same, and so is the same both times: network indexes, which are handed out in order (hidden entities
-// are born and die at the same times as long as visible ones are born after), and what is counted for all clients together:
-// Stats of the server, its limits (SECURITY.md). ClientStats.Waiting, which no client is told of, counts messages about what is
-// still to come as they were sent: whom they name is taken out when they leave.
+// Two things may show all the same, and so they are the same both times. Network indexes are handed out in order: hidden entities are
+// born and die at the same times as long as visible ones are born after. Some figures count all clients together: Stats of the
+// server, its limits (SECURITY.md). ClientStats.Waiting counts messages about entities that are still to come in the form in which they
+// were sent; no client is told of it. The entities that these messages name are taken out when the messages leave.
 func TestNothingHiddenChangesADatagram(t *testing.T) {
 	met := leakMet{}
 	count := *leaks

@@ -306,7 +306,7 @@ func TestEntitiesWhileTheirPlayerIsAway(t *testing.T) {
 	}
 }
 
-// What the game gave to somebody else while its player was away stays there.
+// An entity or a right that the game gave to another client while its player was away stays there.
 func TestEntitiesThatWereGivenAwayMeanwhileAreNotGivenBack(t *testing.T) {
 	c := newCrew(t, systems.HandOver, netcode.Config{Keep: time.Minute, SilenceTimeout: 3 * time.Second})
 	c.join("anna")

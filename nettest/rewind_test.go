@@ -25,8 +25,8 @@ type gaze struct {
 	Fraction uint32
 }
 
-// What the server rewinds to is what the client showed when it made the input, and the world is as it was then: also of
-// what has died since, and not of what the client may not see.
+// The server rewinds to the moment that the client showed when it made the input. The world is as it was then: it has entities
+// that have died since, and lacks those that the client may not see.
 func TestRewindEqualsTheClientsView(t *testing.T) {
 	p := protocol()
 	input.Register[gaze](p)

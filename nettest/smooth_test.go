@@ -99,8 +99,8 @@ func badLink() transport.Link {
 	return transport.Link{Delay: 40 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: 0.1}
 }
 
-// What is shown is what was true at the moment that is presented, but for what loss took away, while the truth as received
-// is there beside it.
+// A client shows the truth of the moment that it presents, but for ticks that were lost. The truth as received is there
+// beside it.
 func TestSmoothFollowsTheTruth(t *testing.T) {
 	for name, link := range map[string]transport.Link{"good": {Delay: 40 * time.Millisecond}, "bad": badLink()} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestSmoothAppearsAndVanishesInTime(t *testing.T) {
 	}
 }
 
-// What teleports is never shown between the two places.
+// A body that teleports is never shown between the two places.
 func TestSmoothDoesNotSlideOverATeleport(t *testing.T) {
 	s := newShown(t, nettest.Config{Seed: 5, Link: badLink()}, nil)
 	place := float32(-20)

@@ -62,7 +62,7 @@ func TestPathFindsItsSize(t *testing.T) {
 	}
 }
 
-// Who sends little sends no probe: its packets fit in any case.
+// An end that sends little sends no probe: its packets fit in any case.
 func TestSmallPacketsAreNoReasonToProbe(t *testing.T) {
 	g := pathGame{p: newPath(512, 1200, 1)}
 	for range 1000 {

@@ -58,7 +58,7 @@ func (f *forgetful) recall(ch wire.Channel) {
 	f.checkMemory()
 }
 
-// What is recalled never arrives, of what was sent only the blank form is sent again, and everything else arrives exactly once, in
+// A recalled message never arrives. If it was sent before, only its blank form is sent again. Every other message arrives exactly once, in
 // order where promised, whatever the link does: the messages behind those taken back close the gap.
 func TestRecallAgainstModel(t *testing.T) {
 	total, blanked, amended := uint64(0), 0, 0

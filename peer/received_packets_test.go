@@ -232,8 +232,8 @@ func TestAckedBeforeAgainstModel(t *testing.T) {
 	})
 }
 
-// What is said again is the packet that said it, byte for byte: the other end
-// takes the first that arrives, and has no more numbers to tell of than before.
+// Again gives the packet that acknowledged, byte for byte: the other end takes the
+// first that arrives, and has no more numbers to tell of than before.
 func TestRepeatedAckIsTheSamePacket(t *testing.T) {
 	for _, first := range startSequences() {
 		a, b := newTestConn(first, 64), newTestConn(first, 64)

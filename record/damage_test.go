@@ -175,7 +175,7 @@ func TestSeekOverDamage(t *testing.T) {
 	g.check(t, r, 30)
 }
 
-// What was learned of a damaged recording is what the rest of it teaches, and the gap harms nothing.
+// Learn learns from the undamaged rest of a damaged recording, and the gap harms nothing.
 func TestLearningPassesOverDamage(t *testing.T) {
 	g := moving(t, 300)
 	chunks := chunksOf(t, g.out.Bytes())

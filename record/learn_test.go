@@ -18,7 +18,7 @@ type (
 	vast  struct{ Heights [1900]float32 }
 )
 
-// What a game with a larger Config.PacketSize sends can be learned from.
+// Learn and Measure read the rows that a game with a larger Config.PacketSize sends.
 func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
 	g := newGame(t, 10, types(ample{}, vast{}, touched{})...)
 	var a ample
@@ -42,7 +42,7 @@ func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
 	require.NotZero(t, cost.Rows)
 }
 
-// What is played to come to a tick within a chunk counts for nothing: it was learned from, or is to be.
+// A tick that is played only to come to a later one of its chunk counts for nothing: it was learned from, or is to be.
 func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 	g := moving(t, 20) // chunks of 10 ticks
 	data := g.out.Bytes()

@@ -258,7 +258,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	alloctest.Zero(t, 200, step)
 }
 
-// Who writes a component is behind its fields in the protocol's description, and nothing to its rows.
+// The writer of a component stands behind its fields in the protocol's description, and changes nothing of its rows.
 func TestWrittenComponentsAreRead(t *testing.T) {
 	for _, writer := range []string{"[owner]", "[named]"} {
 		h := Header{TickRate: 1, Entries: []string{"component Place{X:f32[0,1,0.1];Y:f32}" + writer}}

@@ -225,7 +225,7 @@ func TestReplayRefuses(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrProtocol)
 }
 
-// What players do is recorded without an allocation.
+// A recording takes inputs and messages of players without an allocation.
 func TestRecordedInputsAllocateNothing(t *testing.T) {
 	p := walkersProtocol()
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: replayRate})

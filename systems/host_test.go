@@ -393,7 +393,7 @@ func TestHostJoinsInItsFirstFrame(t *testing.T) {
 	require.Same(t, server, player.Hosted())
 }
 
-// What keeps a player from joining in the first frame is told to both ends.
+// Both ends are told the error that keeps a player from joining in the first frame.
 func TestHostThatCannotJoin(t *testing.T) {
 	e := newEnds()
 	p, other := netcode.NewProtocol(), netcode.NewProtocol()

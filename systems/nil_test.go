@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/secure"
 )
 
-// What is nil is refused where it is given, with its name: it would panic in the first frame.
+// A constructor refuses a nil argument at once and tells its name: otherwise the first frame would panic.
 func TestNilArgumentsAreRefused(t *testing.T) {
 	r := newRig(t)
 	server, client := r.server.Server, r.client.Client

@@ -112,7 +112,7 @@ func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {
 	require.Equal(t, tick.EarlyUpdate, all[at+1].(*systems.Dispatch).Stage)
 }
 
-// Whose systems are initialised with one world and updated with another is told so, once.
+// An end gets ErrOtherWorld once if its systems are initialised with one world and updated with another.
 func TestSystemsOfAnotherWorld(t *testing.T) {
 	r := newRig(t)
 	other := ecs.NewWorld()

@@ -155,7 +155,7 @@ func TestPresentationAllocatesNothing(t *testing.T) {
 	require.Positive(t, p.At(now).Tick)
 }
 
-// What is shown lies between two versions that have arrived, and moves on evenly.
+// The shown moment lies between two versions that have arrived, and moves on evenly.
 func ExamplePresentation() {
 	show := tick.NewPresentation(tick.PresentationConfig{Rate: 20})
 	versions := map[tick.Tick]float64{} // a value as of each tick that arrived

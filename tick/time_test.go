@@ -107,7 +107,7 @@ func TestTimeBetweenTwoVersions(t *testing.T) {
 	require.Equal(t, 500*ms, (tick.OneTick / 2).Duration(-5))
 }
 
-// What Along says, Lerp undoes, to within a step for each tick of the way.
+// Lerp undoes Along, to within a step for each tick of the way.
 func TestAlongAndLerp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := drawTime(t, "from").Tick

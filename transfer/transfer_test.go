@@ -83,7 +83,7 @@ func lossy(loss float64) transport.Link {
 	return transport.Link{Delay: 40 * time.Millisecond, Jitter: 15 * time.Millisecond, Loss: loss, Reorder: .02, Duplicate: .02}
 }
 
-// age is how many frames old the oldest body of a client is, in the mean of some frames.
+// age returns how many frames old the oldest body of a client is, in the mean of some frames.
 func age(n *nettest.Net, frames int) float64 {
 	sum := 0
 	for range frames {

@@ -347,7 +347,7 @@ func TestPackedOfEachWidth(t *testing.T) {
 	})
 }
 
-// What a narrower int of the reader's platform cannot hold is malformed there.
+// A value that a narrower int of the reader's platform cannot hold is malformed there.
 func TestUnpackedKnowsItsRange(t *testing.T) {
 	_, ok := unpacked[int32](Zigzag64(math.MinInt32 - 1))
 	require.False(t, ok)

@@ -173,7 +173,7 @@ func TestWithoutACompressorAllIsRaw(t *testing.T) {
 	require.Equal(t, src, got)
 }
 
-// What a declared size makes Decompress allocate is bounded by what is really there.
+// The bytes that are really there bound the memory that a declared size makes Decompress allocate.
 func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
 	var d Deflate
 	for n := range 40 {
@@ -292,8 +292,8 @@ func largeMessages(random *rand.Rand) map[string][]byte {
 	return map[string][]byte{"chat log": []byte(chat.String()), "tile map": tiles, "level as JSON": level, "packed structs": packed, "structs of floats": floats}
 }
 
-// What compression gains on large messages, for docs/adr/0029. Text and maps shrink to less than a half, what is packed already by less
-// than a tenth.
+// Compression makes large messages smaller, for docs/adr/0029. Text and maps shrink to less than a half, a message that is packed
+// already by less than a tenth.
 func TestCompressionOfLargeMessages(t *testing.T) {
 	var d Deflate
 	most := map[string]float64{"chat log": 0.40, "tile map": 0.20, "level as JSON": 0.45, "packed structs": 1, "structs of floats": 0.75}

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// fate is what becomes of a client that lies, and where that is counted.
+// fate has the outcome for a client that lies, and the counter of the lie.
 type fate struct {
 	ends    netcode.Reason                 // ReasonNone: it stays
 	counter func(s *netcode.Server) uint64 // rises with the lie; nil: nothing is counted, as for a legal datagram

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// victim is what becomes of a client whose server lies.
+// victim has the outcome for a client whose server lies.
 type victim struct {
 	ends    netcode.Reason               // ReasonNone: it stays connected
 	counter func(s netcode.Stats) uint64 // rises with the lie; nil: the error of the client says it all

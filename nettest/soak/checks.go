@@ -37,7 +37,7 @@ type checks struct {
 	out   int                      // bytes to addresses without a session
 }
 
-// session is what is known of the session of an honest client.
+// session has the state that a run keeps of the session of an honest client.
 type session struct {
 	id    netcode.ClientID
 	tick  netcode.Tick

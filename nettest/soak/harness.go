@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// failure is what a run stops with.
+// failure is the value that a run panics with to stop.
 type failure struct{ what string }
 
 // harness takes the place of the *testing.T that nettest asks for.

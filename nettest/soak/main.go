@@ -113,7 +113,7 @@ func command(args []string, out io.Writer) error {
 	return nil
 }
 
-// result is what a run came to.
+// result has the outcome of a run.
 type result struct {
 	Seed     uint64
 	Ticks    int     // that were run

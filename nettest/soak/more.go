@@ -13,7 +13,7 @@ import (
 // mostBytes is the size of the largest file: it passes while the world rests at the lowest rate of congestion control too.
 const mostBytes = 8 << 10
 
-// narrowRate is what a narrow link takes, in bytes a second.
+// narrowRate is the rate of a narrow link, in bytes a second.
 const narrowRate = 6000
 
 // narrow makes the link of a client narrow in both directions.

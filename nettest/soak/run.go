@@ -66,7 +66,7 @@ type soak struct {
 	longest  time.Duration
 }
 
-// player is what a run knows of an honest client.
+// player has the state that a run keeps of an honest client.
 type player struct {
 	name   string // its identity, "" for none
 	leaves int    // the tick in which it leaves; 0: never

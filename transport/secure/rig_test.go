@@ -80,7 +80,7 @@ func (r *rig) dialOver(socket transport.Conn, c ClientConfig) *Client {
 	return client
 }
 
-// got is what an end gave out.
+// got is a datagram that an end gave out.
 type got struct {
 	from transport.Addr
 	text string
