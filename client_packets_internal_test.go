@@ -145,7 +145,7 @@ func (k *packetsPair) end() {
 	})
 }
 
-// BenchmarkClientOf36PacketsATick is what a client does for 36 packets a tick beside reading their rows: checksums, the clock,
+// BenchmarkClientOf36PacketsATick measures the work of a client for 36 packets a tick beside reading their rows: checksums, the clock,
 // acknowledgements. The metric is that of the fastest tick, since a tick is short and other processes disturb it.
 func BenchmarkClientOf36PacketsATick(b *testing.B) {
 	k := newPacketsPair(b)

@@ -1,8 +1,10 @@
 package netcode_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,6 +28,30 @@ func TestHouseRulesHold(t *testing.T) {
 		}
 		t.Errorf("%s", v)
 	}
+}
+
+// Comments of tests, too, begin with the verb or the name, and not with a clause.
+func TestCommentsOfTestsHaveASubject(t *testing.T) {
+	bad, looked := regexp.MustCompile(clauseAfterName+"|"+clauseFirst), 0
+	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "// ") {
+				looked++
+				if bad.MatchString(line) {
+					t.Errorf("%s:%d: %s", name, i+1, line)
+				}
+			}
+		}
+		return nil
+	}))
+	require.Greater(t, looked, 1000)
 }
 
 // cleanModule is a small module that keeps every rule, with one of each thing that is allowed.

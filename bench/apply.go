@@ -44,7 +44,7 @@ func runApply(o options) error {
 			if a.moving = cmp.Or(o.moving, 1); a.whole && a.moving < 1 {
 				continue // what is not acknowledged is sent again, changed or not
 			}
-			err := a.join(entities)
+			err := a.bringUp(entities)
 			if err == nil {
 				err = a.measure(o.budget)
 			}
@@ -91,8 +91,8 @@ type applyRun struct {
 	snapshotBytes                           int
 }
 
-// join makes both ends and brings the client what there is.
-func (a *applyRun) join(entities int) error {
+// bringUp makes both ends and brings the client what there is.
+func (a *applyRun) bringUp(entities int) error {
 	a.schema, a.server = bodyProtocol(true).Schema(), newBodyWorld(entities, true)
 	cfg := snapshot.Config{Entities: entities, SentPackets: applySent, Payload: applyRoom, Window: applyWindow}
 	a.store = snapshot.NewStore(a.schema, cfg)

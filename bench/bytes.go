@@ -164,7 +164,7 @@ func (b *byteRun) play() error {
 		if err != nil {
 			return err
 		}
-		if err := b.playFrame(); err != nil {
+		if err := b.compareFrame(); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (b *byteRun) join() error {
 		if b.frame > framesToConnect {
 			return fmt.Errorf("not in step after %d frames: %v %v", b.frame, b.client.Err(), b.faults)
 		}
-		if err := b.playFrame(); err != nil {
+		if err := b.compareFrame(); err != nil {
 			return err
 		}
 	}
@@ -222,8 +222,8 @@ func (b *byteRun) move() error {
 	return nil
 }
 
-// playFrame runs one frame of both ends and compares what the client has with what the server had at that tick.
-func (b *byteRun) playFrame() error {
+// compareFrame runs one frame of both ends and compares what the client has with what the server had at that tick.
+func (b *byteRun) compareFrame() error {
 	b.advance()
 	if b.client.State() != netcode.Connected || b.client.Replica().Tick() <= b.start {
 		return nil

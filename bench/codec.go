@@ -70,7 +70,7 @@ func runCodec(o options) error {
 
 // nextValue moves the rows on.
 func (c *codecRun) nextValue() {
-	c.motion.move(c.rows)
+	c.motion.moveRows(c.rows)
 	for i := range c.rows {
 		handPut(c.want[i*codecBytes:], &c.rows[i])
 	}

@@ -90,8 +90,8 @@ type codecMotion struct{ orbits []orbit }
 
 func newCodecMotion() *codecMotion { return &codecMotion{orbits: newScene(codecRows, 1).orbits} }
 
-// move lets every body move for a sixtieth of a second and writes its row.
-func (m *codecMotion) move(rows []codecRow) {
+// moveRows lets every body move for a sixtieth of a second and writes its row.
+func (m *codecMotion) moveRows(rows []codecRow) {
 	for i := range rows {
 		p, q, v := m.orbits[i].nextPose()
 		rows[i] = codecRow{Pos: [3]float32{p.X, p.Y, p.Z}, Rot: q.Q, Vel: [3]float32{v.X, v.Y, v.Z}}

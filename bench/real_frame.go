@@ -103,8 +103,8 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 
 func (f *frameRun) frameTime() time.Duration { return time.Duration(f.frames) * realTick }
 
-// playFrame plays a frame of the server and one of the client.
-func (f *frameRun) playFrame(keep bool) error {
+// playBoth plays a frame of the server and one of the client.
+func (f *frameRun) playBoth(keep bool) error {
 	f.frames++
 	for k, e := range f.body.entities {
 		p, q, v := f.orbits[k].nextPose()
@@ -174,10 +174,10 @@ func (f *frameRun) readTwin(datagrams [][]byte) (took float64, err error) {
 	return took, err
 }
 
-// connect lets the client connect and brings the network into effect.
-func (f *frameRun) connect(n realNetwork) error {
+// letConnect lets the client connect and brings the network into effect.
+func (f *frameRun) letConnect(n realNetwork) error {
 	for range 2 * tickHz {
-		if err := f.playFrame(false); err != nil {
+		if err := f.playBoth(false); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (f *frameRun) connect(n realNetwork) error {
 	}
 	f.late.begin(n)
 	for range realWarmUp {
-		if err := f.playFrame(false); err != nil {
+		if err := f.playBoth(false); err != nil {
 			return err
 		}
 	}
@@ -203,14 +203,14 @@ func measureRealFrame(o options) error {
 		if err != nil {
 			return err
 		}
-		if err := f.connect(n); err != nil {
+		if err := f.letConnect(n); err != nil {
 			return fmt.Errorf("frames of a client: %w", err)
 		}
 		runs = append(runs, f)
 	}
 	for start := time.Now(); time.Since(start) < o.budget || len(runs[1].frameNs) < realTicks; {
 		for _, f := range runs {
-			if err := f.playFrame(true); err != nil {
+			if err := f.playBoth(true); err != nil {
 				return fmt.Errorf("frames of a client: %w", err)
 			}
 		}

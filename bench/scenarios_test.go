@@ -35,7 +35,7 @@ func TestApplyIsVerified(t *testing.T) {
 // One wrong value in one body of the client's world is noticed, and so is one in the anchor's.
 func TestApplyNoticesAWrongWorld(t *testing.T) {
 	a := &applyRun{scattered: true, moving: 1}
-	require.NoError(t, a.join(50))
+	require.NoError(t, a.bringUp(50))
 	at := &sentTick{}
 	for !at.compared {
 		var err error

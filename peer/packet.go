@@ -135,8 +135,8 @@ func (b *Builder) Sequence() uint64 { return b.sequence }
 // them. A Switch that no message follows leaves nothing in the packet.
 func (b *Builder) Switch(ch wire.Channel) { b.next = ch }
 
-// at returns where the next message goes.
-func (b *Builder) at() int {
+// position returns where the next message goes.
+func (b *Builder) position() int {
 	if b.next != b.open {
 		return len(b.buf) + furtherBatch
 	}
@@ -147,12 +147,12 @@ func (b *Builder) at() int {
 // also when not even a message header fits any more; see Fits for those without
 // a payload.
 func (b *Builder) Room() int {
-	return max(b.limit-b.at()-wire.MessageHeaderSize, 0)
+	return max(b.limit-b.position()-wire.MessageHeaderSize, 0)
 }
 
 // Fits reports whether a message with n bytes of payload still goes in.
 func (b *Builder) Fits(n int) bool {
-	return n >= 0 && n <= b.limit-b.at()-wire.MessageHeaderSize
+	return n >= 0 && n <= b.limit-b.position()-wire.MessageHeaderSize
 }
 
 // Payload returns the space for the next message's payload, Room bytes long. It
@@ -162,7 +162,7 @@ func (b *Builder) Payload() []byte {
 	if room == 0 {
 		return nil
 	}
-	at := b.at() + wire.MessageHeaderSize
+	at := b.position() + wire.MessageHeaderSize
 	return b.buf[at : at+room : at+room]
 }
 
@@ -184,7 +184,7 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 // the other, as one copy. It reports false, and adds nothing, when they do not
 // fit. Other bytes than whole messages make a packet that the other end refuses.
 func (b *Builder) Append(framed []byte) bool {
-	if len(framed) > b.limit-b.at() {
+	if len(framed) > b.limit-b.position() {
 		return false
 	}
 	if len(framed) > 0 {

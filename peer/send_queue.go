@@ -298,7 +298,7 @@ func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 // counters stay.
 func (o *Outgoing) Clear() {
 	o.opened, o.blocked = openNone, false
-	o.batches.clear()
+	o.batches.dropAll()
 	o.reliable.clear()
 }
 

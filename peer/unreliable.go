@@ -143,7 +143,7 @@ func (q *batches) send(b *Builder) bool {
 		q.recycle()
 		return true
 	}
-	if n := fitting(framed, b.limit-b.at()); n > 0 {
+	if n := fitting(framed, b.limit-b.position()); n > 0 {
 		b.Append(framed[:n])
 		q.queued -= n
 		r.start += n
@@ -208,7 +208,7 @@ func (q *batches) giveBack(buf []byte) {
 	q.pool.giveBack(buf[:0])
 }
 
-func (q *batches) clear() {
+func (q *batches) dropAll() {
 	q.running, q.putEnd, q.queued = false, 0, 0
 	q.runs.first = q.runs.next
 	q.recycle()
