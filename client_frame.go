@@ -328,8 +328,8 @@ func (c *Client) ShownUpTo(t Tick, complete bool) {
 	}
 }
 
-// CompleteTick returns the newest tick of which an extension that holds state back says that Replica lacks nothing. held is false
-// where none holds it back.
+// CompleteTick returns the newest complete tick, as an extension that holds state back tells it: Replica lacks nothing of that tick.
+// held is false where no extension holds state back.
 func (c *Client) CompleteTick() (t Tick, held bool) { return c.back.complete, c.back.newest != nil }
 
 // Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.

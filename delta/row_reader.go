@@ -18,8 +18,8 @@ const MaxExpected = 16
 // MaxGroupRows is the number of rows of an entity whose changes are one symbol.
 const MaxGroupRows = 4
 
-// RowGroup is the components of up to MaxExpected entities, which are coded against versions of the same two ticks: at most MaxGroupRows components, of which one
-// symbol tells what changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
+// RowGroup has the components of up to MaxExpected entities, which are coded against versions of the same two ticks: at most MaxGroupRows components, so that one
+// symbol tells which changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
 // operands then overlaps with those of the other rows. [RowReader.Entity] reads the rows.
 type RowGroup struct {
 	which     *SymbolReader // which rows changed,

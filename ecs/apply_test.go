@@ -470,8 +470,8 @@ func TestEntityShownAgainInItsFormerRow(t *testing.T) {
 // Arche itself allocates when a relation gets another target, so the parents
 // stay the same.
 
-// family is n bodies of which every second one names its neighbours, and every
-// fourth is the child of another.
+// family makes n bodies. Every second one names its neighbours, and every fourth
+// is the child of another.
 func family(t testing.TB, n int) (*pair, []ecs.Entity) {
 	p, all := scene(t, n)
 	s := p.server

@@ -335,8 +335,8 @@ func TestCaptureOfReferencesAllocatesNothing(t *testing.T) {
 	require.Zero(t, p.store.Changed())
 }
 
-// feed is a tick of which the test writes the store itself: a server that may
-// be any.
+// feed plays a tick in which the test writes the store itself, as any server
+// may.
 func (p *pair) feed(change func()) {
 	p.tick++
 	p.store.Begin(p.tick)

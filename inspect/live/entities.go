@@ -56,7 +56,7 @@ type Component struct {
 	Held  *Held  `json:"held"`  // At the chosen client; nil: it is not known to have the row.
 }
 
-// Held is a row that a client has acknowledged. It may have a newer one, of which the server does not know yet.
+// Held is a row that a client has acknowledged. The client may have a newer one that the server does not know of yet.
 type Held struct {
 	Value string `json:"value"` // Its fields, as text; empty: it is older than the server's history.
 	Tick  int64  `json:"tick"`  // It is as the server's was then.
