@@ -369,7 +369,7 @@ func (c *census) missing(n *nettest.Net, client *nettest.Client, age time.Durati
 	return missing
 }
 
-// A client joins, in every phase of a tick, a world of 5000 entities of which 500 are replaced each second, over a link that
+// A client joins, in every phase of a tick, a world of 5000 entities, and 500 are replaced each second, over a link that
 // loses a fifth of everything, with 256 KiB a second: after three seconds it lacks none that is older than one. Those that
 // are there already lack none all the while. Congestion control begins at 64 KiB a second: with -heavy it is after five seconds.
 func TestCase27LateJoinAtEveryTickPhase(t *testing.T) {

@@ -487,8 +487,8 @@ func (g *match) remember() {
 	g.tape.remember(g.net.Server.Server)
 }
 
-// asOf holds each entity of a client to what it was at the server in the tick as of which the client knows it: all of it that the client
-// may see and nothing else, but for whom it names, who may have come or gone since.
+// asOf compares each entity of a client with the server's entity in the tick as of which the client knows it. The client has all that
+// it may see and nothing else. Entities that are named may have come or gone since.
 func (p *gamePlayer) asOf() {
 	for e := range p.end().Replica().All {
 		past := p.g.past[e.Tick]

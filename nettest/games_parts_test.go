@@ -233,7 +233,7 @@ const (
 	wayShow                 // what is shown
 	wayKeep                 // likewise, and what leaves sight stays as it was
 	wayRows                 // what is shown, and of it what components are
-	wayRooms                // what shares a room, of which some is for its owner's eyes, and what is one's own
+	wayRooms                // Entities of the same room, less the components that only their owners see, and own entities.
 	gameWays
 )
 

@@ -528,7 +528,7 @@ func (g *match) copyEntity(e *gameEntity) {
 	e.Entity, e.from = f, g.net.Server.Tick()
 }
 
-// put writes what a value has to an entity that has the same parts, none of which is a relation.
+// put writes the parts of a value to an entity that has the same parts. None of them is a relation.
 func (w *gameWorld) put(e ecs.Entity, v *gameValue) {
 	for part := range v {
 		switch x := v[part].(type) {

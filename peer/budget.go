@@ -226,7 +226,7 @@ const (
 	limiterWays = 4    // prefixes that one set holds
 )
 
-// Work is a kind of handshake work, each of which has a budget of its own.
+// Work is a kind of handshake work. Each kind has a budget of its own.
 type Work uint8
 
 // The kinds of work.

@@ -15,8 +15,8 @@ const (
 	HelloEvery = 250 * time.Millisecond
 	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	JoinEvery = 100 * time.Millisecond
-	// cookieFor is the least time for which a cookie is kept: the longest round trip of which HandshakeTimeout (5 s) has three. Another one that
-	// comes in it answers an earlier Hello, and so does the Accept for it.
+	// cookieFor is the least time for which a cookie is kept. It is a round trip of 1.75 s: three longer ones do not fit into HandshakeTimeout
+	// (5 s). Another cookie that comes in this time answers an earlier Hello, and so does the Accept for that cookie.
 	cookieFor = 7 * HelloEvery
 )
 
