@@ -72,6 +72,8 @@ type Capture struct {
 	reserved map[ecs.Entity]wire.NetworkID // ids that Reserve gave out; each Run empties it
 	awaited  map[wire.NetworkID]ecs.Entity // the reverse of reserved
 	unseen   []wire.NetworkID              // scratch of endUnborn
+
+	handed []ecs.Entity // given to others by SetOwner since the last Run
 }
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
@@ -132,6 +134,7 @@ func (c *Capture) Run(t tick.Tick) {
 	if len(m.words) > 0 {
 		c.marks.captureMarked()
 	}
+	c.readHanded()
 	if len(c.rates.deferred) > 0 {
 		c.rates.captureDeferred()
 	}
@@ -152,6 +155,30 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.unreplicated.look(c.tracker)
 	c.tracker.flush()
+}
+
+// SetOwner gives an entity that has a components.Owner to another client, at once. The next Run reads the component again, with or
+// without a mark: game code may have written it once more, even with the value that the Run before captured.
+func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
+	w := c.tracker.world
+	if _, ok := OwnerOf(w, e); !ok {
+		return
+	}
+	(*components.Owner)(w.Get(e, c.tracker.controls[ownerControl])).Client = client
+	if id, ok := c.ID(e); ok {
+		c.store.SetOwner(id, client)
+		c.handed = append(c.handed, e)
+	}
+}
+
+// readHanded reads the owners of the entities that SetOwner gave away.
+func (c *Capture) readHanded() {
+	for _, e := range c.handed {
+		if id, ok := c.ID(e); ok {
+			c.store.SetOwner(id, ownerOf(c.tracker.world, e, c.tracker.controls[ownerControl]))
+		}
+	}
+	c.handed = c.handed[:0]
 }
 
 // Along sets a function that each Run calls before it commits, for other writers of the same store. The world is unlocked

@@ -77,10 +77,3 @@ func OwnerOf(w *ecs.World, e ecs.Entity) (client wire.ClientID, ok bool) {
 	}
 	return (*components.Owner)(w.Get(e, owner)).Client, true
 }
-
-// SetOwner changes the components.Owner of an entity that has one. A capture by marks does not notice.
-func SetOwner(w *ecs.World, e ecs.Entity, client wire.ClientID) {
-	if _, ok := OwnerOf(w, e); ok {
-		(*components.Owner)(w.Get(e, ecs.ComponentID[components.Owner](w))).Client = client
-	}
-}

@@ -326,6 +326,29 @@ func TestEntitiesThatWereGivenAwayMeanwhileAreNotGivenBack(t *testing.T) {
 	require.EqualValues(t, 2, authority.Granted(c.net.Server.Server, crate))
 }
 
+// A player comes back in the tick in which the game gives its entity to nobody, so the entity is nobody's.
+func TestAnEntityThatIsGivenBackAndTakenInOneTick(t *testing.T) {
+	c := newCrew(t, systems.HandOver, netcode.Config{Keep: time.Minute, SilenceTimeout: 3 * time.Second})
+	owners := generic.NewMap1[components.Owner](&c.net.Server.World)
+	taken := false
+	c.net.Server.Systems.Add(netcode.StagePreLateUpdate, systems.Func(func(*ecs.World) {
+		if ship := c.ships["anna"]; !taken && c.net.Server.Returned(1) && owners.Get(ship).Client == 1 {
+			owners.Get(ship).Client, taken = 0, true
+		}
+	}))
+	c.join("anna")
+	c.all([]string{"anna"}, 10*time.Second, c.ready)
+	c.away("anna")
+	c.join("anna")
+	require.True(t, c.net.RunUntil(10*time.Second, func() bool { return taken }))
+	c.net.Run(time.Second)
+	owner, _ := c.ownerOf(c.ships["anna"])
+	require.Zero(t, owner)
+	ship, _ := c.net.Server.Systems.ID(c.ships["anna"])
+	require.Zero(t, c.net.Server.Owner(ship))
+	require.False(t, authority.MayWrite[steered](c.here["anna"].Client, ship))
+}
+
 // A takeover leaves everything as it is, whatever the choice.
 func TestTakeoverMovesNoEntity(t *testing.T) {
 	for _, then := range []systems.WhileAway{systems.KeepEntities, systems.DespawnEntities, systems.HandOver} {

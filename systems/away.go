@@ -124,7 +124,7 @@ func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
 	for _, e := range a.inWorld(w, client) {
 		to := a.to(client, e)
 		list = append(list, handed{entity: e, to: to})
-		a.setOwner(w, e, to)
+		a.Capture.setOwner(e, to)
 	}
 	store := a.Server.Store()
 	for id := range store.All {
@@ -156,7 +156,7 @@ func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
 			}
 		case !h.entity.IsZero():
 			if owner, ok := netecs.OwnerOf(w, h.entity); ok && owner == h.to {
-				a.setOwner(w, h.entity, client)
+				a.Capture.setOwner(h.entity, client)
 			}
 		case store.Alive(h.id) && store.Owner(h.id) == h.to:
 			a.Server.SetOwner(h.id, client)
@@ -171,14 +171,6 @@ func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
 		return 0
 	}
 	return a.To(client, e)
-}
-
-// setOwner changes the owner of an entity in the world, and at once in the store: nobody marks the component.
-func (a *Away) setOwner(w *ecs.World, e ecs.Entity, to netcode.ClientID) {
-	netecs.SetOwner(w, e, to)
-	if id, ok := a.Capture.ID(e); ok {
-		a.Server.SetOwner(id, to)
-	}
 }
 
 // inWorld lists the entities of the world that belong to a client. The list is good until the next call.

@@ -86,6 +86,13 @@ func (c *Capture) MarkWorld() {
 	}
 }
 
+// setOwner gives an entity of the world to a client, at once.
+func (c *Capture) setOwner(e ecs.Entity, client netcode.ClientID) {
+	if c.capture != nil {
+		c.capture.SetOwner(e, client)
+	}
+}
+
 // Entity returns the living entity of a network id.
 func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	if c.capture == nil {

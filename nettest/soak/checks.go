@@ -143,6 +143,11 @@ func (c *checks) server() {
 			delete(c.shown, id)
 		}
 	}
+	for _, t := range c.world.all {
+		if owner := c.world.ownerOf(t); !t.id.IsZero() && uint32(server.Owner(t.id)) != owner {
+			c.broken("I10 Gate", "%v belongs to %d, and the world gives it to %d", t.id, server.Owner(t.id), owner)
+		}
+	}
 	for id := range server.Clients {
 		stats, _ := server.ClientStats(id)
 		c.count["I4 Bounded"]++
