@@ -46,6 +46,7 @@ func (b *tokenBucket) move(taken, lent int64) {
 type Budget struct {
 	bound  tokenBucket
 	pace   tokenBucket
+	acks   int64 // What acknowledgements may still take from pace until the next Refill.
 	latest time.Duration
 }
 
@@ -89,6 +90,7 @@ func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 		b.pace.rate = min(int64(max(rate, 0)), maxBudgetRate)
 		saved = max(saved, min(passed, burst))
 		b.pace.refill(passed, max(b.pace.rate*int64(saved), minPace*byteNanoseconds))
+		b.acks = b.pace.rate * int64(passed) / 2
 	}
 }
 
@@ -131,6 +133,17 @@ func (b *Budget) Left() int {
 func (b *Budget) Take(n int) {
 	b.bound.move(int64(n), 0)
 	b.pace.move(int64(n)+PacketOverhead, 0)
+}
+
+// TakeAck pays for a packet of n bytes that only acknowledges. Such packets do not wait, and RFC 9002 §7 does not control them. So they take at
+// most half of what comes in by the rate: more of them would keep all else waiting.
+func (b *Budget) TakeAck(n int) {
+	b.bound.move(int64(n), 0)
+	if b.pace.rate >= 0 {
+		cost := min((int64(n)+PacketOverhead)*byteNanoseconds, b.acks)
+		b.pace.level -= cost
+		b.acks -= cost
+	}
 }
 
 const (

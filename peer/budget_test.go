@@ -85,6 +85,25 @@ func TestABudgetPaysBackWithHalfOfItsIncome(t *testing.T) {
 	require.Equal(t, -1, b.Left())
 }
 
+// Acknowledgements that cost more than the rate leave half of it to what waits.
+func TestAcknowledgementsLeaveHalfOfTheRate(t *testing.T) {
+	b := NewBudget(-1, 0)
+	b.Pace(3000)
+	b.Refill(0, 3000, 0)
+	b.Take(b.Left())
+	sent := 0
+	for i := range 1000 {
+		b.Refill(time.Duration(i+1)*10*ms, 3000, 0)
+		if b.Left() >= 100 {
+			sent += b.Left() + PacketOverhead
+			b.Take(b.Left())
+		}
+		b.TakeAck(11)
+		b.TakeAck(11)
+	}
+	require.InDelta(t, 15000, sent, 200, "half of what ten seconds bring")
+}
+
 // The limit of a packet can be lowered and raised again, up to what it began with.
 func TestTheLimitOfAPacket(t *testing.T) {
 	b := NewConn(ConnConfig{}).Begin(make([]byte, 300))

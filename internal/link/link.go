@@ -217,11 +217,14 @@ func (l *Link) open(may bool) (peer.Builder, bool) {
 
 // Finish closes a packet and queues it for Drain.
 func (l *Link) Finish(b *peer.Builder) {
-	if !b.Empty() {
-		l.SentAt = l.Frame.Now
-	}
+	acknowledges := b.Empty()
 	packet := l.Conn.Finish(b, l.Frame.Clock.Tick(), l.Frame.Now)
-	l.Budget.Take(len(packet))
+	if acknowledges {
+		l.Budget.TakeAck(len(packet))
+	} else {
+		l.SentAt = l.Frame.Now
+		l.Budget.Take(len(packet))
+	}
 	l.Out.Commit(l.Address, len(packet))
 	if l.Sent != nil {
 		l.Sent(packet)
@@ -359,7 +362,7 @@ func (l *Link) RepeatAck() {
 		l.SendAck()
 		return
 	}
-	l.Budget.Take(n)
+	l.Budget.TakeAck(n)
 	l.Out.Commit(l.Address, n)
 	if l.Sent != nil {
 		l.Sent(room[:n])
