@@ -57,7 +57,7 @@ func houseKept() map[string][]string {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
 			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load", "schema",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
-			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
+			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain", "internal/protocolpage", "internal/rig",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
@@ -124,6 +124,7 @@ func houseArrows() map[string][]string {
 		"internal/parallel":  {},
 		"internal/report":    {},
 		"internal/outbox":    {"transport"},
+		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}
