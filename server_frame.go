@@ -410,41 +410,7 @@ func (s *Server) rotateSecret() {
 // server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
 // somebody drains it.
 //
-// One that keeps its goroutines is best, since Do is called several times in a tick:
-//
-//	type pool struct {
-//		jobs chan job
-//		done sync.WaitGroup
-//	}
-//
-//	type job struct {
-//		part func(int)
-//		i    int
-//	}
-//
-//	func newPool(goroutines int) *pool {
-//		p := &pool{jobs: make(chan job)}
-//		for range goroutines {
-//			go func() {
-//				for j := range p.jobs {
-//					j.part(j.i)
-//					p.done.Done()
-//				}
-//			}()
-//		}
-//		return p
-//	}
-//
-//	func (p *pool) Parts() int { return runtime.GOMAXPROCS(0) }
-//
-//	func (p *pool) Do(n int, part func(int)) {
-//		p.done.Add(n - 1)
-//		for i := 1; i < n; i++ {
-//			p.jobs <- job{part, i}
-//		}
-//		part(0)
-//		p.done.Wait()
-//	}
+// One that keeps its goroutines is best, since Do is called several times in a tick. The guide's page docs/guide/profiling.md has one.
 type Executor interface {
 	// Parts is into how many parts work is cut, 1 to 64: the processors there are for it. It does not change.
 	Parts() int
