@@ -138,9 +138,10 @@ func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.Begin(now)
 	c.time.Begin(now)
 	c.report.Now = c.frame.Now
-	c.link.Shift(stall)
-	c.attempt.Begin(c.frame.Now)
-	c.attempt.Shift(stall)
+	if stall > 0 {
+		c.link.Shift(stall)
+		c.attempt.Shift(stall)
+	}
 	c.beginFrame()
 	call(c.hooks.beginFrame)
 }

@@ -107,14 +107,8 @@ func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []by
 	return buffer[:w.Finish()]
 }
 
-// tellHandled gives the messages of clients that were handled in this frame to the extensions that ask. Messages of calls are left out.
-func (s *Server) tellHandled() {
-	if s.eachHandled != nil {
-		s.inbound.Past(0).Each(s.eachHandled)
-	}
-}
-
-// keepHandled makes tellHandled tell.
+// keepHandled makes the messages of clients that are handled in a frame be given to the extensions that ask, at its end. Messages of
+// calls are left out.
 func (s *Server) keepHandled() {
 	s.inbound.KeepHandled()
 	s.eachHandled = func(r *message.Record) bool { // Made once, so that a frame allocates nothing.

@@ -154,10 +154,12 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 func (s *Server) BeginFrame(now time.Duration) {
 	stall := s.frame.Begin(now)
 	s.report.Now = s.frame.Now
-	for _, c := range s.sessions {
-		c.link.Shift(stall)
+	if stall > 0 {
+		for _, c := range s.sessions {
+			c.link.Shift(stall)
+		}
+		s.players.Shift(stall)
 	}
-	s.players.Shift(stall)
 	s.beginFrame()
 	call(s.hooks.beginFrame)
 }

@@ -182,7 +182,9 @@ func (s *Server) sendFrame() {
 	}
 	s.serveAll()
 	s.sentUpTo = s.Tick()
-	s.tellHandled()
+	if s.eachHandled != nil {
+		s.inbound.Past(0).Each(s.eachHandled)
+	}
 	call(s.hooks.afterSend)
 	s.running = false
 	if s.counts[gone] > 0 {
@@ -215,7 +217,7 @@ func (s *Server) serveAll() {
 	for _, c := range w.filling {
 		s.reportOversize(c)
 	}
-	if s.frame.Due {
+	if s.frame.Due && len(s.lines) > 0 {
 		s.lines.endTick(s.frame.Now)
 	}
 }
