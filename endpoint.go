@@ -20,6 +20,7 @@ import (
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
+	role   peer.Role
 
 	protocol *Protocol
 	frame    *tick.Frame
@@ -128,14 +129,6 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 			c.types.Allow(h.of)
 		}
 	}
-}
-
-// role returns the column of this end in the table of states.
-func (c *endpointCore) role() peer.Role {
-	if c.server != nil {
-		return peer.RoleServer
-	}
-	return peer.RoleClient
 }
 
 // stage returns the stage of the frame that the end is in; outside of a frame it sends as in tick.Update.

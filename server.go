@@ -141,7 +141,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
-	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
 	s.events.over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
