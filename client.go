@@ -124,7 +124,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		report:   report.New(config.Logger),
 	}
 	c.link = newConnection(&c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
-	c.endpointCore = endpointCore{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
+	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
 	c.events.end = &c.endpointCore
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
@@ -138,9 +138,10 @@ func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.Begin(now)
 	c.time.Begin(now)
 	c.report.Now = c.frame.Now
-	c.link.Shift(stall)
-	c.attempt.Begin(c.frame.Now)
-	c.attempt.Shift(stall)
+	if stall > 0 {
+		c.link.Shift(stall)
+		c.attempt.Shift(stall)
+	}
 	c.beginFrame()
 	call(c.hooks.beginFrame)
 }

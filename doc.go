@@ -32,7 +32,7 @@ package netcode
 //   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - host.go: a player at the server itself, whose messages pass no network: package message handles or queues them
+//   - host.go: a player at the server itself, whose messages pass no network: package message handles or queues them; recorded players
 //   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
-//   - extension.go, hooks.go, sections.go, posted.go, seat.go: what features use; client_frame.go, too: state that a feature holds back
+//   - extension.go, hooks.go, sections.go, posted.go: what features use; client_frame.go, too: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

@@ -1,11 +1,7 @@
 package netcode
 
 import (
-	"path"
-	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/held"
@@ -24,6 +20,7 @@ import (
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
+	role   peer.Role
 
 	protocol *Protocol
 	frame    *tick.Frame
@@ -46,6 +43,7 @@ type endpointCore struct {
 	redelivers bool // Redeliver runs.
 
 	sections sections
+	states   []any // Of extensions.
 
 	from      *connection  // Connection of the packet that is being queued.
 	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.
@@ -131,14 +129,6 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 			c.types.Allow(h.of)
 		}
 	}
-}
-
-// role returns the column of this end in the table of states.
-func (c *endpointCore) role() peer.Role {
-	if c.server != nil {
-		return peer.RoleServer
-	}
-	return peer.RoleClient
 }
 
 // stage returns the stage of the frame that the end is in; outside of a frame it sends as in tick.Update.
@@ -280,7 +270,7 @@ func (c *endpointCore) Contain(name string, f func()) {
 // reportPanic logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
 // called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
 func (c *endpointCore) reportPanic(failed PanicError) {
-	failed.Stack, failed.At = debug.Stack(), panickedAt()
+	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
 	if with := failed.Sender; c.isOpen(with) && with != c.inbound.Local().ID() {
 		c.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
@@ -297,29 +287,6 @@ func (c *endpointCore) ownerOf(failed *PanicError) string {
 		owner += "handler of "
 	}
 	return owner + failed.Name
-}
-
-// deepestPanic is the number of frames of a stack that panickedAt reads.
-const deepestPanic = 64
-
-// panickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty where it is not found. The frames of the
-// runtime itself, as those of a nil dereference, are passed over.
-func panickedAt() string {
-	var callers [deepestPanic]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])
-	panicking := false
-	for {
-		frame, more := frames.Next()
-		switch {
-		case frame.Function == "runtime.gopanic":
-			panicking = true
-		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
-			return path.Join(path.Base(path.Dir(frame.File)), path.Base(frame.File)) + ":" + strconv.Itoa(frame.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
 }
 
 // tellCaller tells a waiter for an answer that there is none.

@@ -15,40 +15,7 @@ import (
 // keeps state with the protocol, with each server and client, and with each session. It gives the kernel functions, which are
 // called at fixed points of a frame. A function that is nil costs nothing.
 //
-// A whole feature, which tells all clients how many of them talk:
-//
-//	type talk struct{ On bool }       // A message of the feature.
-//	type Talkers struct{ count int }  // Its state on a client.
-//	type talkers struct{ on map[netcode.ClientID]bool } // Its state on a server.
-//
-//	func Register(p *netcode.Protocol) {
-//		p.Extend(netcode.Extension{Name: "voice", Server: ends{}, Client: ends{}})
-//		netcode.Handle(p, func(ctx *netcode.Context, m *talk) {
-//			if all, ok := netcode.ExtensionOf[*talkers](ctx.End); ok {
-//				all.on[ctx.Sender] = m.On
-//			}
-//		}, netcode.FromClient())
-//		netcode.Handle(p, func(ctx *netcode.Context, m *count) {
-//			if t, ok := netcode.ExtensionOf[*Talkers](ctx.End); ok {
-//				t.count = int(m.N)
-//			}
-//		}, netcode.FromServer())
-//	}
-//
-//	type ends struct{}
-//
-//	func (ends) Server(s *netcode.Server) netcode.ServerHooks {
-//		t := &talkers{on: map[netcode.ClientID]bool{}}
-//		return netcode.ServerHooks{
-//			State:      t,
-//			Closed:     func(c *netcode.Session) { delete(t.on, c.ID()) },
-//			BeforeSend: func() { _ = netcode.Send(s, netcode.ToAll(), &count{N: uint16(len(t.on))}) },
-//		}
-//	}
-//
-//	func (ends) Client(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &Talkers{}} }
-//
-// The guide's page docs/guide/extensions.md goes through a feature with a packet section.
+// The guide's page docs/guide/extensions.md goes through a feature with a packet section; examples/extension is a whole one.
 type Extension struct {
 	// Name is for errors, and unique in a protocol.
 	Name string
@@ -162,7 +129,7 @@ type ClientHooks struct {
 // A packet takes effect as a whole: Check of all its parts comes first, then Take. Between a host and its player there are no
 // packets: a section that is due is handed over in Send, and acknowledged at once.
 type ServerSection struct {
-	// Check judges the section of a packet that came. An error ends the connection as malformed: no honest client sends this.
+	// Check judges the section of a packet that came. Nil where none comes. An error ends the connection as malformed: no honest client sends this.
 	Check func(from *Session, payload []byte) error
 	// Take lets a section that was checked last take effect. The payload is good until it returns.
 	Take func(from *Session, payload []byte)
@@ -190,27 +157,53 @@ type ClientSection struct {
 	Lost  func(packet uint64)                      // As in ServerSection.
 }
 
-// extended is a holder of features' state: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
-type extended interface{ states() []any }
+// ServerRecord is a feature's part of recordings (package record): bytes for each tick.
+type ServerRecord struct {
+	// Name is unique, and the first word of the feature's entries in the description of the protocol (Extension.Kind): a server whose entries are
+	// others than those of the recording leaves the feature out.
+	Name string
+	// Write appends what the feature adds to the newest tick, at the end of Send. whole asks for all there is: readers begin there.
+	Write func(dst []byte, whole bool) []byte
+	// Read takes what Write appended, on a server that plays the recording: tick after tick from a whole one on. It returns false for what no
+	// Write appended: the file may be hostile.
+	Read func(body []byte, whole bool) bool
+	// Apply shows what was read last, once the entities of the tick are there; nil: nothing is to be done. as returns the entity that plays a recorded one.
+	Apply func(as func(recorded NetworkID) NetworkID)
+	// Stop tells that the recording has ended: nothing is to be kept for Write any more; nil: nothing is kept.
+	Stop func()
+}
 
-// ExtensionOf finds the state that a feature keeps with a protocol, a server, a client, a session, or a type that embeds one of them, by
-// its type. It allocates nothing.
+// Records returns the features' parts of recordings.
+func (s *Server) Records() []*ServerRecord { return s.hooks.records }
+
+// ExtensionOf finds the state that a feature keeps with a protocol, a session, an end, or a type that embeds an end, by its type. It
+// allocates nothing.
 func ExtensionOf[T any](with any) (state T, ok bool) {
-	var all []any
-	switch e := with.(type) {
-	case *Session:
-		all = e.states()
-	case *Server:
-		all = e.states()
-	case extended:
-		all = e.states()
-	}
-	for _, one := range all {
+	for _, one := range statesOf(with) {
 		if state, ok = one.(T); ok {
 			return state, true
 		}
 	}
 	return state, false
+}
+
+// statesOf returns the states that features keep with a value; none with nil.
+func statesOf(with any) []any {
+	switch e := with.(type) {
+	case *Session:
+		if e != nil {
+			return e.kept
+		}
+	case *Protocol:
+		if e != nil {
+			return e.extended
+		}
+	case Endpoint:
+		if c := coreOf(e); c != nil {
+			return c.states
+		}
+	}
+	return nil
 }
 
 // Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
@@ -251,7 +244,7 @@ func (c *Client) Extend(h ClientHooks) {
 	if h.Section != nil {
 		panic("netcode: Client.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
-	c.hooks.add(&h)
+	c.addHooks(&h)
 	c.tellSent()
 	if h.Opened != nil && (c.state == Connected || c.leaving) {
 		h.Opened()
@@ -329,11 +322,6 @@ func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
 
 // RowOf is the row of a component type, -1 if the protocol does not replicate it. It freezes the protocol.
 func (p *Protocol) RowOf(t reflect.Type) int { return p.Schema().RowOf(t) }
-
-// Unstorable is the error of a value with a field that cannot travel. v points to the value.
-func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
-	return unstorable(plan, v, fault)
-}
 
 // Misused tells OnError, and the log, that game code called a feature's function for a type that is not registered. Each call
 // and type is told once.

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,10 +43,7 @@ func (p *Protocol) freezeExtensions() {
 		}
 	}
 	byKind := func(a, b canon.Entry) int {
-		if order := strings.Compare(a.Kind, b.Kind); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	}
 	slices.SortStableFunc(p.described.before, byKind)
 	slices.SortStableFunc(p.described.behind, byKind)
@@ -87,41 +85,8 @@ func (p *Protocol) freeSection(name string) wire.MessageType {
 	return p.sections
 }
 
-// states implements extended.
-func (p *Protocol) states() []any {
-	if p == nil {
-		return nil
-	}
-	return p.extended
-}
-
-// states implements extended.
-func (s *Server) states() []any {
-	if s == nil {
-		return nil
-	}
-	return s.hooks.states
-}
-
-// states implements extended.
-func (c *Client) states() []any {
-	if c == nil {
-		return nil
-	}
-	return c.hooks.states
-}
-
-// states implements extended.
-func (c *Session) states() []any {
-	if c == nil {
-		return nil
-	}
-	return c.kept
-}
-
 // serverHooks is the functions of all extensions of a server, by the point at which they are called.
 type serverHooks struct {
-	states     []any
 	opened     []func(*Session) any
 	closed     []func(*Session)
 	beginFrame []func()
@@ -140,7 +105,6 @@ type serverHooks struct {
 
 // add takes over the functions of one extension.
 func (h *serverHooks) add(e *ServerHooks) {
-	h.states = appendGiven(h.states, e.State, e.State != nil)
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
 	h.beginFrame = appendGiven(h.beginFrame, e.BeginFrame, e.BeginFrame != nil)
@@ -159,7 +123,6 @@ func (h *serverHooks) add(e *ServerHooks) {
 
 // clientHooks is the functions of all extensions of a client.
 type clientHooks struct {
-	states     []any
 	opened     []func()
 	closed     []func()
 	beginFrame []func()
@@ -178,7 +141,6 @@ type clientHooks struct {
 
 // add takes over the functions of one extension.
 func (h *clientHooks) add(e *ClientHooks) {
-	h.states = appendGiven(h.states, e.State, e.State != nil)
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
 	h.beginFrame = appendGiven(h.beginFrame, e.BeginFrame, e.BeginFrame != nil)
@@ -211,9 +173,16 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 
 // addHooks takes over the functions of one extension of a server.
 func (s *Server) addHooks(h *ServerHooks) {
+	s.states = appendGiven(s.states, h.State, h.State != nil)
 	if s.hooks.add(h); h.Handled != nil {
 		s.keepHandled()
 	}
+}
+
+// addHooks takes over the functions of one extension of a client.
+func (c *Client) addHooks(h *ClientHooks) {
+	c.states = appendGiven(c.states, h.State, h.State != nil)
+	c.hooks.add(h)
 }
 
 // extend makes the extensions of the protocol on a server.
@@ -232,7 +201,7 @@ func (c *Client) extend() {
 	for i := range c.protocol.extensions {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
 			h := e.Client.Client(c)
-			c.hooks.add(&h)
+			c.addHooks(&h)
 			c.sections.add(h.Section.forServer(), e.ToClient, e.ToServer)
 		}
 	}

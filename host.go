@@ -3,6 +3,7 @@ package netcode
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -73,6 +74,22 @@ func Host(s *Server, c *Client) error {
 	return nil
 }
 
+// openNear makes the session of a client without packets.
+func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
+	s.lastID = max(s.lastID, id)
+	c := &Session{id: id, state: connected, server: s}
+	c.recaller.session = c
+	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	c.link.start(c.link.Address, peer.NewConn(s.config.conn(0, 0)), id, s.pool, seed)
+	c.link.near = near
+	s.counts[connected]++
+	s.byID[id] = c
+	s.sessions = append(s.sessions, c)
+	s.connect(c)
+	c.view.Share()
+	return c
+}
+
 // seat is the session of a client that plays at its own server as its host, nil for any other.
 func (c *Client) seat() *Session {
 	if c.host == nil {
@@ -84,7 +101,7 @@ func (c *Client) seat() *Session {
 // Hosted is the server that the client plays at as its host, nil for any other client.
 func (c *Client) Hosted() *Server { return c.host }
 
-// unhost ends the player's game at its own server.
+// unhost ends the player's game at its own server: the client asks, or the server has ended it.
 func (c *Client) unhost(reason *peer.Error) {
 	s := c.host
 	if s == nil {
@@ -95,8 +112,7 @@ func (c *Client) unhost(reason *peer.Error) {
 		s.steps.leave(l, reason)
 		s.events.fire()
 	}
-	c.over(reason)
-	c.drop()
+	c.end(reason)
 	c.events.fire()
 }
 
@@ -139,13 +155,52 @@ func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	return c.inbound.Local()
 }
 
-// unhosted ends the player's game after the server ended it.
-func (c *Client) unhosted(reason *peer.Error) {
-	if c.host == nil {
-		return
+// Seat makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with this id, and
+// OnConnect is called. Nothing is sent to it. The extension says its messages by Session.Say and ends it by Session.Unseat.
+// The error wraps ErrHost.
+func (s *Server) Seat(id ClientID) (*Session, error) {
+	switch {
+	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // The ids of the clients that come later are above it.
+		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", ErrHost, id)
+	case s.closing || s.taken() >= s.config.Clients:
+		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", ErrHost, s.config.Clients)
 	}
-	c.host = nil
-	c.over(reason)
-	c.drop()
-	c.events.fire()
+	seed, err := peer.NewSkipSeed(s.config.Random)
+	if err != nil {
+		return nil, err
+	}
+	c := s.openNear(id, new(endpointCore), seed)
+	s.events.fire()
+	return c, nil
+}
+
+// ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
+func (s *Server) ClientsFrom(id ClientID) { s.lastID = max(s.lastID, id-1) }
+
+// Recorded reports whether the session was made by Server.Seat.
+func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
+
+// Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
+// Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushNear.
+func (c *Session) Say(m *Posted) error {
+	s := c.server
+	of, ok := s.protocol.messages.Lookup(m.Type)
+	if !ok || !c.Recorded() || s.protocol.roles[m.Type] != alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
+		return fmt.Errorf("%w: %d bytes of type %d", ErrPosted, len(m.Body), m.Type)
+	}
+	s.inbound.Queue(true)
+	defer s.inbound.Queue(false)
+	return s.inbound.PushNear(c.link.Source, &message.Message{Type: m.Type, Stage: m.Stage, Channel: m.Channel, Entity: m.Entity}, m.Body)
+}
+
+// Unseat ends the session of a recorded player; any other stays. orderly is that of a client that has closed: its messages are handled first.
+func (c *Session) Unseat(orderly bool) {
+	switch {
+	case !c.Recorded():
+	case orderly:
+		c.server.startLeaving(c, &peer.Error{Reason: peer.ReasonClosed})
+	default:
+		c.server.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeQuiet)
+	}
+	c.server.events.fire()
 }

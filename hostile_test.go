@@ -147,9 +147,7 @@ func TestAckOfUnsentEndsTheConnection(t *testing.T) {
 }
 
 func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	stranger := transport.MustParseAddr("10.0.0.1:1")
 	var packet []byte
 	r.tamper = func(from, _ transport.Addr, b []byte) []byte {
@@ -194,9 +192,7 @@ func TestAnswerToAnUnknownAddressIsSmallerThanTheQuestion(t *testing.T) {
 }
 
 func TestDamagedAndRandomDatagramsDoNothing(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	id := r.spawn(7)
 	r.sees(c, id, 7)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -57,11 +57,11 @@ func houseKept() map[string][]string {
 			".", "snapshot", "snapshot/format", "replica", "systems", "ecs", "bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "congestion",
 			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load", "schema",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
-			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain",
+			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain", "internal/protocolpage", "internal/rig",
 			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
-		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
+		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
 		ruleType:    {"ecs", "authority", "inspect", "input", "interpolate", "rewind", "tick", "components", "collections", "transport", "transport/memory", "transport/secure", "systems", "nettest/adversary"},
 		ruleDefined: {"ecs", "peer", "message"},
 		// Folders where a function of more than functionWarn lines is a violation.
@@ -124,6 +124,7 @@ func houseArrows() map[string][]string {
 		"internal/parallel":  {},
 		"internal/report":    {},
 		"internal/outbox":    {"transport"},
+		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

@@ -79,7 +79,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		return c.sections.judge(from, r, got)
 	}
 	switch {
-	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
+	case peer.Allowed(peer.StateConnected, c.role, h.Type) != peer.VerdictAccept:
 		return fmt.Errorf("message type %d", h.Type)
 	case h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal:
 		if r.Channel != 0 {
@@ -88,7 +88,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		if !c.protocol.upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
-		return got.take(h, r.Payload, c.role())
+		return got.take(h, r.Payload, c.role)
 	}
 	if err := l.Arrivals.Judge(r.Channel, h, r.Payload); err != nil {
 		return err

@@ -130,9 +130,7 @@ func TestPacketSizeRefuses(t *testing.T) {
 
 // A packet that tries a size leaves in a tick with state. It does not tell a client that lost the state that it has all of the tick.
 func TestAPacketThatTriesASizeCompletesNoTick(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{SendBudget: -1})
 	var ids []wire.NetworkID
 	var probes []tick.Tick
 	r.tamper = func(from, to transport.Addr, packet []byte) []byte {
@@ -251,9 +249,7 @@ func TestALineTellsThatItsBudgetIsSpent(t *testing.T) {
 // While the ring of sent packets is full, state waits, and only pulses leave. A client must not take the ticks of these pulses, nor
 // those between them, for complete.
 func TestAPulseDoesNotHideStateThatWaits(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{SentPackets: 64})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{SentPackets: 64})
 	id := r.spawn(0)
 	r.sees(c, id, 0)
 	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(store.Tick())) }

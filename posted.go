@@ -106,3 +106,19 @@ func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []by
 	plan.WriteRow(&w, row)
 	return buffer[:w.Finish()]
 }
+
+// keepHandled makes the messages of clients that are handled in a frame be given to the extensions that ask, at its end. Messages of
+// calls are left out.
+func (s *Server) keepHandled() {
+	s.inbound.KeepHandled()
+	s.eachHandled = func(r *message.Record) bool { // Made once, so that a frame allocates nothing.
+		if !r.Handled || r.Peer == 0 || r.HasCall {
+			return true
+		}
+		s.posted = Posted{Clients: s.posted.Clients[:0], Message: r.Message, Body: r.Payload}
+		for _, f := range s.hooks.handled {
+			f(r.Peer, &s.posted)
+		}
+		return true
+	}
+}

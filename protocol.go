@@ -407,25 +407,23 @@ func register(call string, t reflect.Type, options []Option) registration {
 	for _, option := range options {
 		option(&r)
 	}
-	if call != "Replicate" && r.extrapolate != nil {
-		panic(fmt.Sprintf("netcode: %s[%s]: ExtrapolatedBy is for components: of messages nothing is extrapolated", call, t))
-	}
-	if call != "Replicate" && r.set != nil {
-		panic(fmt.Sprintf("netcode: %s[%s]: %s is for components", call, t, r.component))
-	}
-	if call != "Replicate" && r.bands != nil {
-		panic(fmt.Sprintf("netcode: %s[%s]: Bands is for components: a message travels as it is", call, t))
-	}
-	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
-		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))
+	for _, of := range [...]struct {
+		given bool
+		text  string
+	}{
+		{r.extrapolate != nil, "ExtrapolatedBy is for components: of messages nothing is extrapolated"},
+		{r.set != nil, r.component + " is for components"},
+		{r.bands != nil, "Bands is for components: a message travels as it is"},
+		{r.rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message travels when it is sent"},
+	} {
+		if of.given && call != "Replicate" {
+			panic(fmt.Sprintf("netcode: %s[%s]: %s", call, t, of.text))
+		}
 	}
 	if r.name == "" && t.Kind() != reflect.Struct {
 		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
 	}
-	if !legalName(r.name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
-			"or semicolon: use the option Named", call, t, r.name, maxName))
-	}
+	MustBeName(call, t, r.name)
 	return r
 }
 
@@ -435,7 +433,7 @@ const maxName = 128
 // MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
 func MustBeName(call string, t fmt.Stringer, name string) {
 	if !legalName(name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon",
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon: choose another, for a type by the option Named",
 			call, t, name, maxName))
 	}
 }

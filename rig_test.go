@@ -144,6 +144,12 @@ func (r *rig) joined(p *netcode.Protocol, config netcode.Config) *clientEnd {
 	return c
 }
 
+// connected is a server and one client, of protocol.
+func connected(t testing.TB, config netcode.Config) (*rig, *clientEnd) {
+	r := newRig(t, protocol(), config)
+	return r, r.joined(r.server.Protocol(), netcode.Config{})
+}
+
 // until runs frames until a condition holds, at most ten virtual seconds.
 func (r *rig) until(condition func() bool) {
 	r.t.Helper()

@@ -141,7 +141,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
-	s.endpointCore = endpointCore{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.endpointCore
 	s.events.over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
@@ -154,10 +154,12 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 func (s *Server) BeginFrame(now time.Duration) {
 	stall := s.frame.Begin(now)
 	s.report.Now = s.frame.Now
-	for _, c := range s.sessions {
-		c.link.Shift(stall)
+	if stall > 0 {
+		for _, c := range s.sessions {
+			c.link.Shift(stall)
+		}
+		s.players.Shift(stall)
 	}
-	s.players.Shift(stall)
 	s.beginFrame()
 	call(s.hooks.beginFrame)
 }
@@ -383,17 +385,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 // Show lets a client see an entity again. All entities are visible until hidden. With SetInterest it holds until the policy
 // takes the entity out of sight, as in Hide. It says false if there is no such client or no such entity.
 func (s *Server) Show(client ClientID, entity NetworkID) bool {
-	c := s.client(client)
-	if c == nil || !s.Has(entity) {
-		return false
-	}
-	if s.store.Reserved(entity) {
-		s.earlySights = append(s.earlySights, earlySight{client, entity, true})
-		return true
-	}
-	s.observe(c)
-	c.view.Show(entity)
-	return true
+	return s.setSight(earlySight{client, entity, true})
 }
 
 // Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. Called from
@@ -407,73 +399,76 @@ func (s *Server) Show(client ClientID, entity NetworkID) bool {
 // Messages about the entity that were handed over before Hide and wait unsent are taken back, unreliable ones too
 // (Stats.Recalled). Only a reliable one that was sent once and got lost may be sent again.
 func (s *Server) Hide(client ClientID, entity NetworkID) bool {
-	c := s.client(client)
-	if c == nil || !s.Has(entity) {
-		return false
-	}
-	if s.store.Reserved(entity) {
-		s.earlySights = append(s.earlySights, earlySight{client, entity, false})
-		return true
-	}
-	s.observe(c)
-	c.view.Hide(entity)
-	return true
+	return s.setSight(earlySight{client, entity, false})
 }
 
-// earlySight is a Show or a Hide of an entity that was not captured yet.
+// earlySight is a Show or a Hide, which waits if the entity was not captured yet.
 type earlySight struct {
 	client ClientID
 	entity NetworkID
 	show   bool
 }
 
+// setSight shows or hides an entity, and reports whether there are such a client and entity.
+func (s *Server) setSight(e earlySight) bool {
+	view := s.sightOf(e.client)
+	switch {
+	case view == nil || !s.Has(e.entity):
+		return false
+	case s.store.Reserved(e.entity):
+		s.earlySights = append(s.earlySights, e)
+	case e.show:
+		view.Show(e.entity)
+	default:
+		view.Hide(e.entity)
+	}
+	return true
+}
+
 // obeyEarly shows and hides the entities of such calls that are captured by now.
 func (s *Server) obeyEarly() {
 	kept := s.earlySights[:0]
 	for _, e := range s.earlySights {
-		switch c := s.client(e.client); {
-		case c == nil:
-		case s.store.Reserved(e.entity):
+		if s.client(e.client) != nil && s.store.Reserved(e.entity) {
 			kept = append(kept, e)
-		case e.show:
-			s.Show(e.client, e.entity)
-		default:
-			s.Hide(e.client, e.entity)
+		} else {
+			s.setSight(e)
 		}
 	}
 	s.earlySights = kept
 }
 
-// Visible reports whether a connected client may see an entity.
-func (s *Server) Visible(client ClientID, entity NetworkID) bool {
+// sightOf returns the view of a connected client as of the newest capture, nil without such a client.
+func (s *Server) sightOf(client ClientID) *snapshot.View {
 	c := s.client(client)
 	if c == nil {
-		return false
+		return nil
 	}
 	s.observe(c)
-	return c.view.Visible(entity)
+	return c.view
+}
+
+// Visible reports whether a connected client may see an entity.
+func (s *Server) Visible(client ClientID, entity NetworkID) bool {
+	view := s.sightOf(client)
+	return view != nil && view.Visible(entity)
 }
 
 // VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
 // the interest hides (interest.NewRows), and none of an entity that it may not see. Beside a component with distance bands it has the band that
 // the client gets.
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
-	c := s.client(client)
-	if c == nil {
+	view := s.sightOf(client)
+	if view == nil {
 		return snapshot.Mask{}
 	}
-	s.observe(c)
-	return c.view.Rows(entity).Union(c.view.Bands(entity))
+	return view.Rows(entity).Union(view.Bands(entity))
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).
 func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
-	c := s.client(client)
-	if c == nil {
-		return false
-	}
-	s.observe(c)
-	return c.view.Keeps(entity)
+	view := s.sightOf(client)
+	return view != nil && view.Keeps(entity)
 }
 
 // Why names the policies of SetInterest by which a connected client sees an entity, for people who look into a server; nil if it does not

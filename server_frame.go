@@ -182,7 +182,9 @@ func (s *Server) sendFrame() {
 	}
 	s.serveAll()
 	s.sentUpTo = s.Tick()
-	s.tellHandled()
+	if s.eachHandled != nil {
+		s.inbound.Past(0).Each(s.eachHandled)
+	}
 	call(s.hooks.afterSend)
 	s.running = false
 	if s.counts[gone] > 0 {
@@ -215,7 +217,7 @@ func (s *Server) serveAll() {
 	for _, c := range w.filling {
 		s.reportOversize(c)
 	}
-	if s.frame.Due {
+	if s.frame.Due && len(s.lines) > 0 {
 		s.lines.endTick(s.frame.Now)
 	}
 }
@@ -410,41 +412,7 @@ func (s *Server) rotateSecret() {
 // server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
 // somebody drains it.
 //
-// One that keeps its goroutines is best, since Do is called several times in a tick:
-//
-//	type pool struct {
-//		jobs chan job
-//		done sync.WaitGroup
-//	}
-//
-//	type job struct {
-//		part func(int)
-//		i    int
-//	}
-//
-//	func newPool(goroutines int) *pool {
-//		p := &pool{jobs: make(chan job)}
-//		for range goroutines {
-//			go func() {
-//				for j := range p.jobs {
-//					j.part(j.i)
-//					p.done.Done()
-//				}
-//			}()
-//		}
-//		return p
-//	}
-//
-//	func (p *pool) Parts() int { return runtime.GOMAXPROCS(0) }
-//
-//	func (p *pool) Do(n int, part func(int)) {
-//		p.done.Add(n - 1)
-//		for i := 1; i < n; i++ {
-//			p.jobs <- job{part, i}
-//		}
-//		part(0)
-//		p.done.Wait()
-//	}
+// One that keeps its goroutines is best, since Do is called several times in a tick. The guide's page docs/guide/profiling.md has one.
 type Executor interface {
 	// Parts is into how many parts work is cut, 1 to 64: the processors there are for it. It does not change.
 	Parts() int

@@ -62,9 +62,7 @@ func TestServerRefusesWhenFull(t *testing.T) {
 }
 
 func TestClientThatReconnectsIsAnother(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	id := r.spawn(1)
 	r.sees(c, id, 1)
 	old := c.Replica()
@@ -123,9 +121,7 @@ func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
 }
 
 func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	r.run(15 * time.Second)
 	require.Equal(t, netcode.Connected, c.State(), "keep-alives keep an idle connection")
 	r.tamper = func(_, _ transport.Addr, _ []byte) []byte { return nil }
@@ -139,9 +135,7 @@ func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
 }
 
 func TestStallOfTheServerIsNotSilenceOfItsClients(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	r.now += 30 * time.Second
 	r.step()
 	r.run(time.Second)
@@ -151,9 +145,7 @@ func TestStallOfTheServerIsNotSilenceOfItsClients(t *testing.T) {
 }
 
 func TestKick(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	require.False(t, r.server.Kick(7, "who"))
 	require.True(t, r.server.Kick(1, "bad manners"))
 	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: bad manners"}, r.server.log)
@@ -161,6 +153,15 @@ func TestKick(t *testing.T) {
 	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
 	require.Equal(t, "bad manners", c.Err().Detail)
 	require.False(t, r.server.Kick(1, "again"))
+}
+
+func TestUnseatLeavesAClientThatConnected(t *testing.T) {
+	r, c := connected(t, netcode.Config{})
+	r.server.Session(c.ID()).Unseat(false)
+	r.server.Session(c.ID()).Unseat(true)
+	r.run(time.Second)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Equal(t, netcode.Connected, c.State())
 }
 
 func TestKickFromOnConnect(t *testing.T) {
@@ -174,9 +175,7 @@ func TestKickFromOnConnect(t *testing.T) {
 }
 
 func TestCloseByTheClient(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	c.Close()
 	require.Equal(t, netcode.Closing, c.State())
 	r.until(c.Closed)
@@ -198,9 +197,7 @@ func TestCloseByTheServer(t *testing.T) {
 }
 
 func TestCloseArrivesOverALossyLink(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	dropped := 0
 	r.tamper = func(from, _ transport.Addr, packet []byte) []byte {
 		if from == c.conn.LocalAddr() && dropped < 2 {
@@ -226,9 +223,7 @@ func TestHandshakeTimeout(t *testing.T) {
 }
 
 func TestHideAndShow(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	id := r.spawn(1)
 	r.sees(c, id, 1)
 	require.True(t, r.server.Visible(1, id))
@@ -242,9 +237,7 @@ func TestHideAndShow(t *testing.T) {
 }
 
 func TestResync(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	id := r.spawn(1)
 	r.sees(c, id, 1)
 	r.until(func() bool { stats, _ := r.server.ClientStats(1); return stats.Synced })
@@ -336,9 +329,7 @@ func TestTheLastPlaceGoesToTheFirstToJoin(t *testing.T) {
 }
 
 func TestConnectingElsewhereTellsTheServer(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{})
-	c := r.joined(p, netcode.Config{})
+	r, c := connected(t, netcode.Config{})
 	require.NoError(t, c.Connect(transport.MustParseAddr("127.0.0.1:9")))
 	r.until(func() bool { return len(r.server.log) == 2 })
 	require.Equal(t, "disconnect 1: closed", r.server.log[1])

@@ -159,6 +159,15 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 // End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
 func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
 
+// EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
+func (c *Session) EndedByGame() bool {
+	switch c.reason.Reason {
+	case peer.ReasonKicked, peer.ReasonHandlerPanic, peer.ReasonShuttingDown:
+		return true
+	}
+	return false
+}
+
 // Session returns the session of a client that is connected, or has closed and whose messages are still handled; else nil.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
@@ -254,7 +263,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	s.forgetMessages(&c.link)
 	if c.link.near != nil && c.state == connected {
 		if !c.Recorded() {
-			c.link.near.client.unhosted(reason)
+			c.link.near.client.unhost(reason)
 		}
 		how = closeQuiet
 	}

@@ -43,8 +43,8 @@ func (e *UnstorableError) Error() string {
 	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
 }
 
-// unstorable returns the error of a value, which v points to, that has a field with a fault.
-func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
+// Unstorable is the error of a value with a field that cannot travel. v points to the value.
+func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
 	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
 }
 
@@ -85,7 +85,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	at := reflect.ValueOf(v).UnsafePointer()
 	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })
 	if fault.Reason != wire.NoFault {
-		return unstorable(plan, reflect.ValueOf(v), fault)
+		return Unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	return nil
 }

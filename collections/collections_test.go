@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/transport"
@@ -23,23 +24,23 @@ import (
 
 // goods is a protocol with a list, a set and a map.
 type goods struct {
-	*rig
+	*rig.Rig
 	protocol *netcode.Protocol
-	list     *collections.List[marked]
+	list     *collections.List[rig.Marked]
 	set      *collections.Set[uint16]
 	table    *collections.Map[uint8, float32]
 }
 
 func newGoods(t testing.TB, config netcode.Config, debug bool) *goods {
-	p := protocol()
+	p := rig.Protocol()
 	if debug {
 		p.Debug()
 	}
 	g := &goods{
-		protocol: p, list: collections.NewList[marked](p, "list", collections.MaxElements(50)), set: collections.NewSet[uint16](p, "set"),
+		protocol: p, list: collections.NewList[rig.Marked](p, "list", collections.MaxElements(50)), set: collections.NewSet[uint16](p, "set"),
 		table: collections.NewMap[uint8, float32](p, "table"),
 	}
-	g.rig = newRig(t, p, config)
+	g.Rig = rig.New(t, p, config)
 	return g
 }
 
@@ -57,23 +58,23 @@ func (g *goods) numbers(end netcode.Endpoint, id wire.NetworkID) (all []uint64) 
 func TestCollections(t *testing.T) {
 	for _, debug := range []bool{false, true} {
 		g := newGoods(t, netcode.Config{}, debug)
-		c := g.joined(g.protocol, netcode.Config{})
-		id := g.spawn(1)
-		var heard []collections.ListChange[marked]
-		g.list.OnChange(c.Client, func(change collections.ListChange[marked]) { heard = append(heard, change) })
-		list, set, table := g.list.Of(g.server.Server, id), g.set.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
+		c := g.Joined(g.protocol, netcode.Config{})
+		id := g.Spawn(1)
+		var heard []collections.ListChange[rig.Marked]
+		g.list.OnChange(c.Client, func(change collections.ListChange[rig.Marked]) { heard = append(heard, change) })
+		list, set, table := g.list.Of(g.Server.Server, id), g.set.Of(g.Server.Server, id), g.table.Of(g.Server.Server, id)
 		require.False(t, list.Arrived())
 		for i := range uint64(3) {
-			require.NoError(t, list.Append(marked{Marker: i}))
+			require.NoError(t, list.Append(rig.Marked{Marker: i}))
 			require.NoError(t, set.Add(uint16(30-i)))
 			require.NoError(t, set.Add(uint16(30-i)), "once more changes nothing")
 			require.NoError(t, table.Set(uint8(i), float32(i)))
 		}
 		require.Equal(t, id, list.Entity())
 		require.Equal(t, 3, set.Len())
-		g.until(func() bool { return g.table.Of(c.Client, id).Len() == 3 && g.set.Of(c.Client, id).Len() == 3 })
+		g.Until(func() bool { return g.table.Of(c.Client, id).Len() == 3 && g.set.Of(c.Client, id).Len() == 3 })
 		require.Equal(t, []uint64{0, 1, 2}, g.numbers(c.Client, id))
-		require.Equal(t, []collections.ListChange[marked]{{Entity: id, What: collections.ChangeWhole}}, heard)
+		require.Equal(t, []collections.ListChange[rig.Marked]{{Entity: id, What: collections.ChangeWhole}}, heard)
 		require.Equal(t, []uint16{28, 29, 30}, slices.Collect(g.set.Of(c.Client, id).All()))
 		require.True(t, g.set.Of(c.Client, id).Has(29))
 		require.False(t, g.set.Of(c.Client, id).Has(27))
@@ -84,20 +85,20 @@ func TestCollections(t *testing.T) {
 		require.False(t, ok)
 
 		heard = heard[:0]
-		require.NoError(t, list.Insert(1, marked{Marker: 7}))
-		require.NoError(t, list.Set(0, marked{Marker: 8, Of: id}))
-		require.NoError(t, list.Set(0, marked{Marker: 8, Of: id}))
+		require.NoError(t, list.Insert(1, rig.Marked{Marker: 7}))
+		require.NoError(t, list.Set(0, rig.Marked{Marker: 8, Of: id}))
+		require.NoError(t, list.Set(0, rig.Marked{Marker: 8, Of: id}))
 		require.NoError(t, list.Remove(3))
 		require.NoError(t, set.Remove(29))
 		require.NoError(t, set.Remove(29))
 		require.NoError(t, table.Set(2, 22))
 		require.NoError(t, table.Remove(0))
 		require.NoError(t, table.Remove(0))
-		g.until(func() bool { return len(heard) >= 3 })
-		require.Equal(t, []collections.ListChange[marked]{
-			{Entity: id, What: collections.ChangeInserted, Index: 1, Value: marked{Marker: 7}},
-			{Entity: id, What: collections.ChangeSet, Value: marked{Marker: 8, Of: id}, Old: marked{Marker: 0}},
-			{Entity: id, What: collections.ChangeRemoved, Index: 3, Value: marked{Marker: 2}},
+		g.Until(func() bool { return len(heard) >= 3 })
+		require.Equal(t, []collections.ListChange[rig.Marked]{
+			{Entity: id, What: collections.ChangeInserted, Index: 1, Value: rig.Marked{Marker: 7}},
+			{Entity: id, What: collections.ChangeSet, Value: rig.Marked{Marker: 8, Of: id}, Old: rig.Marked{Marker: 0}},
+			{Entity: id, What: collections.ChangeRemoved, Index: 3, Value: rig.Marked{Marker: 2}},
 		}, heard)
 		require.Equal(t, []uint64{8, 7, 1}, g.numbers(c.Client, id))
 		require.Equal(t, []uint16{28, 30}, slices.Collect(g.set.Of(c.Client, id).All()))
@@ -107,10 +108,10 @@ func TestCollections(t *testing.T) {
 		}
 		require.Equal(t, []uint8{1, 2}, keys)
 		require.NoError(t, list.Clear())
-		g.until(func() bool { return len(heard) == 4 })
+		g.Until(func() bool { return len(heard) == 4 })
 		require.Equal(t, collections.ChangeCleared, heard[3].What)
-		g.change(func(store *snapshot.Store) { store.Despawn(id) })
-		g.until(func() bool { return len(heard) == 5 })
+		g.Change(func(store *snapshot.Store) { store.Despawn(id) })
+		g.Until(func() bool { return len(heard) == 5 })
 		require.Equal(t, collections.ChangeGone, heard[4].What)
 		require.False(t, g.set.Of(c.Client, id).Arrived())
 		require.ErrorIs(t, set.Add(1), netcode.ErrNotVisible)
@@ -119,22 +120,22 @@ func TestCollections(t *testing.T) {
 
 func TestCollectionChangesOfSetsAndMaps(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id := g.spawn(1)
+	c := g.Joined(g.protocol, netcode.Config{})
+	id := g.Spawn(1)
 	var sets []collections.SetChange[uint16]
 	var maps []collections.MapChange[uint8, float32]
 	g.set.OnChange(c.Client, func(change collections.SetChange[uint16]) { sets = append(sets, change) })
 	g.table.OnChange(c.Client, func(change collections.MapChange[uint8, float32]) { maps = append(maps, change) })
-	set, table := g.set.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
+	set, table := g.set.Of(g.Server.Server, id), g.table.Of(g.Server.Server, id)
 	require.NoError(t, set.Clear())
 	require.NoError(t, table.Set(5, 1))
-	g.until(func() bool { return len(sets) == 1 && len(maps) == 1 })
+	g.Until(func() bool { return len(sets) == 1 && len(maps) == 1 })
 	require.NoError(t, set.Add(4))
 	require.NoError(t, set.Remove(4))
 	require.NoError(t, table.Set(5, 2))
 	require.NoError(t, table.Set(6, 3))
 	require.NoError(t, table.Remove(5))
-	g.until(func() bool { return len(sets) == 3 && len(maps) == 4 })
+	g.Until(func() bool { return len(sets) == 3 && len(maps) == 4 })
 	require.Equal(t, []collections.SetChange[uint16]{
 		{Entity: id, What: collections.ChangeWhole}, {Entity: id, What: collections.ChangeInserted, Value: 4},
 		{Entity: id, What: collections.ChangeRemoved, Value: 4},
@@ -148,28 +149,28 @@ func TestCollectionChangesOfSetsAndMaps(t *testing.T) {
 
 func TestCollectionErrors(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id := g.spawn(1)
-	list, table := g.list.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
+	c := g.Joined(g.protocol, netcode.Config{})
+	id := g.Spawn(1)
+	list, table := g.list.Of(g.Server.Server, id), g.table.Of(g.Server.Server, id)
 	other := newGoods(t, netcode.Config{}, false)
 	var full *collections.FullError
 	var field *netcode.FieldError
 	for name, is := range map[string]struct{ got, want error }{
-		"a client appends":       {g.list.Of(c.Client, id).Append(marked{}), collections.ErrReadOnly},
-		"a client inserts":       {g.list.Of(c.Client, id).Insert(0, marked{}), collections.ErrReadOnly},
-		"a client sets":          {g.list.Of(c.Client, id).Set(0, marked{}), collections.ErrReadOnly},
+		"a client appends":       {g.list.Of(c.Client, id).Append(rig.Marked{}), collections.ErrReadOnly},
+		"a client inserts":       {g.list.Of(c.Client, id).Insert(0, rig.Marked{}), collections.ErrReadOnly},
+		"a client sets":          {g.list.Of(c.Client, id).Set(0, rig.Marked{}), collections.ErrReadOnly},
 		"a client removes":       {g.list.Of(c.Client, id).Remove(0), collections.ErrReadOnly},
 		"a client clears":        {g.list.Of(c.Client, id).Clear(), collections.ErrReadOnly},
 		"a client adds":          {g.set.Of(c.Client, id).Add(1), collections.ErrReadOnly},
 		"a client takes out":     {g.set.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
 		"a client writes a key":  {g.table.Of(c.Client, id).Set(1, 1), collections.ErrReadOnly},
 		"a client removes a key": {g.table.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
-		"no such entity":         {g.list.Of(g.server.Server, wire.NetworkID{Index: 999, Generation: 1}).Append(marked{}), netcode.ErrNotVisible},
-		"set where nothing is":   {list.Set(0, marked{}), collections.ErrNoElement},
-		"insert beyond the end":  {list.Insert(1, marked{}), collections.ErrNoElement},
-		"insert before all":      {list.Insert(-1, marked{}), collections.ErrNoElement},
+		"no such entity":         {g.list.Of(g.Server.Server, wire.NetworkID{Index: 999, Generation: 1}).Append(rig.Marked{}), netcode.ErrNotVisible},
+		"set where nothing is":   {list.Set(0, rig.Marked{}), collections.ErrNoElement},
+		"insert beyond the end":  {list.Insert(1, rig.Marked{}), collections.ErrNoElement},
+		"insert before all":      {list.Insert(-1, rig.Marked{}), collections.ErrNoElement},
 		"remove where none is":   {list.Remove(0), collections.ErrNoElement},
-		"another protocol's":     {other.list.Of(g.server.Server, id).Append(marked{}), netcode.ErrNotRegistered},
+		"another protocol's":     {other.list.Of(g.Server.Server, id).Append(rig.Marked{}), netcode.ErrNotRegistered},
 		"no end":                 {g.list.Of(nil, id).Clear(), netcode.ErrNotRegistered},
 	} {
 		require.ErrorIs(t, is.got, is.want, name)
@@ -178,9 +179,9 @@ func TestCollectionErrors(t *testing.T) {
 	require.Equal(t, "Value", field.Field)
 	require.Zero(t, table.Len())
 	for range 50 {
-		require.NoError(t, list.Append(marked{}))
+		require.NoError(t, list.Append(rig.Marked{}))
 	}
-	require.ErrorAs(t, list.Append(marked{}), &full)
+	require.ErrorAs(t, list.Append(rig.Marked{}), &full)
 	require.Equal(t, "netcode: the collection list is full: it holds 50 elements", full.Error())
 	require.Equal(t, 50, list.Len())
 	require.Zero(t, g.list.Of(nil, id).Len())
@@ -201,7 +202,7 @@ func TestCollectionRegistration(t *testing.T) {
 		"is of pointers":                  func(p *netcode.Protocol) { collections.NewList[*int8](p, "x") },
 		"holds nothing":                   func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxElements(0)) },
 		"holds too much":                  func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxBytes(1<<21)) },
-		"has keys that name":              func(p *netcode.Protocol) { collections.NewMap[marked, int8](p, "x") },
+		"has keys that name":              func(p *netcode.Protocol) { collections.NewMap[rig.Marked, int8](p, "x") },
 		"has an event": func(p *netcode.Protocol) {
 			collections.NewList[struct {
 				Jab bool `net:"event"`
@@ -220,7 +221,7 @@ func TestCollectionRegistration(t *testing.T) {
 // Both ends must have the same collections; their order of registration does not matter.
 func TestCollectionsAreInTheHash(t *testing.T) {
 	build := func(register ...func(p *netcode.Protocol)) *netcode.Protocol {
-		p := protocol()
+		p := rig.Protocol()
 		for _, f := range register {
 			f(p)
 		}
@@ -239,15 +240,15 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 		require.False(t, hashes[p.Hash()])
 		hashes[p.Hash()] = true
 	}
-	r := newRig(t, build(a, b), netcode.Config{})
+	r := rig.New(t, build(a, b), netcode.Config{})
 	for want, p := range map[string]*netcode.Protocol{
 		`the client does not have collection "b"`: build(a),
 		`collection "a" differs: the server has the field list, the client set`: build(b,
 			func(p *netcode.Protocol) { collections.NewSet[uint8](p, "a") }),
 		`the server does not have collection "c"`: build(a, b, func(p *netcode.Protocol) { collections.NewList[uint8](p, "c") }),
 	} {
-		c := r.join(p, netcode.Config{})
-		r.until(func() bool { return c.Err() != nil })
+		c := r.Join(p, netcode.Config{})
+		r.Until(func() bool { return c.Err() != nil })
 		require.True(t, errors.Is(c.Err(), peer.ReasonWrongProtocol))
 		require.Contains(t, c.Err().Detail, want)
 	}
@@ -257,16 +258,16 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 // done after it was hidden.
 func TestCollectionsOfHiddenEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{SendBudget: -1}, false)
-	blind := g.joined(g.protocol, netcode.Config{})
-	seeing := g.joined(g.protocol, netcode.Config{})
-	id := g.spawn(1)
+	blind := g.Joined(g.protocol, netcode.Config{})
+	seeing := g.Joined(g.protocol, netcode.Config{})
+	id := g.Spawn(1)
 	far := wire.NetworkID{}
-	g.change(func(store *snapshot.Store) { far = store.Spawn() })
-	g.server.Hide(blind.ID(), far)
+	g.Change(func(store *snapshot.Store) { far = store.Spawn() })
+	g.Server.Hide(blind.ID(), far)
 	toldBlind, toldSeeing := 0, 0
-	g.tamper = func(_, to transport.Addr, packet []byte) []byte {
-		if holdsMarker(packet) {
-			if to == blind.conn.LocalAddr() {
+	g.Tamper = func(_, to transport.Addr, packet []byte) []byte {
+		if rig.HoldsMarker(packet) {
+			if to == blind.Conn.LocalAddr() {
 				toldBlind++
 			} else {
 				toldSeeing++
@@ -274,14 +275,14 @@ func TestCollectionsOfHiddenEntities(t *testing.T) {
 		}
 		return packet
 	}
-	n := uint64(markerHead << 16)
+	n := uint64(rig.MarkerHead << 16)
 	secrets := func(of wire.NetworkID) {
 		for range 60 {
 			n++
-			if g.list.Of(g.server.Server, of).Append(marked{Marker: n}) != nil {
-				require.NoError(t, g.list.Of(g.server.Server, of).Clear())
+			if g.list.Of(g.Server.Server, of).Append(rig.Marked{Marker: n}) != nil {
+				require.NoError(t, g.list.Of(g.Server.Server, of).Clear())
 			}
-			g.step()
+			g.Step()
 		}
 	}
 	secrets(far)
@@ -289,56 +290,56 @@ func TestCollectionsOfHiddenEntities(t *testing.T) {
 	require.Greater(t, toldSeeing, 20)
 	require.False(t, g.list.Of(blind.Client, far).Arrived())
 
-	require.NoError(t, g.list.Of(g.server.Server, id).Append(marked{Marker: 1}))
-	g.until(func() bool { return g.list.Of(blind.Client, id).Len() == 1 })
-	g.server.Hide(blind.ID(), id)
+	require.NoError(t, g.list.Of(g.Server.Server, id).Append(rig.Marked{Marker: 1}))
+	g.Until(func() bool { return g.list.Of(blind.Client, id).Len() == 1 })
+	g.Server.Hide(blind.ID(), id)
 	secrets(id)
 	require.Zero(t, toldBlind)
 	require.False(t, g.list.Of(blind.Client, id).Arrived(), "gone with its entity")
 	require.True(t, g.list.Of(seeing.Client, id).Arrived())
 
-	g.server.Show(blind.ID(), id)
-	g.until(func() bool { return g.list.Of(blind.Client, id).Arrived() })
-	require.Equal(t, g.numbers(g.server.Server, id), g.numbers(blind.Client, id), "whole when it comes into sight")
+	g.Server.Show(blind.ID(), id)
+	g.Until(func() bool { return g.list.Of(blind.Client, id).Arrived() })
+	require.Equal(t, g.numbers(g.Server.Server, id), g.numbers(blind.Client, id), "whole when it comes into sight")
 	require.Positive(t, toldBlind)
 }
 
 // An element names an entity to each client only while that one sees it.
 func TestElementsThatNameEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id, named := g.spawn(1), g.spawn(2)
-	list := g.list.Of(g.server.Server, id)
-	require.NoError(t, list.Append(marked{Marker: 1, Of: named}))
+	c := g.Joined(g.protocol, netcode.Config{})
+	id, named := g.Spawn(1), g.Spawn(2)
+	list := g.list.Of(g.Server.Server, id)
+	require.NoError(t, list.Append(rig.Marked{Marker: 1, Of: named}))
 	at := func() netcode.NetworkID { v, _ := g.list.Of(c.Client, id).At(0); return v.Of }
-	g.until(func() bool { return at() == named })
-	g.server.Hide(c.ID(), named)
-	g.until(func() bool { return at().IsZero() })
+	g.Until(func() bool { return at() == named })
+	g.Server.Hide(c.ID(), named)
+	g.Until(func() bool { return at().IsZero() })
 	v, _ := list.At(0)
 	require.Equal(t, named, v.Of, "the server keeps it")
-	g.server.Show(c.ID(), named)
-	g.until(func() bool { return at() == named })
-	g.change(func(store *snapshot.Store) { store.Despawn(named) })
-	g.until(func() bool { return at().IsZero() })
+	g.Server.Show(c.ID(), named)
+	g.Until(func() bool { return at() == named })
+	g.Change(func(store *snapshot.Store) { store.Despawn(named) })
+	g.Until(func() bool { return at().IsZero() })
 }
 
 // With interest.Keep an entity that left sight stays as it was last, and so do its collections.
 func TestCollectionsOfKeptEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id := g.spawn(1)
+	c := g.Joined(g.protocol, netcode.Config{})
+	id := g.Spawn(1)
 	keeping := &keeper{id: id}
-	g.server.SetInterest(keeping)
-	list := g.list.Of(g.server.Server, id)
-	require.NoError(t, list.Append(marked{Marker: 1}))
-	g.until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
+	g.Server.SetInterest(keeping)
+	list := g.list.Of(g.Server.Server, id)
+	require.NoError(t, list.Append(rig.Marked{Marker: 1}))
+	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
 	keeping.keep = true
-	g.run(time.Second / 5)
-	require.NoError(t, list.Append(marked{Marker: 2}))
-	g.run(time.Second)
+	g.Run(time.Second / 5)
+	require.NoError(t, list.Append(rig.Marked{Marker: 2}))
+	g.Run(time.Second)
 	require.Equal(t, []uint64{1}, g.numbers(c.Client, id))
 	keeping.keep = false
-	g.until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
+	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
 }
 
 // keeper lets one entity be seen or kept.
@@ -360,15 +361,15 @@ func (k *keeper) Leave(wire.ClientID) {}
 // An entity of Server.Spawn may have collections at once; one that never came to be leaves nothing.
 func TestCollectionsOfSpawnedEntities(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id, stillborn := g.server.Spawn(), g.server.Spawn()
-	require.NoError(t, g.set.Of(g.server.Server, id).Add(3))
-	require.NoError(t, g.set.Of(g.server.Server, stillborn).Add(4))
-	g.server.Despawn(stillborn)
-	g.server.game = func(*snapshot.Store) { g.server.Publish() }
-	g.until(func() bool { return g.set.Of(c.Client, id).Has(3) })
-	require.False(t, g.set.Of(g.server.Server, stillborn).Arrived())
-	require.ErrorIs(t, g.set.Of(g.server.Server, stillborn).Add(5), netcode.ErrNotVisible)
+	c := g.Joined(g.protocol, netcode.Config{})
+	id, stillborn := g.Server.Spawn(), g.Server.Spawn()
+	require.NoError(t, g.set.Of(g.Server.Server, id).Add(3))
+	require.NoError(t, g.set.Of(g.Server.Server, stillborn).Add(4))
+	g.Server.Despawn(stillborn)
+	g.Server.Game = func(*snapshot.Store) { g.Server.Publish() }
+	g.Until(func() bool { return g.set.Of(c.Client, id).Has(3) })
+	require.False(t, g.set.Of(g.Server.Server, stillborn).Arrived())
+	require.ErrorIs(t, g.set.Of(g.Server.Server, stillborn).Add(5), netcode.ErrNotVisible)
 }
 
 // Operations that no honest server sends end the connection of the client that gets them; harmless ones do not.
@@ -392,15 +393,15 @@ func TestForgedCollections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGoods(t, netcode.Config{}, false)
-			c := g.joined(g.protocol, netcode.Config{})
-			id := g.spawn(1)
-			g.sees(c, id, 1)
+			c := g.Joined(g.protocol, netcode.Config{})
+			id := g.Spawn(1)
+			g.Sees(c, id, 1)
 			about := id
 			if forged.nobody {
 				about = wire.NetworkID{}
 			}
-			require.NoError(t, collections.Forge(g.server.Server, c.ID(), forged.channel, about, forged.body))
-			g.run(time.Second / 2)
+			require.NoError(t, collections.Forge(g.Server.Server, c.ID(), forged.channel, about, forged.body))
+			g.Run(time.Second / 2)
 			if forged.good {
 				require.Equal(t, netcode.Connected, c.State())
 				require.Equal(t, strings.HasPrefix(name, "a set"), g.set.Of(c.Client, id).Arrived())
@@ -416,13 +417,13 @@ func TestForgedCollections(t *testing.T) {
 // A frame's messages that are handled again for the history do not change collections again.
 func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	g := newGoods(t, netcode.Config{History: 4}, false)
-	c := g.joined(g.protocol, netcode.Config{History: 4})
-	id := g.spawn(1)
-	list := g.list.Of(g.server.Server, id)
-	require.NoError(t, list.Append(marked{Marker: 1}))
-	g.until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
-	require.NoError(t, list.Append(marked{Marker: 2}))
-	g.until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
+	c := g.Joined(g.protocol, netcode.Config{History: 4})
+	id := g.Spawn(1)
+	list := g.list.Of(g.Server.Server, id)
+	require.NoError(t, list.Append(rig.Marked{Marker: 1}))
+	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 1 })
+	require.NoError(t, list.Append(rig.Marked{Marker: 2}))
+	g.Until(func() bool { return g.list.Of(c.Client, id).Len() == 2 })
 	again := 0
 	for past := range 3 {
 		again += c.Redeliver(past)
@@ -430,7 +431,7 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	require.Positive(t, again)
 	dump := ""
 	for past := range 4 {
-		dump += string(inspect.AppendMessages(nil, g.protocol, g.server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
+		dump += string(inspect.AppendMessages(nil, g.protocol, g.Server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
 	}
 	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
 	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))
@@ -440,30 +441,30 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 // Another connection begins with nothing, and tells so.
 func TestCollectionsOfAnotherConnection(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
-	c := g.joined(g.protocol, netcode.Config{})
-	id, dead := g.spawn(1), g.spawn(2)
-	require.NoError(t, g.list.Of(g.server.Server, dead).Append(marked{Marker: 5}))
+	c := g.Joined(g.protocol, netcode.Config{})
+	id, dead := g.Spawn(1), g.Spawn(2)
+	require.NoError(t, g.list.Of(g.Server.Server, dead).Append(rig.Marked{Marker: 5}))
 	var told []string
 	g.set.OnChange(c.Client, func(ch collections.SetChange[uint16]) {
 		told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What))
 	})
-	g.list.OnChange(c.Client, func(ch collections.ListChange[marked]) {
+	g.list.OnChange(c.Client, func(ch collections.ListChange[rig.Marked]) {
 		told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What))
 	})
-	require.NoError(t, g.set.Of(g.server.Server, id).Add(1))
-	g.until(func() bool { return g.set.Of(c.Client, id).Has(1) && g.list.Of(c.Client, dead).Len() == 1 })
-	require.True(t, g.server.Kick(c.ID(), "bye"))
-	g.until(func() bool { return c.State() == netcode.Disconnected })
+	require.NoError(t, g.set.Of(g.Server.Server, id).Add(1))
+	g.Until(func() bool { return g.set.Of(c.Client, id).Has(1) && g.list.Of(c.Client, dead).Len() == 1 })
+	require.True(t, g.Server.Kick(c.ID(), "bye"))
+	g.Until(func() bool { return c.State() == netcode.Disconnected })
 	require.True(t, g.set.Of(c.Client, id).Has(1), "it stays until another connection begins")
 	require.ElementsMatch(t, []string{"set true whole", "list true whole"}, told)
 	told = nil
-	g.change(func(store *snapshot.Store) { store.Despawn(dead) })
-	require.NoError(t, g.set.Of(g.server.Server, id).Remove(1))
-	require.NoError(t, g.set.Of(g.server.Server, id).Add(2))
-	require.NoError(t, c.Connect(g.server.conn.LocalAddr()))
-	g.until(func() bool { return c.State() == netcode.Connected })
+	g.Change(func(store *snapshot.Store) { store.Despawn(dead) })
+	require.NoError(t, g.set.Of(g.Server.Server, id).Remove(1))
+	require.NoError(t, g.set.Of(g.Server.Server, id).Add(2))
+	require.NoError(t, c.Connect(g.Server.Conn.LocalAddr()))
+	g.Until(func() bool { return c.State() == netcode.Connected })
 	require.False(t, g.set.Of(c.Client, id).Arrived())
-	g.until(func() bool { return g.set.Of(c.Client, id).Has(2) })
+	g.Until(func() bool { return g.set.Of(c.Client, id).Has(2) })
 	require.Equal(t, 1, g.set.Of(c.Client, id).Len())
 	require.Equal(t, []string{"set true gone", "list true gone", "set true whole"}, told)
 }
@@ -471,25 +472,25 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 // Collections that change, with eight clients, allocate nothing once warm; those at rest cost not a byte.
 func TestCollectionsAllocateNothing(t *testing.T) {
 	g := newGoods(t, netcode.Config{SendBudget: -1}, false)
-	id := g.spawn(1)
+	id := g.Spawn(1)
 	told := 0
 	for range 8 {
-		c := g.joined(g.protocol, netcode.Config{SendBudget: -1})
-		g.list.OnChange(c.Client, func(collections.ListChange[marked]) { told++ })
+		c := g.Joined(g.protocol, netcode.Config{SendBudget: -1})
+		g.list.OnChange(c.Client, func(collections.ListChange[rig.Marked]) { told++ })
 	}
 	n := uint64(0)
-	list, table := g.list.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
+	list, table := g.list.Of(g.Server.Server, id), g.table.Of(g.Server.Server, id)
 	play := func() {
 		for range 5 {
 			n++
-			_ = list.Insert(int(n)%(list.Len()+1), marked{Marker: n, Of: id})
-			_ = list.Set(int(n)%list.Len(), marked{Marker: n})
+			_ = list.Insert(int(n)%(list.Len()+1), rig.Marked{Marker: n, Of: id})
+			_ = list.Set(int(n)%list.Len(), rig.Marked{Marker: n})
 			if list.Len() == 40 {
 				_ = list.Remove(int(n) % 40)
 			}
 			_ = table.Set(uint8(n), float32(n))
 		}
-		g.step()
+		g.Step()
 	}
 	for range 2000 {
 		play()
@@ -497,44 +498,44 @@ func TestCollectionsAllocateNothing(t *testing.T) {
 	before := told
 	alloctest.Zero(t, 200, play, "allocations of a frame of the server and its 8 clients")
 	require.Greater(t, told, before+8*200)
-	for _, c := range g.clients {
+	for _, c := range g.Clients {
 		require.Equal(t, netcode.Connected, c.State())
 	}
 
-	g.run(2 * time.Second)
+	g.Run(2 * time.Second)
 	queued := func() (sum uint64) {
-		for _, c := range g.clients {
+		for _, c := range g.Clients {
 			sum += c.Stats().Messages.Queued
 		}
 		return sum
 	}
-	bytes, messages := g.server.Stats().Packets.BytesSent, queued()
-	g.run(5 * time.Second)
+	bytes, messages := g.Server.Stats().Packets.BytesSent, queued()
+	g.Run(5 * time.Second)
 	require.Equal(t, messages, queued())
-	require.Less(t, g.server.Stats().Packets.BytesSent-bytes, uint64(8*5*4*24), "a keep-alive each quarter of a second, and acknowledgements")
+	require.Less(t, g.Server.Stats().Packets.BytesSent-bytes, uint64(8*5*4*24), "a keep-alive each quarter of a second, and acknowledgements")
 }
 
 // Functions that are told of changes of collections: in the message that brings one, and when an entity is gone.
 func TestCase15OnChangePanics(t *testing.T) {
 	for _, what := range []collections.ChangeKind{collections.ChangeWhole, collections.ChangeInserted, collections.ChangeGone} {
 		g := newGoods(t, netcode.Config{}, false)
-		bad, good := g.joined(g.protocol, netcode.Config{}), g.joined(g.protocol, netcode.Config{})
-		id := g.spawn(1)
+		bad, good := g.Joined(g.protocol, netcode.Config{}), g.Joined(g.protocol, netcode.Config{})
+		id := g.Spawn(1)
 		before, after := 0, 0
-		g.list.OnChange(bad.Client, func(change collections.ListChange[marked]) {
+		g.list.OnChange(bad.Client, func(change collections.ListChange[rig.Marked]) {
 			if before++; change.What == what {
 				panic(what)
 			}
 		})
-		g.list.OnChange(bad.Client, func(collections.ListChange[marked]) { after++ })
-		list := g.list.Of(g.server.Server, id)
-		require.NoError(t, list.Append(marked{Marker: 1}))
-		g.until(func() bool { return g.list.Of(good.Client, id).Arrived() })
-		require.NoError(t, list.Append(marked{Marker: 2}))
-		g.until(func() bool { return g.list.Of(good.Client, id).Len() == 2 })
-		g.change(func(store *snapshot.Store) { store.Despawn(id) })
-		g.until(func() bool { return !g.list.Of(good.Client, id).Arrived() })
-		g.run(time.Second)
+		g.list.OnChange(bad.Client, func(collections.ListChange[rig.Marked]) { after++ })
+		list := g.list.Of(g.Server.Server, id)
+		require.NoError(t, list.Append(rig.Marked{Marker: 1}))
+		g.Until(func() bool { return g.list.Of(good.Client, id).Arrived() })
+		require.NoError(t, list.Append(rig.Marked{Marker: 2}))
+		g.Until(func() bool { return g.list.Of(good.Client, id).Len() == 2 })
+		g.Change(func(store *snapshot.Store) { store.Despawn(id) })
+		g.Until(func() bool { return !g.list.Of(good.Client, id).Arrived() })
+		g.Run(time.Second)
 		require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 		require.Equal(t, before, after)
 		require.EqualValues(t, 1, bad.Stats().HandlerPanics)
@@ -573,7 +574,7 @@ func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 
 // A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
 func TestFunctionsThatAreNilAreRefused(t *testing.T) {
-	p := protocol()
+	p := rig.Protocol()
 	list, set, table := collections.NewList[uint8](p, "list"), collections.NewSet[uint8](p, "set"), collections.NewMap[uint8, uint8](p, "map")
 	c, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)

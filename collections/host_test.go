@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -18,15 +19,15 @@ type hosting struct {
 	t      *testing.T
 	server *netcode.Server
 	client *netcode.Client
-	list   *collections.List[marked]
+	list   *collections.List[rig.Marked]
 	set    *collections.Set[uint16]
 	now    time.Duration
 	told   []string
 }
 
 func newHosting(t *testing.T) *hosting {
-	p := protocol()
-	h := &hosting{t: t, now: time.Second, list: collections.NewList[marked](p, "list", collections.MaxElements(9000), collections.MaxBytes(1<<20)),
+	p := rig.Protocol()
+	h := &hosting{t: t, now: time.Second, list: collections.NewList[rig.Marked](p, "list", collections.MaxElements(9000), collections.MaxBytes(1<<20)),
 		set: collections.NewSet[uint16](p, "set")}
 	h.server = h.newServer(p)
 	client, err := netcode.NewClient(p, netcode.Config{})
@@ -37,7 +38,7 @@ func newHosting(t *testing.T) *hosting {
 
 // listen notes what is told, in words.
 func (h *hosting) listen() {
-	h.list.OnChange(h.client, func(c collections.ListChange[marked]) {
+	h.list.OnChange(h.client, func(c collections.ListChange[rig.Marked]) {
 		h.told = append(h.told, fmt.Sprint("list ", c.What, " ", c.Value.Marker))
 	})
 	h.set.OnChange(h.client, func(c collections.SetChange[uint16]) {
@@ -55,7 +56,7 @@ func (h *hosting) host() { require.NoError(h.t, netcode.Host(h.server, h.client)
 
 // frame plays one, in which a tick may fall, and returns what was told in it.
 func (h *hosting) frame() []string {
-	h.now += frameTime
+	h.now += rig.FrameTime
 	h.told = h.told[:0]
 	h.server.BeginFrame(h.now)
 	h.client.BeginFrame(h.now)
@@ -100,12 +101,12 @@ func TestHostHasCollections(t *testing.T) {
 
 	id := h.server.Spawn()
 	list := h.list.Of(h.server, id)
-	require.NoError(t, list.Append(marked{Marker: 1, Of: early}))
+	require.NoError(t, list.Append(rig.Marked{Marker: 1, Of: early}))
 	require.False(t, h.list.Of(h.client, id).Arrived())
 	require.Equal(t, []string{"list whole 0"}, h.soon())
 	require.Equal(t, []uint64{1}, h.numbers(id))
-	require.NoError(t, list.Append(marked{Marker: 2}))
-	require.NoError(t, list.Set(0, marked{Marker: 3, Of: early}))
+	require.NoError(t, list.Append(rig.Marked{Marker: 2}))
+	require.NoError(t, list.Set(0, rig.Marked{Marker: 3, Of: early}))
 	require.Equal(t, []string{"list inserted 2", "list set 3"}, h.soon())
 
 	require.True(t, h.server.Hide(h.client.ID(), early))
@@ -120,7 +121,7 @@ func TestHostHasCollections(t *testing.T) {
 	require.ElementsMatch(t, []string{"set whole 0", "list set 3"}, h.soon())
 	require.True(t, h.set.Of(h.client, early).Has(6))
 
-	require.NoError(t, list.Append(marked{Marker: 9}))
+	require.NoError(t, list.Append(rig.Marked{Marker: 9}))
 	h.frame()
 	h.server.Hide(h.client.ID(), id) // what is said is on its way
 	require.Equal(t, []string{"list gone 0"}, h.soon())
@@ -146,7 +147,7 @@ func TestHostHasLargeCollections(t *testing.T) {
 	h.host()
 	id := h.server.Spawn()
 	for n := range uint64(6000) {
-		require.NoError(t, h.list.Of(h.server, id).Append(marked{Marker: n}))
+		require.NoError(t, h.list.Of(h.server, id).Append(rig.Marked{Marker: n}))
 	}
 	frames := 0
 	for ; !h.list.Of(h.client, id).Arrived(); frames++ {
@@ -156,8 +157,8 @@ func TestHostHasLargeCollections(t *testing.T) {
 	}
 	require.Greater(t, frames, 4)
 	for range 6000 { // more in one frame than is handed over
-		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, marked{Marker: 1 << 40}))
-		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, marked{Marker: 7}))
+		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, rig.Marked{Marker: 1 << 40}))
+		require.NoError(t, h.list.Of(h.server, id).Set(h.list.Of(h.server, id).Len()-1, rig.Marked{Marker: 7}))
 	}
 	for range 200 {
 		h.frame()

@@ -81,8 +81,6 @@ func (f *feature) Client(end *netcode.Client) netcode.ClientHooks {
 		Section: &netcode.ClientSection{
 			Check: check,
 			Take:  c.takeSection,
-			Due:   func(bool) bool { return false },
-			Write: func([]byte, uint64) int { return 0 },
 		},
 	}
 }

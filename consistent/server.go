@@ -80,8 +80,6 @@ func (*feature) Server(s *netcode.Server) netcode.ServerHooks {
 			of(c).stateSent(left, waits, s.Tick()+netcode.Tick((saveFor+s.Interval()-1)/s.Interval()))
 		},
 		Section: &netcode.ServerSection{
-			Check: func(*netcode.Session, []byte) error { return errSection },
-			Take:  func(*netcode.Session, []byte) {},
 			Due:   func(c *netcode.Session, _ bool) bool { f := of(c); return f.mayClaim(c) || f.mayRepair(c) },
 			Write: func(c *netcode.Session, _ []byte, _ uint64) int { of(c).fit(c); return 0 },
 			Behind: func(c *netcode.Session, room []byte, packet uint64, state []byte) int {

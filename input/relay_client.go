@@ -66,8 +66,6 @@ func (e relayEnds) Client(c *netcode.Client) netcode.ClientHooks {
 		Section: &netcode.ClientSection{
 			Check: func(payload []byte) error { return readRelayed(in, payload, r.run, func(uint16, relayedRun) {}) },
 			Take:  func(payload []byte) { r.take(payload, c.Time().Tick) },
-			Due:   func(bool) bool { return false },
-			Write: func([]byte, uint64) int { return 0 },
 		},
 	}
 }

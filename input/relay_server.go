@@ -63,8 +63,6 @@ func (e relayEnds) Server(s *netcode.Server) netcode.ServerHooks {
 		Opened:     func(*netcode.Session) any { return newRelay(in) },
 		BeforeSend: a.beforeSend,
 		Section: &netcode.ServerSection{
-			Check: func(*netcode.Session, []byte) error { return errRelayed },
-			Take:  func(*netcode.Session, []byte) {},
 			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world: there is a packet.
 			Write: a.write,
 			Acked: func(c *netcode.Session, packet uint64) { relayOf(c).ackedPacket(packet) },

@@ -105,9 +105,7 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 			}
 		},
 		Section: &netcode.ServerSection{
-			Check: func(*netcode.Session, []byte) error { return errUsed },
-			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(c *netcode.Session, _ bool) bool { return tells(c) && of(c).news != 0 && !of(c).told },
+			Due: func(c *netcode.Session, _ bool) bool { return tells(c) && of(c).news != 0 && !of(c).told },
 			Write: func(c *netcode.Session, room []byte, packet uint64) int {
 				if !tells(c) {
 					return 0
@@ -252,8 +250,6 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 					p.take(tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
 				})
 			},
-			Due:   func(bool) bool { return false },
-			Write: func([]byte, uint64) int { return 0 },
 		},
 	}
 }

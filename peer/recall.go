@@ -125,7 +125,7 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 			if !it.piece || it.pieces > 0 {
 				taken++
 			}
-			r.take(it)
+			r.unqueue(it)
 			continue
 		}
 		it.number = number
@@ -157,8 +157,8 @@ func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
 	return false
 }
 
-// take takes a message that waits out of the queue; its line is the caller's affair.
-func (r *reliable) take(it *reliableMessage) {
+// unqueue takes a message that waits out of the queue; its line is the caller's affair.
+func (r *reliable) unqueue(it *reliableMessage) {
 	r.held -= it.size
 	r.waiting -= it.size
 	r.unconfirmed--

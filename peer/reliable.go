@@ -175,7 +175,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 	r.heldUntil = max(r.heldUntil, r.asked)
 	line := r.line(r.channel)
 	if kind == openReliable {
-		r.push(line, reliableMessage{start: o.message, size: o.body + n - o.message})
+		r.enqueue(line, reliableMessage{start: o.message, size: o.body + n - o.message})
 		return
 	}
 	whole := r.scratch[:o.body+n]
@@ -185,7 +185,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 		buf := r.arena.buf[o.message : o.message+size]
 		buf[0], buf[1] = byte(r.kind), r.stage
 		copy(buf[wire.MessageHeaderSize+numberSize:], whole)
-		r.push(line, reliableMessage{start: o.message, size: size})
+		r.enqueue(line, reliableMessage{start: o.message, size: size})
 		return
 	}
 	o.stats.Pieces += uint64(pieces)
@@ -200,7 +200,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 		wire.MessageHeader{Type: wire.MessageFragment}.Put(buf)
 		body := append(buf[:wire.MessageHeaderSize+numberSize], byte(r.kind), r.stage, byte(i), byte(pieces))
 		copy(buf[len(body):], part)
-		r.push(line, it)
+		r.enqueue(line, it)
 		at += it.size
 	}
 }
@@ -215,8 +215,8 @@ func (r *reliable) line(ch wire.Channel) uint8 {
 	return *place - 1
 }
 
-// push queues a message whose bytes lie in the arena, but for size and number.
-func (r *reliable) push(place uint8, it reliableMessage) {
+// enqueue queues a message whose bytes lie in the arena, but for size and number.
+func (r *reliable) enqueue(place uint8, it reliableMessage) {
 	l := &r.lines[place]
 	r.arena.take(it.start, it.size)
 	buf := r.framed(&it)
@@ -504,8 +504,8 @@ func NewPool(packetSize int) *Pool { return &Pool{size: packetSize} }
 // Lent returns how many buffers are in use.
 func (p *Pool) Lent() int { return p.lent }
 
-// take returns an empty buffer of capacity size or more.
-func (p *Pool) take(size int) []byte {
+// lend returns an empty buffer of capacity size or more.
+func (p *Pool) lend(size int) []byte {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.lent++

@@ -79,7 +79,7 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 		q.close()
 		q.full = append(q.full, q.buf)
 		if q.buf = q.own; !q.free {
-			q.buf = q.pool.take(q.most0)
+			q.buf = q.pool.lend(q.most0)
 		}
 		q.free = false
 	}

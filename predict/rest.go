@@ -105,9 +105,7 @@ func (restEnds) Server(s *netcode.Server) netcode.ServerHooks {
 		State:  sim,
 		Opened: func(*netcode.Session) any { return &resting{} },
 		Section: &netcode.ServerSection{
-			Check: func(*netcode.Session, []byte) error { return errRest },
-			Take:  func(*netcode.Session, []byte) {},
-			Due:   func(c *netcode.Session, busy bool) bool { return told(c).mustTell(s.Store().Tick(), busy) },
+			Due: func(c *netcode.Session, busy bool) bool { return told(c).mustTell(s.Store().Tick(), busy) },
 			Write: func(c *netcode.Session, room []byte, _ uint64) int {
 				r := told(c)
 				if r == nil {
@@ -274,8 +272,6 @@ func (restEnds) Client(c *netcode.Client) netcode.ClientHooks {
 					}
 				})
 			},
-			Due:   func(bool) bool { return false },
-			Write: func([]byte, uint64) int { return 0 },
 		},
 	}
 }

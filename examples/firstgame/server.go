@@ -40,14 +40,8 @@ func serve(ctx context.Context, address string) error {
 	loop := systems.NewServer(server, socket, systems.WallClock())
 	bodies := generic.NewFilter2[Position, Steering]()
 	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
-		if !server.TickDue() {
-			return // the game moves on once a network tick
-		}
-		step := 30 * float32(server.Interval().Seconds()) // 30 m/s
-		for query := bodies.Query(w); query.Next(); {
-			position, steering := query.Get()
-			position.X += steering.X * step // plain game code: what changed is sent
-			position.Y += steering.Y * step
+		if server.TickDue() { // the game moves on once a network tick
+			move(bodies.Query(w), 30*float32(server.Interval().Seconds())) // 30 m/s
 		}
 	}))
 
@@ -77,4 +71,13 @@ func serve(ctx context.Context, address string) error {
 	})
 	log.Print("server: listening on ", socket.LocalAddr())
 	return systems.NewRunner(&world, loop, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
+}
+
+// move is plain game code: what changed is sent.
+func move(bodies generic.Query2[Position, Steering], step float32) {
+	for bodies.Next() {
+		position, steering := bodies.Get()
+		position.X += steering.X * step
+		position.Y += steering.Y * step
+	}
 }

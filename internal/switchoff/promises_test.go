@@ -6,7 +6,7 @@ func promises() []mutation {
 	return []mutation{
 		testedIn(".", change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
 			"internal/report/report.go", `"stack", stack)`, `"stack", stack[:0])`)),
-		change("promises", "OnError gets no stack", panics, "endpoint.go", "= debug.Stack(), panickedAt()", "= debug.Stack()[:0], panickedAt()"),
+		change("promises", "OnError gets no stack", panics, "endpoint.go", "= debug.Stack(), report.PanickedAt()", "= debug.Stack()[:0], report.PanickedAt()"),
 		testedIn(".", change("promises", "OnError is not told of a panic", panics,
 			"internal/report/report.go", "beside the text.\n\t}\n\tfor _, f := range r.OnError {", "beside the text.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The fourth part of the reader written from PROTOCOL.md: snapshots. (7)
 

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The code does as PROTOCOL.md says in its tables and examples.
 
@@ -20,7 +20,7 @@ import (
 // pageSection is the text from one heading of PROTOCOL.md to the next.
 func pageSection(t *testing.T, heading string) string {
 	t.Helper()
-	page, err := os.ReadFile("PROTOCOL.md")
+	page, err := os.ReadFile("../../PROTOCOL.md")
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(page), "\n"+heading+"\n")
 	require.True(t, found, heading)
@@ -85,7 +85,7 @@ func TestProtocolPageReasons(t *testing.T) {
 
 // TestProtocolPagePackets reads the packets with messages that testdata/README.md prints.
 func TestProtocolPagePackets(t *testing.T) {
-	page, err := os.ReadFile("testdata/README.md")
+	page, err := os.ReadFile("../../testdata/README.md")
 	require.NoError(t, err)
 	sum := wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)
 	messages := 0

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The third part of the reader written from PROTOCOL.md: rows as what differs. (11)
 

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 import (
 	"errors"
@@ -18,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
@@ -25,10 +26,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// rewrite makes TestProtocolGoldenSession write the file instead of comparing with it: go test . -run Protocol -rewrite.
+// rewrite makes TestProtocolGoldenSession write the file instead of comparing with it: go test ./internal/protocolpage -rewrite.
 var rewrite = flag.Bool("rewrite", false, "write testdata/session.golden anew")
 
-const goldenSession = "testdata/session.golden"
+const goldenSession = "../../testdata/session.golden"
 
 type goldenBody struct {
 	X    float32 `net:"min=-512,max=512,step=0.002"`
@@ -223,11 +224,11 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 // names. A change of the file is a change of the protocol.
 func TestProtocolGoldenSession(t *testing.T) {
 	p := goldenProtocol()
-	g := &goldenRig{rig: newRig(t, p, netcode.Config{SendBudget: -1}), protocol: p}
-	g.tamper, g.waited = g.carry, 3*time.Millisecond
-	g.server.SetInterest(&g.interest)
+	g := &goldenRig{Rig: rig.New(t, p, netcode.Config{SendBudget: -1}), protocol: p}
+	g.Tamper, g.Waited = g.carry, 3*time.Millisecond
+	g.Server.SetInterest(&g.interest)
 	g.watch("client")
-	g.client = g.joined(p, netcode.Config{SendBudget: -1})
+	g.client = g.Joined(p, netcode.Config{SendBudget: -1})
 	g.play()
 	g.talk()
 	g.move()
@@ -239,16 +240,15 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.watch("stranger")
 	other := netcode.NewProtocol()
 	netcode.Replicate[goldenHealth](other, netcode.Named("Body"))
-	stranger := g.join(other, netcode.Config{})
-	g.until(func() bool { return stranger.State() == netcode.Disconnected })
+	stranger := g.Join(other, netcode.Config{})
+	g.Until(func() bool { return stranger.State() == netcode.Disconnected })
 	require.ErrorIs(t, stranger.Err(), peer.ReasonWrongProtocol)
 	g.part()
-	require.Len(t, g.server.errors, 1)
-	require.ErrorAs(t, g.server.errors[0], new(*netcode.ProtocolError))
+	require.Len(t, g.Server.Errors, 1)
+	require.ErrorAs(t, g.Server.Errors[0], new(*netcode.ProtocolError))
 
-	text := "# A session by PROTOCOL.md, section 17. Written by go test . -run Protocol -rewrite.\n" + goldenEntries(p) + g.text.String()
+	text := "# A session by PROTOCOL.md, section 17. Written by go test ./internal/protocolpage -rewrite.\n" + goldenEntries(p) + g.text.String()
 	if *rewrite {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(goldenSession, []byte(text), 0o644))
 	}
 	want, err := os.ReadFile(goldenSession)

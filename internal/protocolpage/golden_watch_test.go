@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 import (
 	"encoding/hex"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -21,10 +22,10 @@ import (
 
 // goldenRig plays the golden session and writes down what the network carries, and what this implementation means by it.
 type goldenRig struct {
-	*rig
+	*rig.Rig
 	protocol *netcode.Protocol
-	client   *clientEnd
-	late     *clientEnd
+	client   *rig.ClientEnd
+	late     *rig.ClientEnd
 	interest goldenInterest
 	watched  []*goldenWatch // of rig.clients, one each
 	lose     bool           // The next packet of the server to the first client is lost.
@@ -77,20 +78,20 @@ func (g *goldenRig) write(format string, values ...any) { fmt.Fprintf(&g.text, f
 
 // carry is the network: it writes each datagram down.
 func (g *goldenRig) carry(from, to transport.Addr, datagram []byte) []byte {
-	fromServer := from == g.server.conn.LocalAddr()
-	who := slices.IndexFunc(g.clients, func(c *clientEnd) bool { return c.conn.LocalAddr() == from || c.conn.LocalAddr() == to })
+	fromServer := from == g.Server.Conn.LocalAddr()
+	who := slices.IndexFunc(g.Clients, func(c *rig.ClientEnd) bool { return c.Conn.LocalAddr() == from || c.Conn.LocalAddr() == to })
 	w := g.watched[who]
 	lost := who == g.about && (fromServer && g.lose || !fromServer && g.mute)
 	if fromServer {
-		g.write("server>%s %d", w.name, g.now.Milliseconds())
+		g.write("server>%s %d", w.name, g.Now.Milliseconds())
 	} else {
-		g.write("%s>server %d", w.name, g.now.Milliseconds())
+		g.write("%s>server %d", w.name, g.Now.Milliseconds())
 	}
 	if lost {
 		g.lose, g.mute = g.lose && (!fromServer || g.loseAll), g.mute && (fromServer || g.loseAll)
 		g.write(" lost")
 	}
-	g.write(" %s\n= %s\n", packZeros(datagram), g.meaning(w, g.clients[who], datagram, fromServer))
+	g.write(" %s\n= %s\n", packZeros(datagram), g.meaning(w, g.Clients[who], datagram, fromServer))
 	if lost {
 		return nil
 	}
@@ -116,11 +117,11 @@ func packZeros(b []byte) string {
 	return text.String()
 }
 
-func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer bool) string {
+func (g *goldenRig) meaning(w *goldenWatch, c *rig.ClientEnd, b []byte, fromServer bool) string {
 	switch peer.KindOf(b) {
 	case peer.KindHello:
 		h, err := peer.ParseHello(b)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		var hashes []string
 		for i := range h.Digest.Len() {
 			hashes = append(hashes, fmt.Sprintf("%08x", h.Digest.At(i)))
@@ -129,21 +130,21 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 			h.Version, h.Nonce, h.Protocol, h.Cookie, h.Digest.Types(), strings.Join(hashes, ","))
 	case peer.KindChallenge:
 		c, err := peer.ParseChallenge(b)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		return fmt.Sprintf("challenge nonce=%016x cookie=%x", c.Nonce, c.Cookie)
 	case peer.KindAccept:
 		a, err := peer.ParseAccept(b)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		w.accept = a
 		return fmt.Sprintf("accept nonce=%016x epoch=%08x rate=%d window=%d packet=%d", a.Nonce, a.Epoch, a.Rate, a.Window, a.PacketSize)
 	case peer.KindJoin:
 		j, err := peer.ParseJoin(b)
-		require.NoError(g.t, err)
-		require.True(g.t, peer.JoinSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
+		require.NoError(g.T, err)
+		require.True(g.T, peer.JoinSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
 		return fmt.Sprintf("join nonce=%016x cookie=%x", j.Nonce, j.Cookie)
 	case peer.KindWelcome:
 		v, err := peer.ParseWelcome(b, ^wire.NewChecksum(w.accept.Epoch, g.protocol.Hash()))
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		if w.client != v.Client {
 			window := tick.Tick(w.accept.Window)
 			w.client, w.before = v.Client, snapshot.ViewStats{}
@@ -154,24 +155,24 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 		return fmt.Sprintf("welcome client=%d tick=%d token=%x", v.Client, v.Tick, v.Token)
 	case peer.KindResume:
 		v, err := peer.ParseResume(b)
-		require.NoError(g.t, err)
-		require.True(g.t, peer.ResumeSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
+		require.NoError(g.T, err)
+		require.True(g.T, peer.ResumeSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
 		return fmt.Sprintf("resume client=%d nonce=%016x path=%016x number=%d cookie=%x", v.Client, v.Nonce, v.Path, v.Number, v.Cookie)
 	case peer.KindReset:
 		v, err := peer.ParseReset(b)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		return fmt.Sprintf("reset client=%d nonce=%016x path=%016x reason=%d token=%x", v.Client, v.Nonce, v.Path, v.Reason, v.Token)
 	case peer.KindRefuse:
 		r, err := peer.ParseRefuse(b)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		return fmt.Sprintf("refuse nonce=%016x reason=%d detail=%q", r.Nonce, r.Reason, r.Detail)
 	}
 	return g.packet(w, c, b[:len(b)-wire.ChecksumSize], fromServer)
 }
 
-func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bool) string {
+func (g *goldenRig) packet(w *goldenWatch, c *rig.ClientEnd, b []byte, fromServer bool) string {
 	h, n, err := wire.ParsePacketHeader(b)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	acks, messages := "-", []string{}
 	if h.HasAck {
 		acks = strconv.Itoa(int(h.Ack))
@@ -189,14 +190,14 @@ func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bo
 	for r.Next() {
 		messages = append(messages, g.message(w, c, &r, fromServer))
 	}
-	require.NoError(g.t, r.Err())
+	require.NoError(g.T, r.Err())
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", h.Sequence, acks, strings.Join(messages, " | "))
 }
 
 // snapshot takes what is in a snapshot from the server's counters and from a replica that reads all of them.
-func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) string {
-	stats, ok := g.server.ClientStats(w.client)
-	require.True(g.t, ok)
+func (g *goldenRig) snapshot(w *goldenWatch, c *rig.ClientEnd, payload []byte) string {
+	stats, ok := g.Server.ClientStats(w.client)
+	require.True(g.T, ok)
 	now, was := stats.Snapshot, w.before
 	w.before = now
 	text, entities, s := g.held(w.observer, payload)
@@ -215,7 +216,7 @@ func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) strin
 // authored is a snapshot of a client, of which nothing is counted.
 func (g *goldenRig) authored(w *goldenWatch, payload []byte) string {
 	text, entities, _ := g.held(w.author, payload)
-	require.NotEqual(g.t, leansOnNothing, text)
+	require.NotEqual(g.T, leansOnNothing, text)
 	return text + ": " + entities
 }
 
@@ -229,7 +230,7 @@ func (g *goldenRig) held(by *replica.Replica, payload []byte) (text, list string
 		resynced = int(r.Read(16))
 	}
 	if err := by.Read(payload); err != nil {
-		require.ErrorIs(g.t, err, replica.ErrBaseline)
+		require.ErrorIs(g.T, err, replica.ErrBaseline)
 		return leansOnNothing, "", s
 	}
 	var entities []string

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The second part of the reader written from PROTOCOL.md: bits, fields and rows.
 

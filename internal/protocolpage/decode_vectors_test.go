@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The reader written from PROTOCOL.md against the other vectors that testdata/README.md names.
 
@@ -30,7 +30,7 @@ func attempt(step func()) (err error) {
 
 // vectors are the lines of a file of vectors, in words.
 func vectors(t *testing.T, name string) iter.Seq[[]string] {
-	file, err := os.ReadFile(name)
+	file, err := os.ReadFile("../../" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func meanings(s *shape, row []uint32) string {
 
 // TestProtocolTextSufficesForItsExamples reads the datagrams that testdata/README.md prints.
 func TestProtocolTextSufficesForItsExamples(t *testing.T) {
-	page, err := os.ReadFile("testdata/README.md")
+	page, err := os.ReadFile("../../testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 
 // TestProtocolHashOfTheText computes the hash that testdata/README.md gives of the entries that it prints.
 func TestProtocolHashOfTheText(t *testing.T) {
-	page, err := os.ReadFile("testdata/README.md")
+	page, err := os.ReadFile("../../testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

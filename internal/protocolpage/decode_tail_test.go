@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // A part of the reader written from PROTOCOL.md: texts and lists. (8, 11)
 

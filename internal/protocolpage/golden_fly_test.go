@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -100,7 +101,7 @@ func (g *goldenRig) input(payload []byte) string {
 	for n, plan := range goldenInputs() {
 		rows := make([]uint32, 64*plan.Lanes())
 		count, ok := plan.ReadRun(&r, rows, 64)
-		require.True(g.t, ok)
+		require.True(g.T, ok)
 		var texts []string
 		for i := range count {
 			row := make([]byte, (plan.Bits()+7)/8)
@@ -115,7 +116,7 @@ func (g *goldenRig) input(payload []byte) string {
 		}
 		text += fmt.Sprintf(" [%s]", strings.Join(texts, ", "))
 	}
-	require.True(g.t, r.Done())
+	require.True(g.T, r.Done())
 	return text
 }
 
@@ -123,73 +124,73 @@ func (g *goldenRig) input(payload []byte) string {
 func (g *goldenRig) fly() {
 	g.about = len(g.watched)
 	g.watch("pilot")
-	pilot := g.joined(g.protocol, netcode.Config{SendBudget: -1})
+	pilot := g.Joined(g.protocol, netcode.Config{SendBudget: -1})
 	steer := func(stick goldenStick) {
-		require.NoError(g.t, input.Set(pilot.Client, &stick))
-		g.run(time.Second / 30)
+		require.NoError(g.T, input.Set(pilot.Client, &stick))
+		g.Run(time.Second / 30)
 	}
 	for i := range 6 {
 		steer(goldenStick{X: int8(i), Aim: float32(i) / 100, Jump: i%2 == 0, Item: uint8(i % 5), Seed: uint64(i) << 30})
 		g.mute = i == 2
 	}
-	require.NoError(g.t, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0, 0, 0, 1}}))
+	require.NoError(g.T, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0, 0, 0, 1}}))
 	g.mute = true
 	steer(goldenStick{X: -128, Aim: 3, Item: 4, Seed: 1<<64 - 1})
 	g.mute = true
-	require.NoError(g.t, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
+	require.NoError(g.T, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
 	steer(goldenStick{X: 127, Aim: -3, Jump: true})
 	for x := range int8(4) { // Several in one packet, each a little different from the one before.
 		g.mute = true
 		steer(goldenStick{X: 126 - x, Aim: -3, Jump: true, Seed: 5})
 	}
 	g.mute, g.loseAll = true, true
-	g.run(time.Second / 5) // So long that inputs come late.
+	g.Run(time.Second / 5) // So long that inputs come late.
 	g.mute, g.loseAll = false, false
 	steer(goldenStick{X: 126, Jump: true, Seed: 5})
 	g.paint(pilot)
 	pilot.Close()
-	g.until(func() bool { return pilot.State() == netcode.Disconnected })
+	g.Until(func() bool { return pilot.State() == netcode.Disconnected })
 	g.about = 0
 	g.settled(2)
 }
 
 // paint lets the pilot write: first as the owner of an entity, then as the client that is named for it, until it is neither.
-func (g *goldenRig) paint(pilot *clientEnd) {
+func (g *goldenRig) paint(pilot *rig.ClientEnd) {
 	var id wire.NetworkID
-	g.change(func(s *snapshot.Store) {
+	g.Change(func(s *snapshot.Store) {
 		id = s.Spawn()
 		s.Set(id, rowPaint, goldenLanes(s.Schema().Plan(rowPaint), goldenPaint{Coat: 1}))
 		s.Set(id, rowTint, goldenLanes(s.Schema().Plan(rowTint), goldenTint{Level: -1}))
 	})
-	require.True(g.t, g.server.SetOwner(id, pilot.ID()))
-	authority.OnAsk(g.server.Server, func(netcode.ClientID, netcode.NetworkID) bool { return true })
-	g.server.game = func(s *snapshot.Store) {
-		authority.Writes(g.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { s.Set(id, row, lanes) })
+	require.True(g.T, g.Server.SetOwner(id, pilot.ID()))
+	authority.OnAsk(g.Server.Server, func(netcode.ClientID, netcode.NetworkID) bool { return true })
+	g.Server.Game = func(s *snapshot.Store) {
+		authority.Writes(g.Server.Server, func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { s.Set(id, row, lanes) })
 	}
-	g.until(func() bool { return authority.MayWrite[goldenPaint](pilot.Client, id) })
+	g.Until(func() bool { return authority.MayWrite[goldenPaint](pilot.Client, id) })
 	for i := range 4 {
-		require.NoError(g.t, authority.Write(pilot.Client, id, &goldenPaint{Hue: float32(i) / 8, Coat: uint16(100 * i)}))
+		require.NoError(g.T, authority.Write(pilot.Client, id, &goldenPaint{Hue: float32(i) / 8, Coat: uint16(100 * i)}))
 		g.mute = i == 1
-		g.run(time.Second / 15)
+		g.Run(time.Second / 15)
 	}
-	require.NoError(g.t, authority.Ask(pilot.Client, id))
-	g.until(func() bool { return authority.MayWrite[goldenTint](pilot.Client, id) })
-	require.NoError(g.t, authority.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
-	g.run(time.Second / 10)
-	require.True(g.t, g.server.SetOwner(id, 0))
-	require.NoError(g.t, authority.Release(pilot.Client, id))
-	g.until(func() bool { return authority.Rights(pilot.Client, id).IsZero() })
-	g.run(time.Second / 5)
-	require.Equal(g.t, "Tint{Level:1048576}", goldenRow(g.server.Store().Schema(), rowTint, g.server.Store().Row(id, rowTint)))
-	require.Equal(g.t, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.server.Store().Schema(), rowPaint, g.server.Store().Row(id, rowPaint)))
-	g.server.game = nil
-	g.change(func(s *snapshot.Store) { s.Despawn(id) })
+	require.NoError(g.T, authority.Ask(pilot.Client, id))
+	g.Until(func() bool { return authority.MayWrite[goldenTint](pilot.Client, id) })
+	require.NoError(g.T, authority.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
+	g.Run(time.Second / 10)
+	require.True(g.T, g.Server.SetOwner(id, 0))
+	require.NoError(g.T, authority.Release(pilot.Client, id))
+	g.Until(func() bool { return authority.Rights(pilot.Client, id).IsZero() })
+	g.Run(time.Second / 5)
+	require.Equal(g.T, "Tint{Level:1048576}", goldenRow(g.Server.Store().Schema(), rowTint, g.Server.Store().Row(id, rowTint)))
+	require.Equal(g.T, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.Server.Store().Schema(), rowPaint, g.Server.Store().Row(id, rowPaint)))
+	g.Server.Game = nil
+	g.Change(func(s *snapshot.Store) { s.Despawn(id) })
 }
 
 // TestProtocolTextAgreesOnInputs reads input messages, whole, damaged and cut short, with the reader that is written from
 // PROTOCOL.md alone: what it takes or refuses this implementation takes or refuses too, and it finds the same rows.
 func TestProtocolTextAgreesOnInputs(t *testing.T) {
-	g := &goldenRig{rig: &rig{t: t}}
+	g := &goldenRig{Rig: &rig.Rig{T: t}}
 	entries := strings.Split(strings.TrimSpace(strings.ReplaceAll(goldenEntries(goldenProtocol()), "entry ", "")), "\n")
 	text := newReader(entries[:len(entries)-1])
 	random, took, refused := rand.New(rand.NewPCG(7, 9)), 0, 0

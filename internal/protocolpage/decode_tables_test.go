@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // Prefix codes and their tables, by the reader that is written from PROTOCOL.md alone. (10)
 
@@ -132,7 +132,7 @@ func parseTables(text string) (set tables, sum string) {
 }
 
 // shippedTables is the text of the tables that a protocol takes when its first entry says so.
-const shippedTables = "delta/shipped.tables"
+const shippedTables = "../../delta/shipped.tables"
 
 // tablesOf is the set that a protocol's first entry names: of none, flat codes.
 func tablesOf(limits string) tables {

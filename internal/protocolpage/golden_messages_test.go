@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/rig"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
@@ -18,7 +19,7 @@ import (
 )
 
 // message returns the meaning of a message to this implementation, as text.
-func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromServer bool) string {
+func (g *goldenRig) message(w *goldenWatch, c *rig.ClientEnd, r *peer.Reader, fromServer bool) string {
 	h, payload := r.Header, r.Payload
 	switch h.Type {
 	case wire.MessageSnapshot:
@@ -36,13 +37,13 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 		}
 		return text
 	case wire.MessageInput:
-		require.False(g.t, fromServer)
+		require.False(g.T, fromServer)
 		return g.input(payload)
 	case wire.MessageFeedback:
 		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
 	case wire.MessageClose:
 		reason, err := peer.ParseClose(payload)
-		require.NoError(g.t, err)
+		require.NoError(g.T, err)
 		return fmt.Sprintf("Close reason=%d detail=%q", reason.Reason, reason.Detail)
 	case wire.MessageResync:
 		epoch := binary.LittleEndian.Uint16(payload)
@@ -54,7 +55,7 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 		return fmt.Sprintf("Credit %d", binary.LittleEndian.Uint32(payload))
 	}
 	var a peer.Arrival
-	require.NoError(g.t, a.Open(r.Channel, h, payload))
+	require.NoError(g.T, a.Open(r.Channel, h, payload))
 	text := ""
 	if a.Channel != 0 {
 		text = a.Channel.String() + ": "
@@ -137,25 +138,25 @@ func goldenMessage[T fmt.Stringer](name string, payload []byte) string {
 // message in pieces, and so many of these that credit is granted.
 func (g *goldenRig) talk() {
 	send := func(text [5]int8, how ...netcode.How) {
-		require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), &goldenChat{From: 7, Text: text}, how...))
+		require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(1), &goldenChat{From: 7, Text: text}, how...))
 	}
 	second := wire.NetworkID{Index: 1, Generation: 1}
 	send([5]int8{'a'}, netcode.Via(netcode.UnreliableSequenced), netcode.Channel(63))
 	send([5]int8{'b'})
-	send([5]int8{'c'}, netcode.Via(netcode.Reliable), netcode.NotBefore(g.server.Tick()+3))
+	send([5]int8{'c'}, netcode.Via(netcode.Reliable), netcode.NotBefore(g.Server.Tick()+3))
 	send([5]int8{'d'}, netcode.Via(netcode.ReliableOrdered), netcode.Channel(2), netcode.About(second), netcode.InStage(netcode.StagePostLateUpdate))
-	send([5]int8{'e'}, netcode.About(second), netcode.NotBefore(g.server.Tick()+2))
+	send([5]int8{'e'}, netcode.About(second), netcode.NotBefore(g.Server.Tick()+2))
 	g.lose = true
-	g.run(400 * time.Millisecond)
+	g.Run(400 * time.Millisecond)
 	answers := 0
 	hear := func(*goldenSold, error) { answers++ }
-	require.NoError(g.t, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 3}, hear))
-	require.NoError(g.t, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 30}, hear))
-	g.until(func() bool { return answers == 2 })
+	require.NoError(g.T, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 3}, hear))
+	require.NoError(g.T, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 30}, hear))
+	g.Until(func() bool { return answers == 2 })
 	for i := range uint64(5) {
 		sheet := goldenMap{}
 		sheet.Cells[0], sheet.Cells[700+i] = i+1, 1<<63
-		require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), &sheet))
-		g.run(500 * time.Millisecond)
+		require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(1), &sheet))
+		g.Run(500 * time.Millisecond)
 	}
 }

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // The messages of a packet, by the reader that is written from PROTOCOL.md alone.
 

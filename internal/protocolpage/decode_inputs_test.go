@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // Inputs and the runs that they travel in, by the reader that is written from PROTOCOL.md alone. (6, 16)
 

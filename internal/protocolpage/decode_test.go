@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 // A second reader of the wire, written from PROTOCOL.md alone: it uses nothing of this module. It decodes every datagram of
 // the golden session and must come to the meaning that the file gives. Section numbers are those of PROTOCOL.md.
@@ -289,7 +289,7 @@ func expand(t *testing.T, text string) []byte {
 
 // TestProtocolTextSufficesToDecode decodes the golden session by PROTOCOL.md and nothing else.
 func TestProtocolTextSufficesToDecode(t *testing.T) {
-	file, err := os.ReadFile("testdata/session.golden")
+	file, err := os.ReadFile("../../testdata/session.golden")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package netcode_test
+package protocolpage_test
 
 import (
 	"math"
@@ -14,8 +14,8 @@ import (
 
 // at changes the world in the next capture and lets the news travel.
 func (g *goldenRig) at(f func(store *snapshot.Store)) {
-	g.change(f)
-	g.run(100 * time.Millisecond)
+	g.Change(f)
+	g.Run(100 * time.Millisecond)
 }
 
 func (g *goldenRig) body(store *snapshot.Store, id wire.NetworkID, b goldenBody) {
@@ -40,40 +40,40 @@ func (g *goldenRig) play() {
 		g.body(s, first, goldenBody{X: 3.25, Y: 7, Rot: [4]float32{0.1, 0.9, -0.3, -0.2}})
 	})
 	g.lose = true
-	g.change(func(s *snapshot.Store) {
+	g.Change(func(s *snapshot.Store) {
 		g.health(s, first, goldenHealth{Points: -5, Total: 1 << 40, Charge: -2, Down: true, Wide: 10})
 	})
-	g.run(300 * time.Millisecond)
-	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(g.client.ID()), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
-	require.NoError(g.t, netcode.Send(g.client.Client, netcode.ToServer(), &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
+	g.Run(300 * time.Millisecond)
+	require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(g.client.ID()), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
+	require.NoError(g.T, netcode.Send(g.client.Client, netcode.ToServer(), &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
 	g.at(func(s *snapshot.Store) { s.Remove(second, rowFrozen) })
 	g.at(func(s *snapshot.Store) {
 		s.Despawn(first)
 		g.body(s, second, goldenBody{X: 511.998, Rot: [4]float32{0, 1}})
 	})
 	g.at(func(s *snapshot.Store) { third = s.Spawn(); s.Set(third, rowFrozen, nil) })
-	require.Equal(g.t, wire.NetworkID{Index: first.Index, Generation: 2}, third)
+	require.Equal(g.T, wire.NetworkID{Index: first.Index, Generation: 2}, third)
 	g.client.Replica().Lose()
-	g.run(200 * time.Millisecond)
+	g.Run(200 * time.Millisecond)
 	g.at(func(s *snapshot.Store) {
 		g.health(s, third, goldenHealth{Points: 1, Wide: 4294967295})
 		g.body(s, second, goldenBody{X: 0.002, Y: -1e-5, Rot: [4]float32{-0.1, 0.2, 0.3, -0.9}, Turn: 3.1})
 	})
-	g.run(time.Second) // Long enough for a KeepAlive.
+	g.Run(time.Second) // Long enough for a KeepAlive.
 	g.settled(2)
 }
 
 // settled waits until every client has everything.
 func (g *goldenRig) settled(entities int) {
-	g.until(func() bool {
-		for id := range g.server.Clients {
-			if stats, _ := g.server.ClientStats(id); !stats.Synced {
+	g.Until(func() bool {
+		for id := range g.Server.Clients {
+			if stats, _ := g.Server.ClientStats(id); !stats.Synced {
 				return false
 			}
 		}
 		return true
 	})
-	require.Equal(g.t, entities, g.client.Replica().Len())
+	require.Equal(g.T, entities, g.client.Replica().Len())
 }
 
 // goldenMotion has the entities that move from one capture to the next.
@@ -117,7 +117,7 @@ func (g *goldenRig) advance(m *goldenMotion, s *snapshot.Store) {
 func (g *goldenRig) move() {
 	m := &goldenMotion{}
 	ids := func() []wire.NetworkID { return m.ids }
-	g.change(func(s *snapshot.Store) {
+	g.Change(func(s *snapshot.Store) {
 		for range 6 {
 			m.ids = append(m.ids, s.Spawn())
 		}
@@ -132,37 +132,37 @@ func (g *goldenRig) move() {
 		s.SetGroup(ids()[2], 1)
 		s.SetGroup(ids()[3], 1)
 	})
-	g.server.game = func(s *snapshot.Store) { g.advance(m, s) }
-	g.run(700 * time.Millisecond)
+	g.Server.Game = func(s *snapshot.Store) { g.advance(m, s) }
+	g.Run(700 * time.Millisecond)
 	about := &goldenChat{From: 9, Text: [5]int8{'m', 'o'}}
-	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), about, netcode.About(m.ids[2])))
-	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), about, netcode.About(m.ids[2]), netcode.AtOnce()))
+	require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(1), about, netcode.About(m.ids[2])))
+	require.NoError(g.T, netcode.Send(g.Server.Server, netcode.To(1), about, netcode.About(m.ids[2]), netcode.AtOnce()))
 	g.lose = true
-	g.run(500 * time.Millisecond)
+	g.Run(500 * time.Millisecond)
 
 	g.watch("late")
 	g.interest = goldenInterest{from: 2, entity: m.ids[2], masked: m.ids[1]}
-	g.late = g.joined(g.protocol, netcode.Config{SendBudget: -1})
-	require.Equal(g.t, g.interest.from, g.late.ID())
-	g.run(300 * time.Millisecond)
-	g.change(func(s *snapshot.Store) { s.Set(m.ids[1], rowLeash, []uint32{0, 0, 5}); g.advance(m, s) })
-	g.run(200 * time.Millisecond)
+	g.late = g.Joined(g.protocol, netcode.Config{SendBudget: -1})
+	require.Equal(g.T, g.interest.from, g.late.ID())
+	g.Run(300 * time.Millisecond)
+	g.Change(func(s *snapshot.Store) { s.Set(m.ids[1], rowLeash, []uint32{0, 0, 5}); g.advance(m, s) })
+	g.Run(200 * time.Millisecond)
 	g.mute = true
 	g.client.Replica().Lose() // In the middle of it all.
-	g.run(300 * time.Millisecond)
-	g.change(func(s *snapshot.Store) {
+	g.Run(300 * time.Millisecond)
+	g.Change(func(s *snapshot.Store) {
 		s.Despawn(m.ids[0])
 		s.Remove(m.ids[1], rowFrozen)
 		s.Remove(m.ids[1], rowGear)
 		s.Set(m.ids[3], rowGear, goldenLanes(s.Schema().Plan(rowGear), goldenGear{Grip: -0.5, Lean: 1}))
 	})
-	g.run(200 * time.Millisecond)
-	g.server.game = nil
+	g.Run(200 * time.Millisecond)
+	g.Server.Game = nil
 	g.settled(7)
-	require.Equal(g.t, 6, g.late.Replica().Len(), "one is hidden")
+	require.Equal(g.T, 6, g.late.Replica().Len(), "one is hidden")
 	g.late.Close()
-	g.until(func() bool { return g.late.State() == netcode.Disconnected })
-	g.change(func(s *snapshot.Store) {
+	g.Until(func() bool { return g.late.State() == netcode.Disconnected })
+	g.Change(func(s *snapshot.Store) {
 		for _, id := range m.ids {
 			s.Despawn(id)
 		}
@@ -247,31 +247,31 @@ func (g *goldenRig) far() {
 		n++
 		g.body(s, moves, goldenBody{X: float32(n * n % 50), Rot: [4]float32{0.1, float32(n) / 32, -0.3, 0.8}})
 	}
-	g.server.game = move
+	g.Server.Game = move
 	tick := g.client.Interval()
-	g.run(4 * tick)
+	g.Run(4 * tick)
 	for i := range 16 {
 		g.mute = i%4 != 3
-		g.run(tick)
+		g.Run(tick)
 	}
 	g.mute, g.lose = false, true
-	g.change(func(s *snapshot.Store) {
+	g.Change(func(s *snapshot.Store) {
 		move(s)
 		g.body(s, rests, goldenBody{X: 2, Rot: [4]float32{0, 0, 0, 1}})
 	})
-	g.run(12 * tick)
-	g.server.game = nil
-	g.change(func(s *snapshot.Store) { s.Despawn(moves); s.Despawn(rests) })
+	g.Run(12 * tick)
+	g.Server.Game = nil
+	g.Change(func(s *snapshot.Store) { s.Despawn(moves); s.Despawn(rests) })
 	g.settled(2)
 }
 
 // part is a clean close, a second session of the same address, and a close that the client never hears of.
 func (g *goldenRig) part() {
 	g.client.Close()
-	g.until(func() bool { return g.client.State() == netcode.Disconnected })
-	require.NoError(g.t, g.client.Connect(g.server.conn.LocalAddr()))
-	g.until(func() bool { stats, ok := g.server.ClientStats(g.client.ID()); return ok && stats.Known == 2 })
+	g.Until(func() bool { return g.client.State() == netcode.Disconnected })
+	require.NoError(g.T, g.client.Connect(g.Server.Conn.LocalAddr()))
+	g.Until(func() bool { stats, ok := g.Server.ClientStats(g.client.ID()); return ok && stats.Known == 2 })
 	g.lose, g.loseAll = true, true
-	g.server.Close(peer.ReasonNone)
-	g.until(g.server.Closed)
+	g.Server.Close(peer.ReasonNone)
+	g.Until(g.Server.Closed)
 }

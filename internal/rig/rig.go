@@ -1,0 +1,281 @@
+package rig
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Position is the component of Spawn and Set.
+type Position struct {
+	X, Y float32 // Without steps: a lane each.
+}
+
+// Health is a second component.
+type Health struct {
+	Points uint16 // Any number.
+}
+
+// Random returns a seeded Config.Random.
+func Random(seed uint64) *rand.ChaCha8 {
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(seed>>8)
+	return rand.NewChaCha8(key)
+}
+
+// FrameTime is the virtual time between two frames: two a tick.
+const FrameTime = time.Second / 60
+
+// Rig is a server and clients on a virtual network and clock.
+type Rig struct {
+	T       testing.TB    // The test that fails.
+	Now     time.Duration // The time of the newest frame.
+	Server  *ServerEnd    // Made by New.
+	Clients []*ClientEnd  // In the order in which they joined.
+	Waited  time.Duration // How long each datagram waited before its frame.
+	network *memory.Network
+	buf     [2048]byte
+
+	// Tamper may change or drop (nil) what the network carries.
+	Tamper func(from, to transport.Addr, packet []byte) []byte
+}
+
+// ServerEnd is the server and its socket.
+type ServerEnd struct {
+	*netcode.Server
+	Conn   *memory.Conn                // Its socket.
+	Log    []string                    // Connects and disconnects of clients.
+	Errors []error                     // Errors given to OnError.
+	Game   func(store *snapshot.Store) // Writes each tick; nil: nothing.
+	send   func(transport.Addr, []byte)
+}
+
+// ClientEnd is a client and its socket.
+type ClientEnd struct {
+	*netcode.Client
+	Conn *memory.Conn // Its socket.
+	Log  []string     // Its connects and disconnects.
+	send func(transport.Addr, []byte)
+}
+
+// Protocol has the two components.
+func Protocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	netcode.Replicate[Health](p)
+	return p
+}
+
+// New makes the server.
+func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
+	r := &Rig{T: t, network: memory.NewNetwork(), Now: 5 * time.Second}
+	if config.Random == nil {
+		config.Random = Random(1)
+	}
+	s, err := netcode.NewServer(p, config)
+	r.must(err)
+	end := &ServerEnd{Server: s}
+	end.Conn, err = r.network.Listen(transport.Addr{})
+	r.must(err)
+	end.send = r.sender(end.Conn)
+	s.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
+	s.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
+		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
+	})
+	s.OnError(func(err error) { end.Errors = append(end.Errors, err) })
+	r.Server = end
+	return r
+}
+
+// sender hands packets to the network through tamper.
+func (r *Rig) sender(conn *memory.Conn) func(transport.Addr, []byte) {
+	return func(to transport.Addr, packet []byte) {
+		if r.Tamper != nil {
+			packet = r.Tamper(conn.LocalAddr(), to, packet)
+		}
+		if packet != nil {
+			r.must(conn.Send(to, packet))
+		}
+	}
+}
+
+// must ends the test for an error.
+func (r *Rig) must(err error) {
+	if err != nil {
+		r.T.Helper()
+		r.T.Fatal(err)
+	}
+}
+
+// Join adds a client and lets it connect.
+func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
+	if config.Random == nil {
+		config.Random = Random(uint64(100 + len(r.Clients)))
+	}
+	c, err := netcode.NewClient(p, config)
+	r.must(err)
+	end := &ClientEnd{Client: c}
+	end.Conn, err = r.network.Listen(transport.Addr{})
+	r.must(err)
+	end.send = r.sender(end.Conn)
+	c.OnConnect(func(id wire.ClientID) { end.Log = append(end.Log, fmt.Sprintf("connect %d", id)) })
+	c.OnDisconnect(func(id wire.ClientID, reason *peer.Error) {
+		end.Log = append(end.Log, fmt.Sprintf("disconnect %d: %v", id, reason))
+	})
+	r.Clients = append(r.Clients, end)
+	end.BeginFrame(r.Now)
+	r.must(c.Connect(r.Server.Conn.LocalAddr()))
+	return end
+}
+
+// Joined adds a client and waits until both ends know that it is connected.
+func (r *Rig) Joined(p *netcode.Protocol, config netcode.Config) *ClientEnd {
+	c := r.Join(p, config)
+	r.Until(func() bool {
+		_, ok := r.Server.ClientStats(c.ID())
+		return c.State() == netcode.Connected && ok
+	})
+	return c
+}
+
+// Until runs frames until a condition holds, at most ten virtual seconds.
+func (r *Rig) Until(condition func() bool) {
+	r.T.Helper()
+	for range 600 {
+		if condition() {
+			return
+		}
+		r.Step()
+	}
+	r.T.Fatal("the condition did not come true in ten seconds")
+}
+
+// Run runs frames for a virtual time.
+func (r *Rig) Run(d time.Duration) {
+	for end := r.Now + d; r.Now < end; {
+		r.Step()
+	}
+}
+
+// Step runs one frame of each end.
+func (r *Rig) Step() {
+	r.Now += FrameTime
+	r.serverFrame()
+	for _, c := range r.Clients {
+		r.clientFrame(c)
+	}
+}
+
+func (r *Rig) serverFrame() {
+	s := r.Server
+	s.BeginFrame(r.Now)
+	r.receive(s.Conn, s.ReceiveAfter)
+	for stage := range tick.Stage(tick.NumStages) {
+		s.Dispatch(stage)
+	}
+	if s.TickDue() && s.Tick() > s.Store().Tick() {
+		s.Store().Begin(s.Tick())
+		if s.Game != nil {
+			s.Game(s.Store())
+		}
+		s.Store().Commit()
+	}
+	s.Send()
+	s.Drain(s.send)
+}
+
+func (r *Rig) clientFrame(c *ClientEnd) {
+	c.BeginFrame(r.Now)
+	r.receive(c.Conn, c.ReceiveAfter)
+	for stage := range tick.Stage(tick.NumStages) {
+		c.Dispatch(stage)
+	}
+	if c.Replica() != nil {
+		c.Replica().ClearChanged()
+	}
+	c.Send()
+	c.Drain(c.send)
+}
+
+func (r *Rig) receive(conn *memory.Conn, take func(transport.Addr, []byte, time.Duration)) {
+	for {
+		n, from, err := conn.Receive(r.buf[:])
+		r.must(err)
+		if n == 0 {
+			return
+		}
+		take(from, r.buf[:n], r.Waited)
+	}
+}
+
+// Spawn makes an entity with a position at the next tick.
+func (r *Rig) Spawn(x float32) wire.NetworkID {
+	var id wire.NetworkID
+	r.Change(func(store *snapshot.Store) {
+		id = store.Spawn()
+		r.Set(store, id, x)
+	})
+	return id
+}
+
+// Change runs a function within the next capture.
+func (r *Rig) Change(f func(store *snapshot.Store)) {
+	before := r.Server.Game
+	done := false
+	r.Server.Game = func(store *snapshot.Store) { f(store); done = true; r.Server.Game = before }
+	r.Until(func() bool { return done })
+}
+
+// Set writes an entity's position; row 1 is position, row 0 health, by name. The lanes of a bare float are its bits.
+func (r *Rig) Set(store *snapshot.Store, id wire.NetworkID, x float32) {
+	store.Set(id, 1, []uint32{math.Float32bits(x), 0})
+}
+
+// X returns the X of an entity's position in a client's replica.
+func (r *Rig) X(c *ClientEnd, id wire.NetworkID) (float32, bool) {
+	e := c.Replica().Entity(id.Index)
+	if !e.Alive || e.ID != id {
+		return 0, false
+	}
+	return math.Float32frombits(c.Replica().Row(id.Index, 1)[0]), true
+}
+
+// Sees waits until a client holds an entity at this place.
+func (r *Rig) Sees(c *ClientEnd, id wire.NetworkID, want float32) {
+	r.T.Helper()
+	r.Until(func() bool { x, ok := r.X(c, id); return ok && x == want })
+}
+
+// Marked has the secrets of a hidden entity: a number that is used nowhere else, and the id of the entity that it names.
+type Marked struct {
+	Marker uint64         // MarkerHead and 16 bits behind it.
+	Of     wire.NetworkID `net:"entity"` // The entity that it names.
+}
+
+// MarkerHead is the upper half and more of every marker; the rest changes all the time.
+const MarkerHead = 0xDEC0ADDE5EC2
+
+// HoldsMarker looks for the head of a marker in bits, at every offset.
+func HoldsMarker(packet []byte) bool {
+	for at := range len(packet) {
+		var window [8]byte
+		copy(window[:], packet[at:])
+		for shift := range 8 {
+			if binary.LittleEndian.Uint64(window[:])>>shift&(1<<48-1) == MarkerHead && at+6 <= len(packet) {
+				return true
+			}
+		}
+	}
+	return false
+}
