@@ -19,6 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/internal/usage"
 	bots "github.com/arche-netcode/netcode/load"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -178,6 +179,9 @@ func runServe(args []string, in io.Reader, out io.Writer) error {
 	moving := flags.Float64("frac", clientsMoving, "moving part of the entities")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
+	}
+	if *entities < 1 || *entities > snapshot.MaxEntities || !(*moving > 0 && *moving <= 1) {
+		return usage.Errorf("-e %d -frac %v: serve wants 1 to %d entities, and a moving part above 0 to 1", *entities, *moving, snapshot.MaxEntities)
 	}
 	config := tickConfig(netcode.MaxClients, realNetwork{})
 	config.HandshakesPerAddress, config.HandshakesPerNetwork = -1, -1

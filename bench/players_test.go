@@ -50,4 +50,7 @@ func TestTheSceneIsServedToBots(t *testing.T) {
 	require.Greater(t, report.Samples[0].Down, uint64(30*rowBytes/2), "%v", report)
 	require.NoError(t, stop.Close())
 	require.NoError(t, <-ended)
+	for _, wrong := range []string{"-e 0", "-frac 0", "-frac NaN"} {
+		require.ErrorContains(t, runServe(strings.Fields(wrong), nil, nil), "serve wants 1 to")
+	}
 }
