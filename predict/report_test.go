@@ -1,12 +1,10 @@
 package predict_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/transport"
@@ -50,33 +48,4 @@ func TestNobodyReportsUnlessAsked(t *testing.T) {
 	require.False(t, ok, "the protocol has no reports")
 	_, ok = input.ClientStats(g.server, 99)
 	require.False(t, ok)
-}
-
-// nag is a message of which a client sends so many that there is no room for a report.
-type nag struct{ Text [8]uint64 }
-
-// A report for which there is no room is sent later.
-func TestAReportForWhichThereIsNoRoomIsSentLater(t *testing.T) {
-	flooded := func(p *netcode.Protocol) {
-		predict.Report(p)
-		netcode.Handle(p, func(*netcode.Context, *nag) {}, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
-	}
-	g, p, wind, _ := newExplainedGame(t, 0, aType, flooded)
-	act, full := p.act, false
-	p.act = func(*player) control {
-		for err := error(nil); err == nil; full = errors.Is(err, netcode.ErrBackPressure) {
-			err = netcode.Send(p.client, netcode.ToServer(), &nag{})
-		}
-		return act(p)
-	}
-	wind.at = g.server.Tick() + 10
-	g.run(6 * rate)
-	require.True(t, full)
-	require.Positive(t, p.sim.Stats().Mispredictions)
-	report, _ := predict.ReportOf(g.server, p.client.ID())
-	require.Zero(t, report.Mispredictions)
-	p.act = nil
-	g.run(6 * rate)
-	report, _ = predict.ReportOf(g.server, p.client.ID())
-	require.Equal(t, p.sim.Stats().Mispredictions, report.Mispredictions)
 }
