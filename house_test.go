@@ -110,7 +110,7 @@ func houseArrows() map[string][]string {
 		"schema":            {houseRoot, "internal/canon"},
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":          append(all, "inspect/live", "load", "internal"),
-		"bench":             append(all, "internal", "nettest/adversary"),
+		"bench":             append(all, "inspect/live", "load", "internal", "nettest/adversary"),
 		"cmd":               append(all, "internal"),
 		"internal":          {},
 		houseWalk:           all,

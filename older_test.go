@@ -226,6 +226,9 @@ func TestFieldsThatTheOlderBuildLacksAreLeftOut(t *testing.T) {
 	require.Equal(t, []uint32{7, 100, named.Index, named.Generation}, newer.Replica().Row(id.Index, there))
 	require.Equal(t, []uint32{7}, older.Replica().Row(id.Index, here))
 	require.Equal(t, older.Replica().Entity(id.Index).Mask.Count(), r.server.Session(2).View().Rows(id).Intersect(r.server.Store().Mask(id)).Count())
+	for client := range netcode.ClientID(2) {
+		require.Equal(t, snapshot.Mask{}.With(there), r.server.VisibleRows(client+1, id).Intersect(r.server.Store().Mask(id)), "game code knows no older form")
+	}
 	require.Equal(t, r.server.Session(2).SharedRows().Count(), first.Schema().Rows())
 	require.True(t, r.server.Session(2).SharedRows().Has(there), "an extension numbers the component as the older build does")
 

@@ -456,13 +456,13 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 
 // VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
 // the interest hides (interest.NewRows), and none of an entity that it may not see. Beside a component with distance bands it has the band that
-// the client gets.
+// the client gets. A component that has fewer fields in the client's build is in it as itself.
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	view := s.sightOf(client)
 	if view == nil {
 		return snapshot.Mask{}
 	}
-	return view.Rows(entity).Union(view.Bands(entity))
+	return view.Rows(entity).Union(view.Bands(entity)).Minus(s.store.Schema().Older)
 }
 
 // Keeps reports whether a connected client keeps the last state of an entity that it may not see any more (interest.Keep).

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/usage"
+	bots "github.com/arche-netcode/netcode/load"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/systems"
 )
 
 // options are the command line of a run; zero values mean "the scenario's own set".
@@ -28,6 +31,7 @@ type options struct {
 	parts    int
 	network  realNetwork
 	sight    int
+	bound    time.Duration
 	report   func(result)
 }
 
@@ -54,7 +58,7 @@ func scenarios() []scenario {
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
 		{"faults", "64 clients, 1000 entities, 60 Hz, 10 % loss, one client dead, one flooding, 10 joins a second: the server's tick (-e -c -t)", runFaults},
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
-		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
+		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t); with -bound the most clients, predicted and found by bots (-e -c -frac)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
 		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},
 		{"bands", "distance bands: bytes, error in pixels and server tick of 1000 bodies over 512 m, against the same without bands (-e -c)", runBands},
@@ -65,18 +69,30 @@ func scenarios() []scenario {
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == childCommand {
-		if err := runChild(os.Args[2:], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench child:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	err := run(os.Args[1:], os.Stdout)
+	err := dispatch(os.Args[1:])
 	if status := usage.Status(err); status != 0 {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(status)
 	}
+}
+
+// dispatch runs the command that the first argument names: the far end of a measurement, the scene's server, its bots, or else scenarios.
+func dispatch(args []string) error {
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch command {
+	case childCommand:
+		return runChild(args[1:], os.Stdin, os.Stdout)
+	case serveCommand:
+		return runServe(args[1:], os.Stdin, os.Stdout)
+	case botsCommand:
+		ctx, stop := systems.Interrupt(context.Background())
+		defer stop()
+		os.Exit(bots.Main(ctx, args[1:], os.Stdout, os.Stderr, bodyBots()))
+	}
+	return run(args, os.Stdout)
 }
 
 // run is main with its surroundings as arguments. A result that misses its target is printed, not an error: a benchmark
@@ -99,6 +115,7 @@ func run(args []string, out io.Writer) error {
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
 	o.network.flags(flags, 0.05, 1, 4)
+	flags.DurationVar(&o.bound, "bound", 0, "scenario capacity: the clients for which a tick takes this processor `time`, predicted and found by bots (0: the entities of T13)")
 	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
@@ -136,6 +153,7 @@ func takes() usage.Takes {
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
+		"bound": "a time with its unit, as 2ms", "addr": "an address", "inspect": "an address",
 		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",
 	}
 }
@@ -149,6 +167,8 @@ func (o *options) validate() error {
 		return takes().Wrong("c", o.clients)
 	case !(o.moving >= 0 && o.moving <= 1):
 		return takes().Wrong("frac", o.moving)
+	case o.bound < 0:
+		return takes().Wrong("bound", o.bound)
 	case o.sight < 0 || o.sight > snapshot.MaxEntities:
 		return takes().Wrong("sight", o.sight)
 	case o.parts < 0 || o.parts > 64:

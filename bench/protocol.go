@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/rand/v2"
+
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
@@ -90,4 +92,13 @@ func populate[P position | quantPosition, R rotation | quantRotation, V velocity
 		*p, *r = P(position{X: 1}), R(rotation{Q: [4]float32{0, 0, 0, 1}})
 		w.entities = append(w.entities, query.Entity())
 	}
+}
+
+// subjects are the bodies that move where a fraction does: those of newScene.
+func (w *bodyWorld) subjects(fraction float64) (all []ecs.Entity) {
+	random := rand.New(rand.NewPCG(7, 1))
+	for _, i := range random.Perm(len(w.entities))[:movers(len(w.entities), fraction)] {
+		all = append(all, w.entities[i])
+	}
+	return all
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"time"
@@ -119,10 +118,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 			r.before, r.work = frame[:i], frame[i:]
 		}
 	}
-	random := rand.New(rand.NewPCG(7, 1))
-	for _, i := range random.Perm(c.entities)[:movers(c.entities, c.moving)] {
-		r.subjects = append(r.subjects, r.body.entities[i])
-	}
+	r.subjects = r.body.subjects(c.moving)
 	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact, c.secure, c.network); err != nil {
 		return nil, err
 	}

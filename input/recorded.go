@@ -14,7 +14,7 @@ import (
 //	steps    varint, the ticks of the frame, 1 to 64; then for each player
 //	client   varint, and for each of the ticks, the oldest first:
 //	flags    u8: bit 0: its input was there; bit 1: the moment that the player saw is told; bit 2: types and rows are those of the tick before
-//	shown    varint, zigzag: how far that moment is before the tick, in tick.Span
+//	shown    varint, zigzag: how far that moment is before the tick, in tick.Span; 0 to 0xFFFE/64 ticks
 //	types    u8: bit n: there is an input of type n, in the order of wire names; 0: none stands for the tick
 //	rows     quantize.Plan.WriteRow of each type set, with zeros up to the byte
 const (
@@ -197,10 +197,10 @@ func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, a
 	shown := tick.Time{}
 	if flags&recordedShown != 0 {
 		v, n, err := wire.ReadVarint(body)
-		if err != nil {
-			return nil, false
+		if err != nil || v&1 != 0 || v>>1 > behindMost*uint64(tick.OneTick/behindUnit) {
+			return nil, false // No client tells of such a moment.
 		}
-		shown, body = at.Begin().Add(-tick.Span(v>>1^-(v&1))), body[n:]
+		shown, body = at.Begin().Add(-tick.Span(v>>1)), body[n:]
 	}
 	if flags&recordedSame == 0 {
 		if len(body) == 0 || body[0]>>len(r.all.in.plans) != 0 {

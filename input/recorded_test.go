@@ -1,18 +1,20 @@
 package input
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // Inputs that no server recorded are refused, or taken for a bounded number of players, also in a replay.
 func FuzzRecorded(f *testing.F) {
 	f.Add([]byte{1, 1, recordedHere, 0}, []byte{1, 1, recordedSame})
-	f.Add([]byte{2, 7, recordedHere | recordedShown, 5, 1, 0x22, 0x11, recordedSame, 9, 0, 0}, []byte{1})
+	f.Add([]byte{2, 7, recordedHere | recordedShown, 6, 1, 0x22, 0x11, recordedSame, 9, 0, 0}, []byte{1})
 	f.Add([]byte{64}, []byte{65, 1})
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		p := netcode.NewProtocol()
@@ -49,6 +51,19 @@ func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
 	feature := s.Records()[0]
 	require.True(t, feature.Read(tick(netcode.MaxClients), true))
 	require.False(t, feature.Read(tick(netcode.MaxClients+1), true))
+}
+
+// The moment that a player was shown is one that a client can tell of.
+func TestAMomentThatNoClientTellsOfIsRefused(t *testing.T) {
+	const most = behindMost * int64(tick.OneTick/behindUnit)
+	for back, want := range map[int64]bool{0: true, most: true, most + 1: false, -1: false, math.MinInt64: false, math.MaxInt64: false} {
+		p := netcode.NewProtocol()
+		Register[look](p)
+		s, err := netcode.NewServer(p, netcode.Config{FirstTick: 5000})
+		require.NoError(t, err)
+		body := append(wire.AppendVarint([]byte{1, 7, recordedShown}, uint64(back<<1^back>>63)), 0)
+		require.Equal(t, want, s.Records()[0].Read(body, true), back)
+	}
 }
 
 // Players that go are kept for no recording that has ended.

@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/inspect/live"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // copyEvery is the time between two copies of the server's figures.
@@ -23,6 +25,7 @@ type Collector struct {
 	newest atomic.Pointer[copied]
 
 	clients, entities, tick *prometheus.Desc
+	bytes, rows, read       *prometheus.Desc
 
 	ticks    prometheus.Histogram
 	phases   [live.Inspect]prometheus.Observer
@@ -36,6 +39,15 @@ type Collector struct {
 	clientIDs []netcode.ClientID // As of copiedAt.
 	sampled   int                // Place of the client that was looked at last.
 	before    map[netcode.ClientID]sample
+	sent      []componentSums
+	places    []int // Of a row in sent.
+	sentRead  uint64
+}
+
+// componentSums is what a component had in the datagrams that were read.
+type componentSums struct {
+	name       string
+	bits, rows uint64
 }
 
 // field is one counter of Stats.
@@ -50,6 +62,8 @@ type copied struct {
 	stats             netcode.Stats
 	clients, entities int
 	tick              netcode.Tick
+	sent              []componentSums
+	read              uint64 // Bytes of the datagrams that were read.
 }
 
 // sample is the bytes that a client was sent up to a tick.
@@ -58,13 +72,16 @@ type sample struct {
 	sent uint64
 }
 
-// New makes the collector of the server that an inspector looks at. It takes Inspector.OnFrame. Call it before the first frame.
+// New makes the collector of the server that an inspector looks at. It takes Inspector.OnFrame and Inspector.OnRead. Call it before the first frame.
 func New(inspector *live.Inspector) *Collector {
 	c := &Collector{
 		fields: fieldsOf(reflect.TypeFor[netcode.Stats](), nil, ""), server: inspector.Server(), before: map[netcode.ClientID]sample{},
 		clients:  prometheus.NewDesc("netcode_clients", "Clients that are connected.", nil, nil),
 		entities: prometheus.NewDesc("netcode_entities", "Entities that are alive.", nil, nil),
 		tick:     prometheus.NewDesc("netcode_tick", "The newest network tick.", nil, nil),
+		bytes:    prometheus.NewDesc("netcode_component_sent_bytes_total", "Bytes of rows of a component, in the datagrams that were read.", []string{"component"}, nil),
+		rows:     prometheus.NewDesc("netcode_component_sent_rows_total", "Rows of a component, in the datagrams that were read.", []string{"component"}, nil),
+		read:     prometheus.NewDesc("netcode_sent_read_bytes_total", "Bytes of the datagrams that were read for the counters by component.", nil, nil),
 		ticks:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "netcode_tick_seconds", Help: "Time of frames with a network tick, game included.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 12)}),
 		byPhase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "netcode_phase_seconds", Help: "Time of the phases of frames with a network tick.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14),
@@ -75,9 +92,35 @@ func New(inspector *live.Inspector) *Collector {
 	for p := range c.phases {
 		c.phases[p] = c.byPhase.WithLabelValues(live.Phase(p).String())
 	}
+	c.nameComponents(c.server.Store().Schema())
 	c.copy()
 	inspector.OnFrame(c.frame)
+	inspector.OnRead(c.noteRead)
 	return c
+}
+
+// noteRead adds up what datagrams consist of. It runs in the loop.
+func (c *Collector) noteRead(a *inspect.Attribution) {
+	c.sentRead += a.Bytes
+	for n := range a.State.Components {
+		of := &a.State.Components[n]
+		sum := &c.sent[c.places[n]]
+		sum.bits += of.Spawn + of.Whole + of.Delta
+		sum.rows += of.Rows[0] + of.Rows[1] + of.Rows[2]
+	}
+}
+
+// nameComponents makes the sums: a component and its distance bands, which are rows of the same name, have one.
+func (c *Collector) nameComponents(schema *snapshot.Schema) {
+	for row := range schema.Rows() {
+		name := schema.Plan(row).Name()
+		at := slices.IndexFunc(c.sent, func(s componentSums) bool { return s.name == name })
+		if at < 0 {
+			at = len(c.sent)
+			c.sent = append(c.sent, componentSums{name: name})
+		}
+		c.places = append(c.places, at)
+	}
 }
 
 // fieldsOf lists the counters of a struct of counters, with those of the structs in it.
@@ -146,7 +189,7 @@ func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
 
 // copy copies the server's figures.
 func (c *Collector) copy() {
-	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick()}
+	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick(), sent: slices.Clone(c.sent), read: c.sentRead}
 	c.clientIDs = slices.AppendSeq(c.clientIDs[:0], c.server.Clients)
 	now.clients = len(c.clientIDs)
 	c.newest.Store(now)
@@ -192,6 +235,9 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	to <- c.clients
 	to <- c.entities
 	to <- c.tick
+	to <- c.bytes
+	to <- c.rows
+	to <- c.read
 	c.ticks.Describe(to)
 	c.byPhase.Describe(to)
 	c.trips.Describe(to)
@@ -212,6 +258,11 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(c.clients, prometheus.GaugeValue, float64(now.clients))
 	to <- prometheus.MustNewConstMetric(c.entities, prometheus.GaugeValue, float64(now.entities))
 	to <- prometheus.MustNewConstMetric(c.tick, prometheus.GaugeValue, float64(now.tick))
+	to <- prometheus.MustNewConstMetric(c.read, prometheus.CounterValue, float64(now.read))
+	for _, of := range now.sent {
+		to <- prometheus.MustNewConstMetric(c.bytes, prometheus.CounterValue, float64(of.bits)/8, of.name)
+		to <- prometheus.MustNewConstMetric(c.rows, prometheus.CounterValue, float64(of.rows), of.name)
+	}
 	c.ticks.Collect(to)
 	c.byPhase.Collect(to)
 	c.trips.Collect(to)

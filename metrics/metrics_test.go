@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/metrics"
 	"github.com/arche-netcode/netcode/systems"
@@ -23,112 +25,97 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-type place struct{ X float32 }
+type (
+	place struct{ X float32 }
+	rest  struct{ X float32 } // No entity has it.
+)
+
+// rig is a server with a collector, and clients.
+type rig struct {
+	t         *testing.T
+	now       time.Duration
+	network   *memory.Network
+	protocol  *netcode.Protocol
+	server    *netcode.Server
+	world     ecs.World
+	group     *systems.ServerSystems
+	collector *metrics.Collector
+	loops     []*systems.Runner
+}
+
+func newRig(t *testing.T, config netcode.Config) *rig {
+	r := &rig{t: t, network: memory.NewNetwork(), protocol: netcode.NewProtocol(), world: ecs.NewWorld()}
+	netcode.Replicate[place](r.protocol)
+	netcode.Replicate[rest](r.protocol)
+	here, err := r.network.Listen(transport.Addr{Key: 1})
+	require.NoError(t, err)
+	r.server, err = netcode.NewServer(r.protocol, config)
+	require.NoError(t, err)
+	r.group = systems.NewServer(r.server, here, r.clock)
+	inspector := live.New(r.group)
+	r.collector = metrics.New(inspector)
+	r.loops = []*systems.Runner{systems.NewRunner(&r.world, inspector, 60)}
+	return r
+}
+
+// clock goes on whenever it is read.
+func (r *rig) clock() time.Duration { r.now += time.Microsecond; return r.now }
+
+// join makes a client connect.
+func (r *rig) join(name string) {
+	there, err := r.network.Listen(transport.Addr{Key: uint64(len(r.loops) + 1)})
+	require.NoError(r.t, err)
+	client, err := netcode.NewClient(r.protocol, netcode.Config{})
+	require.NoError(r.t, err)
+	other := ecs.NewWorld()
+	r.loops = append(r.loops, systems.NewRunner(&other, systems.NewClient(client, there, r.clock), 60))
+	require.NoError(r.t, client.ConnectWith(transport.Addr{Key: 1}, []byte(name)))
+}
+
+func (r *rig) step(frames int) {
+	for range frames {
+		for _, l := range r.loops {
+			l.Step()
+		}
+		r.now += time.Second / 60
+	}
+}
 
 // play runs a server with a collector, and a client, for some frames.
 func play(t *testing.T, frames int) (*metrics.Collector, *netcode.Server) {
-	now := time.Duration(0)
-	clock := func() time.Duration { now += time.Microsecond; return now }
-	p := netcode.NewProtocol()
-	netcode.Replicate[place](p)
-	network := memory.NewNetwork()
-	here, err := network.Listen(transport.Addr{Key: 1})
-	require.NoError(t, err)
-	there, err := network.Listen(transport.Addr{Key: 2})
-	require.NoError(t, err)
-	server, err := netcode.NewServer(p, netcode.Config{})
-	require.NoError(t, err)
-	client, err := netcode.NewClient(p, netcode.Config{})
-	require.NoError(t, err)
-	inspector := live.New(systems.NewServer(server, here, clock))
-	collector := metrics.New(inspector)
-	world, other := ecs.NewWorld(), ecs.NewWorld()
-	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60), systems.NewRunner(&other, systems.NewClient(client, there, clock), 60)}
-	require.NoError(t, client.Connect(transport.Addr{Key: 1}))
-	for range frames {
-		for _, l := range loops {
-			l.Step()
-		}
-		now += time.Second / 60
-	}
-	return collector, server
+	r := newRig(t, netcode.Config{})
+	r.join("")
+	r.step(frames)
+	return r.collector, r.server
 }
 
 // A player who connects anew has the id of before, with counters that begin anew, and is the last of the clients: it has its turn, and its
 // rate is that of the new session.
 func TestAPlayerWhoConnectsAnew(t *testing.T) {
-	now := time.Duration(0)
-	clock := func() time.Duration { now += time.Microsecond; return now }
-	p := netcode.NewProtocol()
-	netcode.Replicate[place](p)
-	network := memory.NewNetwork()
-	here, err := network.Listen(transport.Addr{Key: 1})
-	require.NoError(t, err)
-	server, err := netcode.NewServer(p, netcode.Config{})
-	require.NoError(t, err)
-	server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
-	inspector := live.New(systems.NewServer(server, here, clock))
-	collector := metrics.New(inspector)
-	world := ecs.NewWorld()
-	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60)}
-	for n, name := range []string{"Ada", "Bob", "Ada"} {
-		there, err := network.Listen(transport.Addr{Key: uint64(n + 2)})
-		require.NoError(t, err)
-		client, err := netcode.NewClient(p, netcode.Config{})
-		require.NoError(t, err)
-		other := ecs.NewWorld()
-		loops = append(loops, systems.NewRunner(&other, systems.NewClient(client, there, clock), 60))
-		require.NoError(t, client.ConnectWith(transport.Addr{Key: 1}, []byte(name)))
-		for range 300 {
-			for _, l := range loops {
-				l.Step()
-			}
-			now += time.Second / 60
-		}
+	r := newRig(t, netcode.Config{})
+	r.server.OnApprove(func(a *netcode.Approval) { a.Accept(string(a.Payload)) })
+	for _, name := range []string{"Ada", "Bob", "Ada"} {
+		r.join(name)
+		r.step(300)
 	}
-	require.EqualValues(t, 1, server.Stats().TakenOver)
-	rates := gather(t, collector)["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram()
+	require.EqualValues(t, 1, r.server.Stats().TakenOver)
+	rates := gather(t, r.collector)["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram()
 	require.GreaterOrEqual(t, rates.GetSampleCount(), uint64(4+8+8), "one a second of each client")
 	require.Less(t, rates.GetSampleSum(), 1e6)
 }
 
 // Each of a hundred clients is looked at once a second, whatever the rate of frames is.
 func TestEachOfManyClientsHasItsTurn(t *testing.T) {
-	now := time.Duration(0)
-	clock := func() time.Duration { now += time.Microsecond; return now }
-	p := netcode.NewProtocol()
-	netcode.Replicate[place](p)
-	network := memory.NewNetwork()
-	here, err := network.Listen(transport.Addr{Key: 1})
-	require.NoError(t, err)
-	server, err := netcode.NewServer(p, netcode.Config{Clients: 100})
-	require.NoError(t, err)
-	inspector := live.New(systems.NewServer(server, here, clock))
-	collector := metrics.New(inspector)
-	world := ecs.NewWorld()
-	loops := []*systems.Runner{systems.NewRunner(&world, inspector, 60)}
-	for n := range 100 {
-		there, err := network.Listen(transport.Addr{Key: uint64(n + 2)})
-		require.NoError(t, err)
-		client, err := netcode.NewClient(p, netcode.Config{})
-		require.NoError(t, err)
-		other := ecs.NewWorld()
-		loops = append(loops, systems.NewRunner(&other, systems.NewClient(client, there, clock), 60))
-		require.NoError(t, client.Connect(transport.Addr{Key: 1}))
+	r := newRig(t, netcode.Config{Clients: 100})
+	for range 100 {
+		r.join("")
 	}
 	sampled := func() uint64 {
-		return gather(t, collector)["netcode_round_trip_seconds"].Metric[0].GetHistogram().GetSampleCount()
+		return gather(t, r.collector)["netcode_round_trip_seconds"].Metric[0].GetHistogram().GetSampleCount()
 	}
-	before := uint64(0)
-	for frame := range 300 {
-		if frame == 180 {
-			before = sampled()
-		}
-		for _, l := range loops {
-			l.Step()
-		}
-		now += time.Second / 60
-	}
+	r.step(180)
+	before := sampled()
+	r.step(120)
 	require.GreaterOrEqual(t, sampled()-before, uint64(200), "in two seconds")
 }
 
@@ -191,6 +178,41 @@ func TestHistograms(t *testing.T) {
 	require.InDelta(t, 9, float64(all["netcode_client_sent_bytes_per_second"].Metric[0].GetHistogram().GetSampleCount()), 1)
 }
 
+// Each row that was sent counts once, with its bytes, for its component alone. Where there is time, all datagrams are read, also while no page is open.
+func TestBytesAndRowsByComponent(t *testing.T) {
+	const bodies, ticks = 20, 300
+	r := newRig(t, netcode.Config{})
+	r.join("")
+	places := generic.NewMap2[components.Replicated, place](&r.world)
+	var all []ecs.Entity
+	r.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+		for n, e := range all {
+			if _, at := places.Get(e); r.server.TickDue() {
+				at.X += float32(n + 1)
+			}
+		}
+	}))
+	r.step(120)
+	for range bodies {
+		all = append(all, places.New())
+	}
+	r.step(2 * ticks)
+	found := gather(t, r.collector)
+	count := func(name, component string) float64 {
+		for _, m := range found[name].Metric {
+			if len(m.Label) == 0 || m.Label[0].GetValue() == component {
+				return m.GetCounter().GetValue()
+			}
+		}
+		return -1
+	}
+	rows := count("netcode_component_sent_rows_total", "place")
+	require.InDelta(t, bodies*ticks, rows, bodies*40, "the copy is up to a second old, and the last quarter of one is not read yet")
+	require.InDelta(t, 3, count("netcode_component_sent_bytes_total", "place")/rows, 3)
+	require.Zero(t, count("netcode_component_sent_rows_total", "rest"))
+	require.InEpsilon(t, count("netcode_packets_sent_bytes_total", ""), count("netcode_sent_read_bytes_total", ""), 0.1)
+}
+
 func TestNamesFollowTheConventions(t *testing.T) {
 	c, _ := play(t, 10)
 	problems, err := testutil.CollectAndLint(c)
@@ -229,7 +251,7 @@ func TestDashboardAndAlertsAskForMetricsThatThereAre(t *testing.T) {
 	text, err := os.ReadFile("dashboard.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &dashboard))
-	require.Len(t, dashboard.Panels, 10)
+	require.Len(t, dashboard.Panels, 12)
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
 			require.Equal(t, strings.Count(target.Expr, "("), strings.Count(target.Expr, ")"), target.Expr)

@@ -66,8 +66,8 @@ type reporter struct {
 	client *netcode.Client
 	sim    *Simulation
 	newest string
-	told   Reported     // The newest report.
-	at     netcode.Tick // When that was sent.
+	told   Reported     // The newest report that was sent.
+	at     netcode.Tick // When it was tried last.
 }
 
 // send sends a report if one is due and has news.
@@ -88,6 +88,8 @@ func (r *reporter) send() {
 	if same || now-r.at < netcode.Tick(r.client.TickRate()) && now >= r.at {
 		return
 	}
-	r.at, r.told = now, t
-	_ = netcode.Send(r.client, netcode.ToServer(), &t)
+	r.at = now
+	if netcode.Send(r.client, netcode.ToServer(), &t) == nil {
+		r.told = t
+	}
 }

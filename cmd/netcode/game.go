@@ -39,7 +39,7 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, game)
 	build.Stdout, build.Stderr = progress, progress
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("go build %s: %w: the reason stands above; netcode %s -game PACKAGE names your game", game, err, command)
+		return fmt.Errorf("netcode %s -game PACKAGE names your game; go build %s: %w: the reason stands above", command, game, err)
 	}
 	run := exec.CommandContext(ctx, program, append([]string{command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }

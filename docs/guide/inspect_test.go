@@ -1,9 +1,9 @@
 package guide_test
 
 import (
-	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -21,10 +21,11 @@ import (
 
 // begin guide
 func inspected(world *ecs.World, group *systems.ServerSystems) (*systems.Runner, error) {
-	inspector := live.New(group)
-	url, _, err := inspector.Listen("127.0.0.1:6060")
-	log.Print("look inside at ", url)
-	return systems.NewRunner(world, inspector, 60), err
+	shown, _, err := live.Show(group, "127.0.0.1:6060", os.Stderr) // prints the page's URL
+	if err != nil {
+		return nil, err
+	}
+	return systems.NewRunner(world, shown, 60), nil
 }
 
 // end guide

@@ -25,7 +25,7 @@ type playback struct {
 	runner   *systems.Runner
 	player   *record.Player
 	socket   *udp.Conn
-	stopPage func() error // Nil: no page is served.
+	stopPage func() error // Nil: nothing is played.
 }
 
 // newPlayback listens at an address, and serves the inspector at another one unless that is empty.
@@ -50,19 +50,11 @@ func newPlayback(file io.ReadSeeker, address, page string, out io.Writer) (*play
 		return p, err
 	}
 	group := systems.NewServer(server, p.socket, systems.WallClock())
-	if page == "" {
-		p.runner = systems.NewRunner(nil, group, hz*framesPerTick)
-		return p, nil
+	var shown systems.Group
+	if shown, p.stopPage, err = live.Show(group, page, out); err == nil {
+		p.runner = systems.NewRunner(nil, shown, hz*framesPerTick)
 	}
-	inspector := live.New(group)
-	p.runner = systems.NewRunner(nil, inspector, hz*framesPerTick)
-	url, stop, err := inspector.Listen(page)
-	if err != nil {
-		return p, err
-	}
-	p.stopPage = stop
-	fmt.Fprintf(out, "look inside at %s\n", url)
-	return p, nil
+	return p, err
 }
 
 // close closes the socket and the page.

@@ -53,7 +53,7 @@ type arenaServer struct {
 	clients map[wire.ClientID]peer.Stats
 	errors  complaints
 
-	stopPage func() error // Nil: no page is served.
+	stopPage func() error // Nil: the server was not made.
 }
 
 func newArenaServer(o *options, table *Table, motion []System, now func() time.Duration) (*arenaServer, error) {
@@ -107,23 +107,11 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	s.ledger = ledger{Socket: link}
 	group := systems.NewServer(s.net, &s.ledger, now)
 	group.Add(tick.FixedUpdate, stopMeter{&s.meter}, s.motion, startMeter{&s.meter})
-	if o.inspect != "" {
-		return s, s.inspect(live.New(group))
+	var shown systems.Group
+	if shown, s.stopPage, err = live.Show(group, o.inspect, s.table.out); err == nil {
+		s.runner = systems.NewRunner(&s.world, shown, o.hz*framesPerTick)
 	}
-	s.runner = systems.NewRunner(&s.world, group, o.hz*framesPerTick)
-	return s, nil
-}
-
-// inspect runs the server's systems in an inspector, and serves its page.
-func (s *arenaServer) inspect(inspector *live.Inspector) error {
-	s.runner = systems.NewRunner(&s.world, inspector, s.o.hz*framesPerTick)
-	url, stop, err := inspector.Listen(s.o.inspect)
-	if err != nil {
-		return err
-	}
-	s.stopPage = stop
-	s.table.Say("look inside at %s", url)
-	return nil
+	return s, err
 }
 
 // seat lets clients see only what is near their seats.

@@ -8,6 +8,7 @@
 //
 //	go run .                                  all links, with and without relayed inputs: 24 rows in some seconds
 //	go run . -rtt 150ms -loss 5 -delay 0,2,4,8   input delays on one link
+//	go run . -rtt 150ms -loss 5 -inspect 127.0.0.1:6060   in real time, with the server of each row in a browser
 //
 // The exit status is 0 if every world converged and every input had its effect in its tick, InputDelay later.
 package main
@@ -47,6 +48,7 @@ type options struct {
 	delays  []int
 	jitter  time.Duration
 	json    bool
+	inspect string
 }
 
 // settings returns the rows of the table.
@@ -76,8 +78,9 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	o.delays = []int{0}
 	flags.Func("delay", "`ticks` of input delay (default 0)", usage.List(&o.delays, delay))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON array")
+	flags.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060, and play in real time")
 	takes := usage.Takes{
-		"players": "a whole number from 1 to 16", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
+		"inspect": "an address, as 127.0.0.1:6060", "players": "a whole number from 1 to 16", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,5", "delay": "ticks from 0 to 8, as 0,2",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
@@ -121,7 +124,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, "carball:", err)
 			return statusWrong
 		}
+		stop, err := m.show(o.inspect, stderr)
+		if err != nil {
+			fmt.Fprintln(stderr, "carball:", err)
+			return statusWrong
+		}
 		rows = append(rows, m.play(o.seconds))
+		_ = stop() // The next row has the address.
 	}
 	if o.json {
 		err = json.NewEncoder(stdout).Encode(rows)

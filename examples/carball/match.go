@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -31,6 +33,7 @@ type match struct {
 	setting setting
 	seed    uint64
 	now     time.Duration
+	wall    func() time.Duration // Nil: the clock is virtual.
 	network *memory.Network
 	sockets []*transport.Conditioner // The server's first.
 	server  *netcode.Server
@@ -41,7 +44,21 @@ type match struct {
 	places  *generic.Filter2[components.Replicated, Place]
 }
 
-func (m *match) clock() time.Duration { return m.now }
+func (m *match) clock() time.Duration {
+	if m.wall != nil {
+		return m.wall()
+	}
+	return m.now
+}
+
+// show lets a browser look into the server at an address, and makes the match play in real time. Without an address it does nothing.
+func (m *match) show(address string, out io.Writer) (stop func() error, err error) {
+	if address != "" {
+		m.wall = systems.WallClock()
+	}
+	m.loops[0].Group, stop, err = live.Show(m.loops[0].Group, address, out)
+	return stop, err
+}
 
 // socket is an end of the network. Datagrams to it pass a link.
 func (m *match) socket(link transport.Link) (*transport.Conditioner, error) {
@@ -137,6 +154,9 @@ func (m *match) note(s *predict.Step) {
 func (m *match) run(frames int) {
 	for range frames {
 		m.now += time.Second / frameRate
+		if m.wall != nil {
+			time.Sleep(m.now - m.wall())
+		}
 		for _, loop := range m.loops {
 			loop.Step()
 		}

@@ -35,16 +35,12 @@ func serve(ctx context.Context, socket transport.Conn, config netcode.Config, pa
 	}
 	h.server.OnDisconnect(h.left)
 	fmt.Fprintln(out, "listening on", socket.LocalAddr())
-	inspector := live.New(systems.NewServer(h.server, socket, systems.WallClock()))
-	if page != "" {
-		url, stop, err := inspector.Listen(page)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		fmt.Fprintln(out, "look inside at", url)
+	group, stop, err := live.Show(systems.NewServer(h.server, socket, systems.WallClock()), page, out)
+	if err != nil {
+		return err
 	}
-	return systems.NewRunner(nil, inspector, framesPerSecond).Run(ctx)
+	defer stop()
+	return systems.NewRunner(nil, group, framesPerSecond).Run(ctx)
 }
 
 // hear takes in what a client says: who it is, where it goes, and what it tells the room.

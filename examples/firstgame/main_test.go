@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log"
+	"net/http"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -63,8 +64,12 @@ func TestFirstGame(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	ended := make(chan error, 3)
-	go func() { ended <- serve(ctx, "127.0.0.1:0") }()
+	go func() { ended <- serve(ctx, "127.0.0.1:0", "127.0.0.1:0") }()
 	address := said.await(t, `listening on (\S+)`)
+	page, err := http.Get(said.await(t, `look inside at (\S+)`))
+	require.NoError(t, err)
+	require.NoError(t, page.Body.Close())
+	require.Equal(t, http.StatusOK, page.StatusCode)
 
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
@@ -112,7 +117,7 @@ func TestNoConnectionIsAnError(t *testing.T) {
 func TestWrongAddressesAreErrors(t *testing.T) {
 	require.Error(t, play(context.Background(), "nowhere"))
 	if runtime.GOOS != "js" && runtime.GOOS != "wasip1" {
-		require.Error(t, serve(context.Background(), "nowhere"))
+		require.Error(t, serve(context.Background(), "nowhere", ""))
 	}
 }
 
@@ -122,5 +127,5 @@ func TestAPublicServerInClearIsAnError(t *testing.T) {
 		t.Skip("no sockets here")
 	}
 	var refused *netcode.PlainError
-	require.ErrorAs(t, serve(context.Background(), ":0"), &refused)
+	require.ErrorAs(t, serve(context.Background(), ":0", ""), &refused)
 }

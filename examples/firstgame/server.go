@@ -9,13 +9,14 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// serve runs the server until ctx is done.
-func serve(ctx context.Context, address string) error {
+// serve runs the server until ctx is done, and shows it in a browser at page unless that is empty.
+func serve(ctx context.Context, address, page string) error {
 	// The parts of the game: the protocol, a world, a socket, a server.
 	protocol := newProtocol(func(from *netcode.Context, m *Shout) {
 		log.Printf("server: client %d shouts %q", from.Sender, m.Text)
@@ -70,7 +71,17 @@ func serve(ctx context.Context, address string) error {
 		delete(avatars, client)
 	})
 	log.Print("server: listening on ", socket.LocalAddr())
-	return systems.NewRunner(&world, loop, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
+	return run(ctx, &world, loop, page)
+}
+
+// run runs the loop, and shows it in a browser at page unless that is empty.
+func run(ctx context.Context, world *ecs.World, loop *systems.ServerSystems, page string) error {
+	group, stop, err := live.Show(loop, page, log.Writer())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return systems.NewRunner(world, group, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
 }
 
 // move is plain game code: what changed is sent.

@@ -16,6 +16,7 @@
 //	go run ./examples/shooter -record FILE                record the match
 //	go run ./examples/shooter verify FILE                 play it once more from its inputs, and name the first difference
 //	go run ./examples/shooter -rtt 100ms -loss 5 -provoke the server breaks the rules now and then: each misprediction is explained
+//	go run ./examples/shooter -inspect 127.0.0.1:6060     play in real time, and show the server in a browser
 //
 // The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was
 // doubled or lost, and the server agrees with at least 90 % of the hits.
@@ -53,6 +54,7 @@ type options struct {
 	jitter  time.Duration
 	json    bool
 	provoke bool
+	inspect string
 	record  string    // The file of the recording; empty for none.
 	file    io.Writer // It, open.
 }
@@ -84,9 +86,10 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	flags.StringVar(&o.record, "record", "", "write a recording of the server to this `file`")
 	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
+	flags.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060, and play in real time")
 	takes := usage.Takes{
-		"record": "a file to write",
-		"bots":   "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
+		"inspect": "an address, as 127.0.0.1:6060", "record": "a file to write",
+		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
 		"rtt": "times from 0ms to 1s, as 50ms,150ms", "jitter": "a time from 0s to 1s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10, or several, as 0,10",
 	}
 	if err = usage.Parse(flags, args, takes); err == nil {
@@ -132,6 +135,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		o.file = file
 	}
 	m, err := newMatch(o)
+	if err == nil {
+		err = m.show(stderr)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "shooter:", err)
 		return statusWrong

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/predict"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/rewind"
@@ -39,6 +40,8 @@ type match struct {
 	seen    []body // For judge alone.
 	settles bool   // The match is over.
 
+	wall func() time.Duration // Nil: the clock is virtual.
+
 	stopRecording func() error // Nil: it is not recorded.
 }
 
@@ -49,7 +52,21 @@ type verdict struct {
 	rewound, muzzle, present netcode.NetworkID
 }
 
-func (m *match) clock() time.Duration { return m.now }
+func (m *match) clock() time.Duration {
+	if m.wall != nil {
+		return m.wall()
+	}
+	return m.now
+}
+
+// show lets a browser look into the server, if that was asked for, and makes the match play in real time.
+func (m *match) show(out io.Writer) (err error) {
+	if m.options.inspect != "" {
+		m.wall = systems.WallClock()
+		m.loops[0].Group, _, err = live.Show(m.loops[0].Group, m.options.inspect, out) // The page ends with the program.
+	}
+	return err
+}
 
 // socket is an end of the network. Datagrams to it pass a link.
 func (m *match) socket(link transport.Link) (*transport.Conditioner, error) {
@@ -244,6 +261,9 @@ func (m *match) judge(s *predict.Step, client netcode.ClientID, here Position, c
 // step runs one frame of everyone.
 func (m *match) step() {
 	m.now += time.Second / frameRate
+	if m.wall != nil {
+		time.Sleep(m.now - m.wall())
+	}
 	for _, loop := range m.loops {
 		loop.Step()
 	}

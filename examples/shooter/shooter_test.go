@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -79,6 +82,28 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, statusUsage, run([]string{"-bots", "0"}, &out, &out))
 	require.Equal(t, statusUsage, run([]string{"-none"}, &out, &out))
 	require.Equal(t, statusFine, run([]string{"-h"}, &out, &out))
+}
+
+// With -inspect the match is played in real time, and its server is on a page.
+func TestAMatchIsShown(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	var out bytes.Buffer
+	o, err := parseOptions([]string{"-rtt", "0ms", "-loss", "0", "-inspect", "127.0.0.1:0"}, &out)
+	require.NoError(t, err)
+	m, err := newMatch(o)
+	require.NoError(t, err)
+	require.NoError(t, m.show(&out))
+	before := m.clock()
+	for range 4 {
+		m.step()
+	}
+	require.GreaterOrEqual(t, m.clock()-before, 3*time.Second/frameRate)
+	page, err := http.Get(strings.TrimSpace(strings.TrimPrefix(out.String(), "look inside at ")))
+	require.NoError(t, err)
+	require.NoError(t, page.Body.Close())
+	require.Equal(t, http.StatusOK, page.StatusCode)
 }
 
 // The loss is in percent, as in examples/arena, which also takes a share.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/arche-netcode/netcode/inspect/live"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -14,16 +15,17 @@ func main() {
 	loss := flag.Float64("loss", 0, "share of the datagrams that is lost, for each direction, from 0 to 1: 0.05 is 5 %")
 	url := flag.String("headless", "", "be a native client of the host with this URL, as http://127.0.0.1:8080/")
 	client := flag.String("client", "client", "folder of the page's client: ../ebiten is another one")
+	page := flag.String("inspect", "", "show the server in another page, at this `address` of this machine, as 127.0.0.1:6060")
 	flag.Parse()
 	ctx, stop := systems.Interrupt(context.Background())
 	defer stop()
-	if err := run(ctx, *address, *loss, *url, *client); err != nil {
+	if err := run(ctx, *address, *loss, *url, *client, *page); err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address string, loss float64, url, client string) error {
+func run(ctx context.Context, address string, loss float64, url, client, page string) error {
 	if url != "" {
 		return headless(ctx, url, printer())
 	}
@@ -35,6 +37,12 @@ func run(ctx context.Context, address string, loss float64, url, client string) 
 	if err != nil {
 		return err
 	}
+	group, stop, err := live.Show(h.match.Group, page, os.Stdout)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	h.match.Group = group
 	fmt.Printf("open %s  (the client is %d kB, compressed)\n", h.url, len(h.wasm)/1000)
 	return h.run(ctx)
 }

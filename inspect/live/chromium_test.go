@@ -2,12 +2,19 @@ package live_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,12 +114,25 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// screenshot writes a picture of the page, for the guide.
+// screenshot writes a picture of the page, for the guide, with its 256 most frequent colours.
 func (b *browser) screenshot(name string) {
-	answer := b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true})
-	picture, err := base64.StdEncoding.DecodeString(answer["data"].(string))
+	answer := b.call("Page.captureScreenshot", map[string]any{"format": "png", "clip": map[string]any{"x": 0, "y": 0, "width": 1380, "height": 1000, "scale": 1}})
+	data, err := base64.StdEncoding.DecodeString(answer["data"].(string))
 	require.NoError(b.t, err)
-	require.NoError(b.t, os.WriteFile(name, picture, 0o644))
+	picture, err := png.Decode(bytes.NewReader(data))
+	require.NoError(b.t, err)
+	counts, size := map[color.Color]int{}, picture.Bounds()
+	for y := range size.Dy() {
+		for x := range size.Dx() {
+			counts[picture.At(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	smaller := image.NewPaletted(size, colours[:min(len(colours), 256)])
+	draw.Draw(smaller, size, picture, image.Point{}, draw.Src)
+	var out bytes.Buffer
+	require.NoError(b.t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, smaller))
+	require.NoError(b.t, os.WriteFile(name, out.Bytes(), 0o644))
 }
 
 // Each panel of the page has figures of the running server in a real browser, they go on, the parts of the bytes on the page are what a
@@ -191,7 +211,18 @@ func TestThePageInChromium(t *testing.T) {
 		}
 	}
 	require.Positive(t, compared)
-	if name := os.Getenv("INSPECTOR_SCREENSHOT"); name != "" {
-		b.screenshot(name)
+}
+
+// TestThePicture makes the picture of the guide, of an inspector that runs: see .ci/pictures.
+func TestThePicture(t *testing.T) {
+	url, name := os.Getenv("INSPECTOR_URL"), os.Getenv("INSPECTOR_PICTURE")
+	if url == "" || name == "" {
+		t.Skip("INSPECTOR_URL and INSPECTOR_PICTURE are not set")
 	}
+	b := openBrowser(t)
+	b.open(url)
+	b.until(`document.querySelectorAll("#clients tr").length > 1`)
+	b.evaluate(`document.querySelector("#clients tr").click()`)
+	b.until(`snapshots.length > 40`)
+	b.screenshot(name)
 }

@@ -2,7 +2,7 @@
 // of one client, mispredictions, and the counters that move.
 //
 //	inspector := live.New(loop) // loop is of systems.NewServer or NewHost
-//	url, err := inspector.Listen("127.0.0.1:6060")
+//	url, stop, err := inspector.Listen("127.0.0.1:6060")
 //	...
 //	systems.NewRunner(&world, inspector, 60).Run(ctx)
 //
@@ -11,7 +11,7 @@
 // which never changes after that; handlers of HTTP pass it on. Questions about entities wait in a queue, and the loop answers one a
 // frame. Nothing of the server can be changed.
 //
-// While nobody looks, nothing is measured: a frame costs one comparison for each system and each datagram.
+// While nobody looks, nothing is measured: a frame costs some comparisons for each system, and one for each datagram.
 //
 // # Words
 //

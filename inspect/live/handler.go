@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
 )
 
 // page is the whole page: it loads nothing else.
@@ -37,6 +39,21 @@ func (i *Inspector) Listen(address string) (url string, stop func() error, err e
 	s := &http.Server{Handler: i, ReadHeaderTimeout: patience}
 	go func() { _ = s.Serve(l) }() // It ends with stop.
 	return "http://" + l.Addr().String() + "/", s.Close, nil
+}
+
+// Show is New and Listen for a program with a flag: it prints the page's URL to out, and returns the inspector, to be run in the place of the
+// group. Without an address it returns the group as it is. stop ends the page.
+func Show(group systems.Group, address string, out io.Writer) (shown systems.Group, stop func() error, err error) {
+	if address == "" {
+		return group, func() error { return nil }, nil
+	}
+	i := New(group)
+	url, stop, err := i.Listen(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = fmt.Fprintln(out, "look inside at", url)
+	return i, stop, err
 }
 
 // AllowOthers lets the page be asked for by any name and at any address. Call it before Listen, or before the handler is used.
@@ -78,7 +95,7 @@ func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/snapshot":
 		i.serveSnapshot(w, r)
 	case "/ticks":
-		i.look()
+		i.askedTicks.Store(true)
 		t := TickTimes{}
 		if recent := i.recent.Load(); recent != nil {
 			t = *recent

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"runtime/trace"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -56,10 +58,12 @@ type Inspector struct {
 	now    func() time.Duration
 	public bool
 	frames func(times *[NumPhases]time.Duration, tick bool) // See OnFrame.
+	reads  func(read *inspect.Attribution)                  // See OnRead.
 
-	asked  atomic.Bool   // Somebody has looked since the loop last saw it.
-	follow atomic.Uint32 // Client whose packets are told of; 0: none.
-	asks   chan *question
+	asked      atomic.Bool   // Somebody has looked since the loop last saw it.
+	askedTicks atomic.Bool   // Likewise at /ticks alone.
+	follow     atomic.Uint32 // Client whose packets are told of; 0: none.
+	asks       chan *question
 
 	mu        sync.Mutex // Guards the listeners.
 	listeners map[chan *Snapshot]bool
@@ -68,14 +72,19 @@ type Inspector struct {
 	// All below belongs to the loop.
 	socket    systems.Socket // With the tap.
 	until     time.Duration  // Somebody looks until then; 0: nobody does.
-	on        bool           // So it was at the beginning of the frame.
+	timeUntil time.Duration  // Ticks are timed until then; 0: nobody asks.
+	on        bool           // Somebody looked at the beginning of the frame.
+	timed     bool           // So, or ticks alone are timed.
 	measured  bool           // So, or OnFrame was called.
+	reading   bool           // Datagrams that are sent are read: somebody looks, or OnRead was called.
 	times     [NumPhases]time.Duration
 	encoded   time.Duration // When the newest packets were built.
 	published time.Duration
-	number    uint64 // Of the newest snapshot.
+	summed    time.Duration // When the newest of recent was made.
+	number    uint64        // Of the newest snapshot.
 	tap       tap
 	ticks     []tickTime
+	mark      mark
 	window    []time.Duration // Of the ticks of the last second.
 	used      []time.Duration // processorTime at the ends of these ticks.
 	log       []string
@@ -111,6 +120,10 @@ func New(group systems.Group) *Inspector {
 		if i.measured {
 			i.encoded = i.now()
 		}
+		if i.mark.in {
+			i.mark.leave()
+			i.mark.enter(Send)
+		}
 	}})
 	i.server.OnError(func(err error) { i.note("error: %v", err) })
 	i.server.OnConnect(func(id netcode.ClientID) { i.tap.news = true; i.note("client %d connected", id) })
@@ -133,6 +146,15 @@ func (i *Inspector) tapSocket() {
 	i.loop.Send.Initialize(nil) // It looks what the socket can do.
 }
 
+// Label gives the goroutine of the loop a label in profiles, "netcode", with the name of the phase: go tool pprof -tagfocus encode shows that
+// alone. ctx has the labels that the loop's goroutine has beside it, as pprof.WithLabels gave it. Call it before the first frame.
+func (i *Inspector) Label(ctx context.Context) {
+	i.mark.outside = ctx
+	for p := range i.mark.labels {
+		i.mark.labels[p] = pprof.WithLabels(ctx, pprof.Labels("netcode", Phase(p).String()))
+	}
+}
+
 // Figure adds a number of the game to the page: mispredictions that clients report, players in a match. f is called in the loop, four times
 // a second while somebody looks. Call it before the first frame.
 func (i *Inspector) Figure(name string, f func() float64) {
@@ -142,6 +164,11 @@ func (i *Inspector) Figure(name string, f func() float64) {
 // OnFrame sets a function that is given the phases of each frame, and whether a network tick fell into it, at the frame's end and in the
 // loop: for metrics. The frames are measured then, also while nobody looks. Call it before the first frame.
 func (i *Inspector) OnFrame(f func(times *[NumPhases]time.Duration, tick bool)) { i.frames = f }
+
+// OnRead sets a function that is given what the datagrams that were sent consist of, some times a second and in the loop: for metrics. They are
+// read then, also while nobody looks, within half a percent of the time between two ticks: read.Bytes is the size of those that were read. Call
+// it before the first frame.
+func (i *Inspector) OnRead(f func(read *inspect.Attribution)) { i.reads = f }
 
 // Server is the server that is looked at.
 func (i *Inspector) Server() *netcode.Server { return i.server }
@@ -178,6 +205,37 @@ func phaseOf(s systems.System) Phase {
 	return Game
 }
 
+// mark tells profiles and traces which phase runs.
+type mark struct {
+	in      bool // A phase runs.
+	region  *trace.Region
+	outside context.Context // Nil: Label was not called.
+	labels  [NumPhases]context.Context
+}
+
+// enter begins a phase.
+func (m *mark) enter(p Phase) {
+	m.in = true
+	if trace.IsEnabled() {
+		m.region = trace.StartRegion(context.Background(), "netcode "+p.String())
+	}
+	if m.outside != nil {
+		pprof.SetGoroutineLabels(m.labels[p])
+	}
+}
+
+// leave ends it.
+func (m *mark) leave() {
+	m.in = false
+	if m.region != nil {
+		m.region.End()
+		m.region = nil
+	}
+	if m.outside != nil {
+		pprof.SetGoroutineLabels(m.outside)
+	}
+}
+
 // timedSystem measures a system.
 type timedSystem struct {
 	systems.System
@@ -187,10 +245,9 @@ type timedSystem struct {
 
 // Update implements systems.System.
 func (s *timedSystem) Update(w *ecs.World) {
-	if trace.IsEnabled() {
-		defer trace.StartRegion(context.Background(), "netcode "+s.phase.String()).End()
-	}
 	i := s.inspector
+	i.mark.enter(s.phase)
+	defer i.mark.leave()
 	if !i.measured {
 		s.System.Update(w)
 		return
@@ -212,18 +269,25 @@ func (i *Inspector) begin() {
 	if i.loop.Receive.Socket != i.socket { // Attach or Detach has changed it.
 		i.tapSocket()
 	}
-	if i.asked.Load() {
-		i.asked.Store(false)
-		i.until = i.now() + lookFor
-	}
-	if i.on = i.until > 0 && i.now() < i.until; !i.on {
-		i.until = 0
-	}
-	i.measured = i.on || i.frames != nil
+	i.on = i.looks(&i.asked, &i.until)
+	i.timed = i.looks(&i.askedTicks, &i.timeUntil) || i.on
+	i.measured = i.timed || i.frames != nil
 	i.times = [NumPhases]time.Duration{}
-	if i.on {
+	if i.reading = i.on || i.reads != nil; i.reading {
 		i.tap.beginFrame()
 	}
+}
+
+// looks tells whether somebody has asked of late, and until when that counts.
+func (i *Inspector) looks(asked *atomic.Bool, until *time.Duration) bool {
+	if asked.Load() {
+		asked.Store(false)
+		*until = i.now() + lookFor
+	}
+	if *until > 0 && i.now() >= *until {
+		*until = 0
+	}
+	return *until > 0
 }
 
 // end ends a frame: it publishes, and answers a question.
@@ -231,19 +295,28 @@ func (i *Inspector) end() {
 	if i.frames != nil {
 		i.frames(&i.times, i.server.TickDue())
 	}
+	if !i.timed && i.window != nil {
+		i.window, i.used = nil, nil
+		i.recent.Store(nil)
+	}
+	if i.timed && i.server.TickDue() {
+		i.addTick()
+	}
 	if !i.on {
-		if i.window != nil { // Nobody looks any more.
-			i.window, i.used, i.ticks, i.before, i.rows = nil, nil, nil, nil, nil
+		if i.rows != nil { // Nobody looks any more.
+			i.ticks, i.before, i.rows = nil, nil, nil
+			i.tap.take()
 			i.tap.forget()
 			i.number++ // The next snapshot does not follow on the last one.
-			i.recent.Store(nil)
+		} else if i.reading && i.now()-i.published >= publishEvery {
+			i.tap.take()
+			i.published = i.now()
 		}
 		i.answer()
 		return
 	}
 	begun := i.now()
 	if i.server.TickDue() {
-		i.addTick()
 		i.refresh(begun + i.server.Interval()/accountShare)
 	}
 	if begun-i.published >= publishEvery {
@@ -265,12 +338,17 @@ func (i *Inspector) addTick() {
 		sum += d
 		t.Phases[p] = micros(d)
 	}
-	if len(i.ticks) < mostTicks {
+	if i.on && len(i.ticks) < mostTicks {
 		i.ticks = append(i.ticks, t)
 	}
 	i.window, i.used = append(i.window, sum), append(i.used, processorTime())
 	if old := len(i.window) - i.server.TickRate(); old > 0 {
 		i.window, i.used = slices.Delete(i.window, 0, old), slices.Delete(i.used, 0, old)
+	}
+	if now := i.now(); now-i.summed >= publishEvery {
+		i.summed = now
+		times := i.percentiles()
+		i.recent.Store(&times)
 	}
 }
 
@@ -278,7 +356,6 @@ func (i *Inspector) addTick() {
 func (i *Inspector) publish(now time.Duration) {
 	s := i.snapshot(now)
 	i.published = now
-	i.recent.Store(&s.Times)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for listener := range i.listeners {

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -58,6 +59,8 @@ type rig struct {
 	totals    []traffic           // By frame.
 	asks      chan chan []traffic // Of another goroutine, for totals.
 	each      func()              // After each frame of the server; nil: nothing.
+
+	onSend, onReceive func() // In the server's socket; nil: nothing.
 }
 
 // traffic is the count of a tap at a moment.
@@ -73,12 +76,18 @@ type counter struct {
 }
 
 func (c *counter) Send(to transport.Addr, datagram []byte) error {
+	if c.rig.onSend != nil {
+		c.rig.onSend()
+	}
 	c.rig.sum.out += uint64(len(datagram))
 	c.rig.sum.outPieces++
 	return c.Conn.Send(to, datagram)
 }
 
 func (c *counter) Receive(buf []byte) (int, transport.Addr, error) {
+	if c.rig.onReceive != nil {
+		c.rig.onReceive()
+	}
 	n, from, err := c.Conn.Receive(buf)
 	if n > 0 {
 		c.rig.sum.in += uint64(n)
@@ -475,6 +484,38 @@ func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Contains(t, string(text), "<title>")
 	require.NoError(t, stop())
+}
+
+// Show does nothing without an address, and refuses those that Listen refuses.
+func TestShow(t *testing.T) {
+	group, out := newRig(t, 0).group, bytes.Buffer{}
+	shown, stop, err := live.Show(group, "", &out)
+	require.NoError(t, err)
+	require.Same(t, group, shown)
+	require.NoError(t, stop())
+	require.Empty(t, out.String())
+	_, _, err = live.Show(group, "0.0.0.0:0", &out)
+	require.ErrorContains(t, err, "open to others")
+	shown, stop, err = live.Show(group, "127.0.0.1:0", &out)
+	require.NoError(t, err)
+	require.IsType(t, &live.Inspector{}, shown)
+	require.Regexp(t, `^look inside at http://127.0.0.1:\d+/\n$`, out.String())
+	require.NoError(t, stop())
+}
+
+// Whoever asks /ticks alone is told of ticks, and makes the loop measure nothing else: a page that opens then begins with its first snapshot.
+func TestTicksAloneAreMeasured(t *testing.T) {
+	r := newRig(t, 1)
+	r.bodies(5)
+	r.step(60)
+	r.get("/ticks")
+	r.step(90)
+	_, body := r.get("/ticks")
+	require.Regexp(t, `"p99":[1-9]`, body)
+	r.step(60 * 4) // More than three seconds: nobody asks any more.
+	_, body = r.get("/ticks")
+	require.Contains(t, body, `"p99":0`)
+	require.EqualValues(t, 1, r.stream("/events", 1)[0].Number)
 }
 
 // A page of another site takes no place and gets no answer, whatever it asks for, but may link to the page.

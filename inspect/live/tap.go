@@ -34,7 +34,7 @@ type tap struct {
 // mostPackets bounds the packets of a snapshot.
 const mostPackets = 512
 
-// beginFrame begins a frame in which somebody looks.
+// beginFrame begins a frame in which datagrams are read.
 func (t *tap) beginFrame() {
 	if t.account == nil {
 		t.account = inspect.New(t.inspector.server.Protocol())
@@ -87,6 +87,9 @@ func addBits(to *map[string]uint64, name string, bits uint64) {
 
 // addAccount adds the parts of an account to those of the bandwidth.
 func (t *tap) addAccount(a *inspect.Attribution) {
+	if t.inspector.reads != nil {
+		t.inspector.reads(a)
+	}
 	s := a.State
 	t.addPart("handshakes", 8*a.Handshakes)
 	t.addPart("headers", 8*(a.Headers+a.Batches+a.Messages)+s.Header+s.Padding)
@@ -228,7 +231,7 @@ func (s *tapped) Inside() systems.Socket { return s.Socket }
 
 // Send implements systems.Socket.
 func (s *tapped) Send(to transport.Addr, datagram []byte) error {
-	if s.tap.inspector.on {
+	if s.tap.inspector.reading {
 		s.tap.sent(to, datagram)
 	}
 	return s.Socket.Send(to, datagram)
@@ -270,7 +273,7 @@ type tappedBatch struct {
 
 // SendAll implements transport.BatchSender.
 func (s *tappedBatch) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
-	if s.tap.inspector.on {
+	if s.tap.inspector.reading {
 		for n, run := range runs {
 			for size := sizes[n]; len(run) > 0 && size > 0; run = run[min(size, len(run)):] {
 				s.tap.sent(to[n], run[:min(size, len(run))])

@@ -38,6 +38,7 @@ func replays() []mutation {
 		testedIn(".", change("replay", "a client that sends no state is asked for it", "TestAResyncOfNoStateIsIgnored", "client_frame.go", "content.resync && c.sender != nil", "content.resync")),
 		change("replay", "a recording that has ended keeps who comes and goes", "TestNothingIsKeptAfterARecording", "record/start.go", "r.writer, r.players.on = nil, false", "r.writer = nil"),
 		testedIn("collections", change("replay", "a recording that has ended keeps changes", "TestAStoppedRecordingKeepsNoChanges", "collections/record.go", "t.on, t.bodies = false, nil", "t.on = true")),
+		testedIn("input", change("replay", "a player was shown any moment", "TestAMomentThatNoClientTellsOfIsRefused", "input/recorded.go", "v>>1 > behindMost*uint64(tick.OneTick/behindUnit)", "false")),
 		testedIn("input", change("replay", "a recording that has ended keeps players", "TestAStoppedRecordingKeepsNoPlayers", "input/recorded.go", "r.on, r.gone = false, r.gone[:0]", "r.on = true")),
 		change("replay", "spectators get what went to others", "TestSpectatorsGetTheMessages", "record/messages.go", "player != 0 && slices.Contains(m.Clients, player)", "player != 0"),
 		testedIn("record", change("replay", "a recorder does not learn of plain messages to one client", "TestPlainMessagesToOneClientAreRecorded", "send.go", "\tif !tapped {\n\t\tc.recipients.open(l)", "\tif tapped || !tapped {\n\t\tc.recipients.open(l)")),

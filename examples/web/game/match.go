@@ -29,6 +29,7 @@ type State struct {
 // Match is the server of a game.
 type Match struct {
 	Server  *netcode.Server
+	Group   systems.Group // An inspector may take its place before Run.
 	world   ecs.World
 	loop    *systems.Runner
 	avatars map[netcode.ClientID]ecs.Entity
@@ -62,12 +63,16 @@ func NewMatch(socket systems.Socket) (*Match, error) {
 			&Position{(random.Float32()*2 - 1) * HalfWidth, (random.Float32()*2 - 1) * HalfHeight},
 			&velocity{random.Float32()*12 - 6, random.Float32()*12 - 6}, &Look{uint8(random.UintN(256))})
 	}
+	m.Group = group
 	m.loop = systems.NewRunner(&m.world, group, frameRate)
 	return m, nil
 }
 
 // Run plays until ctx is done.
-func (m *Match) Run(ctx context.Context) error { return m.loop.Run(ctx) }
+func (m *Match) Run(ctx context.Context) error {
+	m.loop.Group = m.Group
+	return m.loop.Run(ctx)
+}
 
 // Stop stops all bodies, and returns the last tick in which they moved. Players go on.
 func (m *Match) Stop() (last int64) {

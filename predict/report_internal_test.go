@@ -1,0 +1,25 @@
+package predict
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// A report that could not be sent counts as none, and is tried once more.
+func TestAReportThatWasNotSentIsNotTold(t *testing.T) {
+	p := netcode.NewProtocol()
+	Report(p)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	sim := &Simulation{}
+	sim.stats.Mispredictions = 1
+	client.Extend(netcode.ClientHooks{State: &rested{simulated: simulated{simulation: sim}}})
+	now := client.Time().Tick
+	r := &reporter{client: client, sim: sim, at: now - 1000}
+	r.send() // Nobody is connected.
+	require.Equal(t, now, r.at, "it was tried")
+	require.Zero(t, r.told)
+}
