@@ -580,7 +580,6 @@ var withoutHost = map[string]string{
 	"reconnect":      "as connectAs",
 	"approve":        "OnApprove of a host's server is asked about the other players alone",
 	"approveLater":   "as approve",
-	"badLink":        "a host has one socket, the server's",
 	"steer":          "a host's player writes in the server's world, where game code does",
 	"join":           "a host gives its HostSystems to predict.Simulate, as the walk of predicted does",
 	"run":            "it is a loop of NewServer: one of a host is fixedSteps, or host",
