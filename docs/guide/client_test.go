@@ -23,7 +23,6 @@ import (
 
 // The code between the marks, in recipes_test.go and in state_test.go, is that of client.md.
 
-// begin guide
 func scoreboard(server *netcode.Server) (lines []string) {
 	for id := range server.Clients {
 		if stats, ok := server.ClientStats(id); ok {
@@ -33,14 +32,9 @@ func scoreboard(server *netcode.Server) (lines []string) {
 	return lines
 }
 
-// end guide
-
-// begin guide
 func sparks(group systems.PlayerView, play func(e ecs.Entity)) {
 	group.OnPresented(func(e ecs.Entity, _ netcode.NetworkID) { play(e) }) // the entity is drawn from this frame on
 }
-
-// end guide
 
 // The way is 40 ms each, and the 16 ms after which the server of nettest takes what clients send onto their links. Frames do not count.
 func TestScoreboard(t *testing.T) {
@@ -49,12 +43,9 @@ func TestScoreboard(t *testing.T) {
 	require.Equal(t, []string{"player 1: 80 ms", "player 2: 80 ms"}, scoreboard(n.Server.Server))
 }
 
-// begin guide
 func addressOf(server string) (transport.Addr, error) { // "game.example:9000" too
 	return udp.Resolve(server) // it may wait for the answer about a name
 }
-
-// end guide
 
 // begin guide
 func follow(client *netcode.Client, menu func(text string)) {
@@ -121,7 +112,6 @@ func host(server *netcode.Server, player *netcode.Client, socket systems.Socket,
 
 // end guide
 
-// begin guide
 func hidden(view systems.PlayerView, world *ecs.World) (count int) {
 	for query := generic.NewFilter1[Position]().Query(world); query.Next(); {
 		if !view.Sees(query.Entity()) {
@@ -130,8 +120,6 @@ func hidden(view systems.PlayerView, world *ecs.World) (count int) {
 	}
 	return count
 }
-
-// end guide
 
 // begin guide
 func single(server *netcode.Server, player *netcode.Client) (*systems.HostSystems, error) {

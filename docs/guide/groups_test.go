@@ -32,7 +32,6 @@ func mount(world *ecs.World, rider, horse ecs.Entity, number uint32) {
 
 // end guide
 
-// begin guide
 // carried counts the entities that have the item, at the moment that arrived last.
 func carried(world *ecs.World) (count int) {
 	for query := generic.NewFilter2[components.Replicated, Holds]().Query(world); query.Next(); {
@@ -42,8 +41,6 @@ func carried(world *ecs.World) (count int) {
 	}
 	return count
 }
-
-// end guide
 
 // begin guide
 func budget(world *ecs.World, boss, leaf ecs.Entity) {

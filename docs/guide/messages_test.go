@@ -71,7 +71,6 @@ func open(server *netcode.Server, door netcode.NetworkID, by netcode.ClientID) e
 
 // end guide
 
-// begin guide
 func playersOf(protocol *netcode.Protocol, groups map[netcode.Endpoint]*systems.ClientSystems, play func(group *systems.ClientSystems, door ecs.Entity)) {
 	netcode.Handle(protocol, func(ctx *netcode.Context, m *Opened) {
 		group := groups[ctx.End] // groups[client] = systems.NewClient(client, …), for each client of this process
@@ -81,14 +80,9 @@ func playersOf(protocol *netcode.Protocol, groups map[netcode.Endpoint]*systems.
 	}, netcode.FromServer(), netcode.Over(netcode.Reliable))
 }
 
-// end guide
-
-// begin guide
 type Aimed struct {
 	At netcode.NetworkID `net:"entity"` // the zero NetworkID for a client that may not see that entity
 }
-
-// end guide
 
 // begin guide
 type Price struct{ Item uint16 }
@@ -124,7 +118,6 @@ func ask(ctx context.Context, client *netcode.Client, item uint16, tell func(pri
 
 // end guide
 
-// begin guide
 func bots(clients []*netcode.Client) { // after netcode.Answer[Price, Coins](protocol, nil)
 	for offer, client := range clients {
 		netcode.OnCall(client, func(_ *netcode.Context, _ *Price, r *Coins) error {
@@ -133,8 +126,6 @@ func bots(clients []*netcode.Client) { // after netcode.Answer[Price, Coins](pro
 		})
 	}
 }
-
-// end guide
 
 // begin guide
 type Level struct{ Packed []byte }
@@ -181,15 +172,12 @@ func TestGuideLargeMessages(t *testing.T) {
 }
 
 // The client of the page over transport/memory, with a bad link around both ends, as testing.md shows it.
-// begin guide
 func screens(protocol *netcode.Protocol, clients []*netcode.Client, show func(screen int, text string)) {
 	netcode.Handle[Chat](protocol, nil, netcode.Over(netcode.ReliableOrdered)) // before the ends are made
 	for screen, client := range clients {
 		netcode.On(client, func(_ *netcode.Context, m *Chat) { show(screen, m.Text) })
 	}
 }
-
-// end guide
 
 func TestGuideMemoryAndTheHandlerOfOneClient(t *testing.T) {
 	build := func(onOpened func(*netcode.Context, *Opened)) *netcode.Protocol {

@@ -67,7 +67,6 @@ func walkers(w *ecs.World, frame int) {
 	}
 }
 
-// begin guide
 func badLink(now func() time.Duration) (server, client transport.Conn, err error) {
 	network := memory.NewNetwork()
 	link := transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
@@ -79,10 +78,9 @@ func badLink(now func() time.Duration) (server, client transport.Conn, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	return transport.Condition(a, link, 1, now), transport.Condition(b, link, 2, now), nil // each for what it sends; 1 and 2 are seeds
+	return transport.Condition(a, link, 1, now), transport.Condition(b, link, 2, now), nil // each for what it receives; 1 and 2 are seeds
 }
 
-// end guide
 
 // begin guide
 func TestMyGame(t *testing.T) {

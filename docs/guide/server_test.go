@@ -72,15 +72,11 @@ func players(group *systems.ServerSystems, world *ecs.World, near *interest.Grid
 
 // end guide
 
-// begin guide
 func score(server *netcode.Server, look Look) (netcode.NetworkID, error) {
 	board := server.Spawn() // an entity without a world, for who has none
 	return board, netcode.Put(server, board, &look)
 }
 
-// end guide
-
-// begin guide
 func patrol(server *netcode.Server) { // now and then
 	for client := range server.Clients {
 		if stats, ok := server.ClientStats(client); ok && stats.Loss > 0.5 {
@@ -88,8 +84,6 @@ func patrol(server *netcode.Server) { // now and then
 		}
 	}
 }
-
-// end guide
 
 func TestGuideOwnLoop(t *testing.T) {
 	p := netcode.NewProtocol()

@@ -37,7 +37,6 @@ func draw(world *ecs.World, at func(x, y float32)) { // each frame
 
 // end guide
 
-// begin guide
 func presentDelay(client *netcode.Client, duel bool) {
 	if duel {
 		client.SetPresentDelay(0, 50*time.Millisecond) // newer state, and what is missing is extrapolated
@@ -45,8 +44,6 @@ func presentDelay(client *netcode.Client, duel bool) {
 		client.SetPresentDelay(150*time.Millisecond, time.Second) // older state, in which a burst of losses is not seen
 	}
 }
-
-// end guide
 
 // The bounds hold from the next frames on: the delay slews to them.
 func TestPresentDelay(t *testing.T) {
