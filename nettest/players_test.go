@@ -216,7 +216,7 @@ func TestHundredPlayersAreKilledAndReturn(t *testing.T) {
 	}
 	c.net.SetLink(transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1})
 	wave()
-	staysFlat(t, 2, wave)
+	staysFlat(t, sized(1, 2), wave)
 }
 
 // away lets a player's connection break and waits until the server has noticed.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	_ = flag.Set("test.parallel", "8") // the processes wait for real time most of theirs
 	os.Exit(m.Run())
 }
 
@@ -382,8 +384,12 @@ func TestProcessesOfTwoBuilds(t *testing.T) {
 		builds = builds[len(builds)-1:]
 	}
 	for _, build := range builds {
-		t.Run("server is newer/"+build, func(t *testing.T) { playBuilds(t, build, "first", strings.Contains(build, "message"), false, build) })
+		t.Run("server is newer/"+build, func(t *testing.T) {
+			t.Parallel()
+			playBuilds(t, build, "first", strings.Contains(build, "message"), false, build)
+		})
 		t.Run("client is newer/"+build, func(t *testing.T) {
+			t.Parallel()
 			playBuilds(t, "first", build, false, strings.Contains(build, "message") || strings.Contains(build, "question"), build)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 // The account of a run with loss adds up to every byte that the server sent to the first client.
 func TestBitsAddUpToTheBytesThatLeft(t *testing.T) {
+	t.Parallel()
 	o, err := parseOptions([]string{"-bits", "-seconds", "0.6", "-entities", "60", "-clients", "2", "-loss", "20"}, new(strings.Builder))
 	require.NoError(t, err)
 	a, err := newArena(&o, newTable(new(strings.Builder)))

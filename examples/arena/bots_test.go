@@ -9,6 +9,7 @@ import (
 
 // Bots of two processes play at the server's half, and their figures add up.
 func TestBotsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
 	interruptible(t)
 	binary := build(t)
 	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0")
@@ -25,6 +26,7 @@ func TestBotsOfTwoProcesses(t *testing.T) {
 
 // The page of a server's half tells bots of the server's ticks, so that they can say how many players the machine holds.
 func TestBotsAskTheInspector(t *testing.T) {
+	t.Parallel()
 	interruptible(t)
 	binary := build(t)
 	server := start(t, "server", binary, "-listen 127.0.0.1:0 -entities 20 -loss 0 -rtt 0 -jitter 0 -inspect 127.0.0.1:0")

@@ -28,6 +28,7 @@ func recordedArena(t *testing.T) string {
 
 // A client over UDP sees a recording, and lines from the terminal go about in it.
 func TestPlayServesARecording(t *testing.T) {
+	t.Parallel()
 	file, err := os.Open(recordedArena(t))
 	require.NoError(t, err)
 	defer file.Close()
@@ -78,6 +79,7 @@ func TestTapIsACommand(t *testing.T) {
 }
 
 func TestPlayIsACommand(t *testing.T) {
+	t.Parallel()
 	name := recordedArena(t)
 	play := func(args string) (status int, out, complaints string) {
 		var o, e bytes.Buffer

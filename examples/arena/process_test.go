@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +18,12 @@ import (
 
 // patience is the longest time that a test waits; it is no limit of speed.
 const patience = 60 * time.Second
+
+// TestMain lets more tests run at once than there are processors: most wait for real time.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8")
+	os.Exit(m.Run())
+}
 
 // process is one arena process whose output is read line by line.
 type process struct {

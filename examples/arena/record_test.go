@@ -13,6 +13,7 @@ import (
 
 // A recording that -record wrote teaches tables, and with these the next run converges in fewer bits.
 func TestARecordingTeachesTheNextRun(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "game.recording")
 	status, stdout, stderr := play(t.Context(), "-json -seconds 3 -entities 200 -clients 1 -loss 0 -rtt 0 -jitter 0 -record "+name)
 	require.Equal(t, statusConverged, status, stdout+stderr)
