@@ -16,6 +16,7 @@ import (
 type Test struct {
 	Package  string         // relative to the root, "." for the root
 	Name     string         // TestCaseNN...
+	Since    string         // the commit that has it first, abbreviated
 	Result   string         // "pass", "fail", "skip"; "" if it did not run
 	Injected map[string]int // by fault
 }
@@ -71,44 +72,36 @@ func Page(tests []*Test) string {
 	var b strings.Builder
 	b.WriteString(`# Reliability
 
-Each case of the catalogue of faults and attacks has tests in the named packages: ` + "`go test ./... -run TestCase07`" + ` runs those of case 7. A test fails if it did not inject the fault.
-` + "`go run ./cmd/casebook`" + ` writes this page, with the number of injected faults in the size of plain ` + "`go test`" + `; ` + "`-heavy`" + ` and ` + "`.ci/nightly`" + ` inject more.
+Each case of the catalogue of faults and attacks is a test whose name has its number. A test fails if it has not injected the fault. This page is written by
+` + "`go run ./cmd/casebook`" + `, which runs all of them in the size that plain ` + "`go test`" + ` has; ` + "`-heavy`" + ` and ` + "`.ci/nightly`" + ` run larger ones. *Since* is the commit that has the oldest test of the case.
 
-| | case | tests | injected | result |
-|---|---|---|---|---|
+| | case | tests | injected | result | since |
+|---|---|---|---|---|---|
 `)
 	for n := 1; n <= Cases; n++ {
-		of := testsOf(tests, n)
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", n, names()[n], counted(of), injected(of), result(of))
+		var of []*Test
+		for _, t := range tests {
+			if Case(t.Name) == n {
+				of = append(of, t)
+			}
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", n, names()[n], listed(of), injected(of), result(of), since(of))
 	}
 	return b.String()
 }
 
-// testsOf returns the tests of a case.
-func testsOf(tests []*Test, n int) (of []*Test) {
-	for _, t := range tests {
-		if Case(t.Name) == n {
-			of = append(of, t)
-		}
-	}
-	return of
-}
-
-// counted counts tests by package.
-func counted(of []*Test) string {
-	count := map[string]int{}
+// listed lists tests by package.
+func listed(of []*Test) string {
+	byPackage := map[string][]string{}
 	for _, t := range of {
-		if t.Package == "." {
-			count["root"]++
-		} else {
-			count[t.Package]++
-		}
+		byPackage[t.Package] = append(byPackage[t.Package], "`"+strings.TrimPrefix(t.Name, "Test")+"`")
 	}
 	var parts []string
-	for _, folder := range slices.Sorted(maps.Keys(count)) {
-		parts = append(parts, fmt.Sprintf("%s %d", folder, count[folder]))
+	for _, folder := range slices.Sorted(maps.Keys(byPackage)) {
+		slices.Sort(byPackage[folder])
+		parts = append(parts, folder+": "+strings.Join(byPackage[folder], ", "))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // injected adds up what tests have injected.
@@ -142,32 +135,51 @@ func result(of []*Test) string {
 	return strings.Join(parts, ", ")
 }
 
-// Check returns the faults of a page: a case without a row, an empty cell, another number of tests than the tree has, a test that did not
-// pass.
-func Check(page string, tests []*Test) (faults []string) {
+// since is the oldest commit; tests come in the order of their commits.
+func since(of []*Test) string {
+	for _, t := range of {
+		if t.Since != "" {
+			return t.Since
+		}
+	}
+	return ""
+}
+
+// Check returns what is wrong with a page: a case without a row, an empty cell, a test that it does not name, a test that is none, a test
+// that did not pass. names are those of all tests of cases.
+func Check(page string, names []string) (faults []string) {
 	rows := map[int][]string{}
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if n, err := strconv.Atoi(strings.TrimSpace(cells[0])); err == nil && len(cells) == 5 {
+		if n, err := strconv.Atoi(strings.TrimSpace(cells[0])); err == nil && len(cells) == 6 {
 			rows[n] = cells
 		}
 	}
+	listed := map[string]bool{}
 	for n := 1; n <= Cases; n++ {
-		cells := rows[n]
-		if cells == nil {
-			faults = append(faults, fmt.Sprintf("case %d has no row", n))
-			continue
-		}
-		for _, cell := range cells {
+		for _, cell := range rows[n] {
 			if strings.TrimSpace(cell) == "" {
 				faults = append(faults, fmt.Sprintf("case %d has an empty cell", n))
 			}
 		}
-		if strings.Contains(cells[4], "fail") || strings.Contains(cells[4], "not run") {
-			faults = append(faults, fmt.Sprintf("case %d: %s", n, cells[4]))
+		switch {
+		case rows[n] == nil:
+			faults = append(faults, fmt.Sprintf("case %d has no row", n))
+			continue
+		case strings.Contains(rows[n][4], "fail") || strings.Contains(rows[n][4], "not run"):
+			faults = append(faults, fmt.Sprintf("case %d: %s", n, rows[n][4]))
 		}
-		if there := counted(testsOf(tests, n)); strings.TrimSpace(cells[2]) != there {
-			faults = append(faults, fmt.Sprintf("case %d has the tests %s, and the page says %s: run go run ./cmd/casebook", n, there, strings.TrimSpace(cells[2])))
+		for _, name := range regexp.MustCompile("`Case[^`]*`").FindAllString(rows[n][2], -1) {
+			name = "Test" + strings.Trim(name, "`")
+			listed[name] = true
+			if !slices.Contains(names, name) {
+				faults = append(faults, fmt.Sprintf("case %d names %s, which is no test", n, name))
+			}
+		}
+	}
+	for _, name := range names {
+		if n := Case(name); n >= 1 && n <= Cases && !listed[name] {
+			faults = append(faults, name+" is not on the page: run go run ./cmd/casebook")
 		}
 	}
 	return faults
