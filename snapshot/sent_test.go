@@ -84,6 +84,7 @@ func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
 		r.get(seq).acked, r.get(seq).pending = true, false
 	}
 	require.Len(t, r.packets, firstPackets)
+	require.Len(t, r.groups, firstEntries, "few on their way take little memory")
 	first := seq
 	for ; seq < first+1024; seq++ {
 		if seq%5 == 0 {
