@@ -48,6 +48,7 @@ type sentRing struct {
 	groups  []sentGroup  // by position modulo length, a power of two
 	most    int          // packets that are remembered at most; of groups, as many as they have on average
 	next    uint64       // position of the next group
+	held    uint64       // and of the first one of the oldest packet whose entries are held
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
 }
@@ -57,7 +58,7 @@ type sentRing struct {
 const (
 	entriesPerPacket = 32
 	maxRecords       = 1024
-	firstEntries     = 2 * maxRecords // the room there is at first
+	firstEntries     = 128 // the room there is at first: little memory stays in the processor's cache from tick to tick
 	firstPackets     = 64
 	maxSpan          = math.MaxUint16
 )
@@ -96,10 +97,10 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	}
 	for r.oldest < seq {
 		p, remembered := r.get(r.oldest), seq-r.oldest < uint64(len(r.packets))
-		if remembered && p != nil && r.next+maxRecords-p.first <= uint64(len(r.groups)) {
+		if remembered && p != nil && r.next+maxRecords-p.first <= r.mostEntries() {
 			break
 		}
-		if remembered && p != nil && r.grow() || !remembered && r.remember() {
+		if !remembered && r.remember() {
 			continue
 		}
 		if p != nil && p.pending {
@@ -113,8 +114,12 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	r.newest = seq
 	p := &r.packets[seq&uint64(len(r.packets)-1)]
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
+	r.held = r.packets[r.oldest&uint64(len(r.packets)-1)].first
 	return p
 }
+
+// mostEntries is the most room for entries: as much as the most packets take on average.
+func (r *sentRing) mostEntries() uint64 { return uint64(max(4*maxRecords, r.most*entriesPerPacket)) }
 
 // remember doubles the room for packets, up to the most.
 func (r *sentRing) remember() bool {
@@ -132,16 +137,6 @@ func (r *sentRing) remember() bool {
 	return true
 }
 
-// grow doubles the room for entries, up to what the most packets have on average.
-func (r *sentRing) grow() bool {
-	n := len(r.groups)
-	if n >= max(2*firstEntries, r.most*entriesPerPacket) {
-		return false
-	}
-	r.groups = append(append(make([]sentGroup, 0, 2*n), r.groups...), r.groups...) // a position is now in the one half or in the other
-	return true
-}
-
 // addGroup notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
 func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	if !e.despawn {
@@ -155,6 +150,9 @@ func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 				return false
 			}
 		}
+	}
+	if r.next-r.held == uint64(len(r.groups)) {
+		r.groups = append(append(make([]sentGroup, 0, 2*len(r.groups)), r.groups...), r.groups...) // a position is now in the one half or in the other
 	}
 	r.groups[r.next&uint64(len(r.groups)-1)] = e
 	r.next++

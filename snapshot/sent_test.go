@@ -23,7 +23,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 func TestSentRingGrowsWithPacketsOnTheirWay(t *testing.T) {
 	r := newSentRing(64)
 	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
-	most := 2 * firstEntries
+	most := 4 * maxRecords
 	seq := uint64(1)
 	for ; seq <= 40; seq++ {
 		p := r.open(seq, tick.Tick(seq), overwritten)
@@ -64,7 +64,7 @@ func TestSentRingReusesAcknowledgedEntries(t *testing.T) {
 			require.Nil(t, r.get(seq-3))
 		}
 	}
-	require.Len(t, r.groups, 2*firstEntries)
+	require.Len(t, r.groups, 4*maxRecords)
 
 	fillRing(t, &r, 201, 900, nil)
 	fillRing(t, &r, 202, 900, nil)
@@ -84,6 +84,7 @@ func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
 		r.get(seq).acked, r.get(seq).pending = true, false
 	}
 	require.Len(t, r.packets, firstPackets)
+	require.Len(t, r.groups, firstEntries, "few on their way take little memory")
 	first := seq
 	for ; seq < first+1024; seq++ {
 		if seq%5 == 0 {

@@ -68,8 +68,8 @@ type Conn struct {
 	network *Network
 	addr    transport.Addr
 	slots   []slot // a ring: its length is a power of two, its buffers stay
-	head    uint64 // datagrams ever queued
-	tail    uint64 // datagrams ever taken
+	head    uint64 // datagrams queued since the queue was empty
+	tail    uint64 // of these, those that were taken
 	stats   Stats
 	closed  bool
 }
@@ -113,7 +113,9 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 		return 0, transport.Addr{}, nil
 	}
 	s := &c.slots[c.tail&uint64(len(c.slots)-1)]
-	c.tail++
+	if c.tail++; c.tail == c.head {
+		c.head, c.tail = 0, 0 // the first slots again: their memory is in the processor's cache
+	}
 	if len(s.data) > len(buf) {
 		c.stats.TooLarge++
 		return 0, transport.Addr{}, transport.ErrTooLarge

@@ -96,6 +96,26 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
+// TestAnEmptyQueueBeginsAgain: datagrams that are taken one by one all use the memory of one slot.
+func TestAnEmptyQueueBeginsAgain(t *testing.T) {
+	a, b := pair(t)
+	buf := make([]byte, 1)
+	for i := range 100 {
+		require.NoError(t, a.Send(b.LocalAddr(), []byte{byte(i)}))
+		n, _, err := b.Receive(buf)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Equal(t, byte(i), buf[0])
+	}
+	used := 0
+	for _, s := range b.slots {
+		if s.data != nil {
+			used++
+		}
+	}
+	require.Equal(t, 1, used)
+}
+
 // The model is a Go slice.
 func TestQueueAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
