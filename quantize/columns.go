@@ -211,6 +211,7 @@ func (o *op) quatNumbers() *kernel.QuatNumbers {
 		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
 		q.Step[i], q.Edge[i] = o.step, quatEdge
 	}
+	q.Unit, q.UnitSlack, q.UnitNear = 1, float32(o.slack-unitError), float32(4*o.step+unitError)
 	return q
 }
 
@@ -276,6 +277,10 @@ func (p *Plan) SnapRows(column []byte, lanes []uint32, n int) {
 	}
 	size, width := int(p.Size()), len(p.lanes)
 	_, _ = column[n*size-1], lanes[n*width-1]
+	if p.snapsQuats() {
+		done := p.snapQuats(column, lanes, n)
+		n, column, lanes = n-done, column[done*size:], lanes[done*width:]
+	}
 	if p.block == nil {
 		p.snapRows(column, lanes, n)
 		return

@@ -25,6 +25,7 @@
 //   - field.go: rounding, ranges, angles and rotations: one field to lanes and back
 //   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare; Conversion of a row to that of a band or an older build
 //   - columns.go: many rows of one component at once, as one does by one
+//   - snap.go: rotations that become those that travel, many at once
 //   - row.go: absolute rows and runs in bits
 //   - tail.go: texts and lists
 //   - entity.go: entity fields and relations

@@ -1,6 +1,9 @@
 package kernel
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 const (
 	// Lanes is the largest number of lanes of a row of a batch.
@@ -85,6 +88,15 @@ type FixedRun struct {
 // BlockFloats is the number of floats of a FixedBlock: rows of one to four fields, and of six, fill it.
 const BlockFloats = 12
 
+// QuatBlock is the number of rotations that SnapQuats goes over at a time.
+const QuatBlock = 8
+
+// OddQuat returns which rotation of a block the lowest bit of SnapQuats' odd is of.
+func OddQuat(odd uint64) int {
+	bit := bits.TrailingZeros64(odd)
+	return bit%4*2 + bit/4
+}
+
 // FixedBlock is float32 fields with bounds that lie one behind the other, row behind row, with nothing between them.
 type FixedBlock struct {
 	Least, Most [BlockFloats]float64 // the bounds
@@ -101,4 +113,7 @@ type QuatNumbers struct {
 	Scale, Mid  [4]float64 // steps to a unit; half of the largest number, and 1/2
 	Last        [4]uint32  // 3
 	Step, Edge  [4]float64 // units to a step; the largest magnitude of a component that is not left out
+	Unit        float32    // 1
+	UnitSlack   float32    // of SnapQuats: less than Slack
+	UnitNear    float32    // and more than Near
 }

@@ -53,6 +53,12 @@ func FixedValues(r *FixedRun, column *byte, size int, lanes *uint32, stride, n i
 //go:noescape
 func SnapBlocks(b *FixedBlock, floats *byte, lanes *uint32, n int) (done int)
 
+// SnapQuats quantises n blocks of QuatBlock rotations that lie one behind the other, and writes them back as their lanes tell. It ends behind the first block
+// with rotations that it leaves alone, which plain code has to do: odd has a bit for each, see OddQuat. It returns how many blocks it went over.
+//
+//go:noescape
+func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int, odd uint64)
+
 // QuatValues is the inverse of QuatRows: it writes the first of n rotations, four at a time, as long as all numbers of the four are an int32, and returns how
 // many.
 //

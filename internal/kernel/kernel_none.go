@@ -33,6 +33,9 @@ func FixedValues(*FixedRun, *byte, int, *uint32, int, int) { panic(noKernel) }
 // SnapBlocks does nothing: plain code continues where it stopped.
 func SnapBlocks(*FixedBlock, *byte, *uint32, int) int { return 0 }
 
+// SnapQuats panics: see Wide.
+func SnapQuats(*QuatNumbers, *byte, *uint32, int) (int, uint64) { panic(noKernel) }
+
 // QuatValues does nothing: plain code continues where it stopped.
 func QuatValues(*QuatNumbers, *byte, int, *uint32, int, int) int { return 0 }
 
