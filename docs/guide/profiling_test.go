@@ -81,7 +81,6 @@ func badLink(now func() time.Duration) (server, client transport.Conn, err error
 	return transport.Condition(a, link, 1, now), transport.Condition(b, link, 2, now), nil // each for what it receives; 1 and 2 are seeds
 }
 
-
 // begin guide
 func TestMyGame(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
