@@ -46,7 +46,7 @@ func (b *tokenBucket) move(taken, lent int64) {
 type Budget struct {
 	bound  tokenBucket
 	pace   tokenBucket
-	acks   int64 // What acknowledgements may still take from pace until the next Refill.
+	acks   int64 // Left of pace for acknowledgements until the next Refill.
 	latest time.Duration
 }
 
