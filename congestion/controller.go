@@ -27,8 +27,8 @@ const (
 	// leastWindow is the least of that window in bytes.
 	leastWindow = 300
 
-	// frame is the usual time between two moments at which an end takes packets in.
-	frame = 17 * time.Millisecond
+	// mostFilter bounds filter, in leastFilter.
+	mostFilter = 3
 
 	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
 	drainTime = 250 * time.Millisecond
@@ -112,14 +112,13 @@ type Controller struct {
 	interval time.Duration
 	bound    int64
 	rate     int64
-	line     int64  // Estimate of what the line takes; 0 before there is one.
-	before   int64  // Rate before the drain began.
-	share    int64  // Estimate of the line when the drain began.
-	from     uint32 // Position at which the drain began.
-	known    int64  // Estimate of the line before the drain.
-	alone    int64  // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
-	settled  int64  // Estimate of the line when the last drain ended.
-	velocity int64  // Factor of the growth, at least 1.
+	line     int64 // Estimate of what the line takes; 0 before there is one.
+	before   int64 // Rate before the drain began.
+	share    int64 // Estimate of the line when the drain began.
+	known    int64 // Estimate of the line before the drain.
+	alone    int64 // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
+	settled  int64 // Estimate of the line when the last drain ended.
+	velocity int64 // Factor of the growth, at least 1.
 
 	path path
 
@@ -253,6 +252,9 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	if fresh && (c.rate <= c.line && c.path.empty() || c.phase == starting && c.path.queued < c.path.threshold()/2 && !c.path.overflows(true)) {
 		c.path.learnLoss()
 	}
+	if fresh && c.phase <= probing {
+		c.path.learnLate(c.rate)
+	}
 	c.stall(now)
 	switch c.phase {
 	case starting, probing:
@@ -270,13 +272,22 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 
 // feedback is the time after which a change of the rate shows in the standing delay.
 func (c *Controller) feedback() time.Duration {
-	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0)
+	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0) + c.slower()
 }
 
-// filter returns the number of newest samples. The standing delay is the least of them: more where the delay is noisier than frames make it.
-func (c *Controller) filter() int {
-	return max(4, int(120*time.Millisecond/c.interval)) + int(16*max(c.path.noise-frame, 0)/c.interval)
+// slower is the time by which a longer filter than the least delays feedback.
+func (c *Controller) slower() time.Duration {
+	return time.Duration(c.filter()-c.leastFilter()) * c.path.spacing
 }
+
+// filter returns the number of newest samples. The standing delay is the least of them: so many that it is late by noise alone seldom.
+func (c *Controller) filter() int {
+	n := c.leastFilter()
+	return max(n, c.path.run(n*mostFilter))
+}
+
+// leastFilter returns the least of filter.
+func (c *Controller) leastFilter() int { return max(4, int(120*time.Millisecond/c.interval)) }
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
 func (c *Controller) stall(now time.Duration) {
@@ -346,7 +357,7 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 		c.above, c.velocity = 0, 1
 	case c.above == 0:
 		c.above, c.faster = now, now
-	case now-c.above > calm+c.feedback()+c.interval && now-c.faster > c.path.rtt:
+	case now-c.above > calm+c.feedback()+c.interval && now-c.faster > c.path.rtt+c.slower():
 		c.velocity, c.faster = c.velocity*2, now
 	}
 	step := scale(c.rate*c.perMille()/1000, passed, max(time.Second, farther*c.path.rtt)) * c.velocity
@@ -365,7 +376,7 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.line = c.estimate()
 	c.share = c.line
 	c.begin(now, draining)
-	c.path.peak, c.from = c.path.queued, c.path.position
+	c.path.peak = c.path.queued
 	c.setDrainRate()
 }
 
@@ -398,10 +409,10 @@ func (c *Controller) setDrainRate() {
 	c.setRate(c.line - scale(c.line, queue, drainTime))
 }
 
-// drain ends when the queue is empty. If it is empty before the lower rate can have emptied it, it was none: the drain is undone. If it
-// stays it is not, or not only, that of this sender.
+// drain ends when the queue is empty. If a packet found it empty that was sent before the lower rate can have emptied it, it was none: the
+// drain is undone. If it stays it is not, or not only, that of this sender.
 func (c *Controller) drain(now time.Duration) {
-	if c.path.empty() && !c.lossy && (int32(c.path.newest-c.from) <= 0 || c.known > 0 && now-c.since < c.path.rtt+drainTime/4) {
+	if !c.lossy && 3*c.path.newestWait(c.rate) < c.path.threshold() && c.path.newestSent()-c.since < drainTime/4 {
 		c.path.passed()
 		c.giveBack(now)
 		return
@@ -438,6 +449,7 @@ func (c *Controller) drain(now time.Duration) {
 
 // settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
 func (c *Controller) settle(now time.Duration) {
+	c.path.lateShare = c.path.lateBefore // The samples that made it drain were late by the queue.
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
 	if c.left == 0 || now-c.left > relapse {

@@ -7,7 +7,8 @@
 //   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as HyStart (RFC 9406) ends it
 //   - delay: the growth of the delay above a base, over a least of the newest samples (standing RTT of Copa, NSDI 2018), decreases the
 //     rate to below what was delivered (Google congestion control, draft-ietf-rmcat-gcc-02); the base has a history (LEDBAT, RFC 6817)
-//   - jitter: a queue that is gone too soon was none; the decrease is undone (Eifel, RFC 4015)
+//   - jitter: noise makes some samples late, a queue all. So many late ones in a row are a queue as noise makes once in a hundred times,
+//     by the share that is late where no queue is. A queue that is gone too soon was none; the decrease is undone (Eifel, RFC 4015)
 //   - growth: slow around the newest estimate of the line, doubled each round trip where no queue shows above it (velocity of Copa)
 //   - competing: where the queue stays though the rate falls, another sender fills it; a window grows each round trip to a share of
 //     the line and falls at losses (TCP mode of Copa, RFC 5681), until a check empties the queue

@@ -24,11 +24,12 @@ type scene struct {
 	warm   time.Duration
 	demand int64
 
-	tcpUntil time.Duration // 0: to the end
-	queue    time.Duration // longest wait; 0: 200 ms
-	up       int64         // KiB/s of acknowledgements; 0: no limit
-	inOrder  bool          // jitter does not change the order
-	slow     bool          // the sender takes packets in once a tick, not 60 times a second
+	demandUntil time.Duration // 0: to the end
+	tcpUntil    time.Duration // 0: to the end
+	queue       time.Duration // longest wait; 0: 200 ms
+	up          int64         // KiB/s of acknowledgements; 0: no limit
+	inOrder     bool          // jitter does not change the order
+	slow        bool          // the sender takes packets in once a tick, not 60 times a second
 }
 
 func (s scene) String() string { return s.name }
@@ -62,7 +63,7 @@ func (s scene) play(seed uint64, with func(interval time.Duration) control) outc
 	phase := time.Duration(r.Int64N(int64(interval)))
 	for range s.flows {
 		f := &flow{w: w, q: q, interval: interval, frame: s.frame(), delay: s.delay / 2, jitter: s.jitter, loss: s.loss, random: r,
-			demand: s.demand, up: up, inOrder: s.inOrder, phase: phase, theirs: time.Duration(r.Int64N(int64(interval)))}
+			demand: s.demand, demandUntil: s.demandUntil, up: up, inOrder: s.inOrder, phase: phase, theirs: time.Duration(r.Int64N(int64(interval)))}
 		f.c = with(interval)
 		if c, ok := f.c.(*Controller); ok {
 			group.Join(c)

@@ -11,8 +11,10 @@ const (
 	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
 	enough = 2048
 	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise, or a tick if that is more, bounds it.
-	noiseAge  = 512
-	mostNoise = 20 * time.Millisecond
+	noiseAge = 512
+	// lateAge is the number of samples of lateShare, and chance the probability at which a run of late samples is no noise.
+	lateAge, chance = 64, 0.01
+	mostNoise       = 20 * time.Millisecond
 )
 
 // train is the packets that were sent at one time.
@@ -64,7 +66,9 @@ type path struct {
 	base      windowed
 	floor     windowed
 	lossShare float64 // share of packets lost while there is no queue
-	sampled   bool
+
+	lateShare, lateBefore float64 // share of samples that are late while there is no queue, and that at the newest one that was not
+	sampled               bool
 }
 
 // delay is one sample of the delay: the time since the newest train was sent that has arrived in part, the bytes of it that have arrived,
@@ -161,10 +165,30 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 		}
 	}
 	p.step = min(time.Duration(scale(int64(time.Second), time.Duration(p.largest), time.Duration(rate))), p.interval)
-	p.queued = max(p.standing-p.base.least(rate), p.standing-p.floor.least(rate)-p.step, 0)
+	p.queued = p.wait(p.standing, rate)
 	p.noise -= p.noise / noiseAge
 	p.peak = max(p.peak, p.queued)
 	return true
+}
+
+// learnLate learns which share of the samples is late though there is no queue.
+func (p *path) learnLate(rate int64) {
+	if p.late(rate) {
+		p.lateShare += float64((1 - p.lateShare) / lateAge)
+		return
+	}
+	p.lateShare -= float64(p.lateShare / lateAge)
+	p.lateBefore = p.lateShare
+}
+
+// run returns after how many late samples in a row there is a queue: noise makes so many late by chance once in a
+// hundred runs. It is at most most.
+func (p *path) run(most int) int {
+	n := 1
+	for by := p.lateShare; by > chance && n < most; by *= p.lateShare {
+		n++
+	}
+	return n
 }
 
 // passed notes that a growth of the delay was no queue of this sender.
@@ -206,11 +230,24 @@ func (p *path) rises() bool { return p.taken == 0 || !p.empty() }
 
 // late reports whether the newest packet that arrived waited in a queue.
 func (p *path) late(rate int64) bool {
-	if p.taken == 0 {
-		return true
-	}
+	return p.taken == 0 || p.newestWait(rate) > p.threshold()
+}
+
+// wait returns the wait in a queue that an age tells of.
+func (p *path) wait(age time.Duration, rate int64) time.Duration {
+	return max(age-p.base.least(rate), age-p.floor.least(rate)-p.step, 0)
+}
+
+// newestSent returns when the newest packet that arrived was sent.
+func (p *path) newestSent() time.Duration {
 	s := &p.samples[(p.taken-1)%samples]
-	return min(s.low, s.delay.age(rate))-p.base.least(rate) > p.threshold()
+	return s.at - s.delay.raw
+}
+
+// newestWait returns the longest wait in a queue that the newest packet that arrived can have had.
+func (p *path) newestWait(rate int64) time.Duration {
+	s := &p.samples[(p.taken-1)%samples]
+	return p.wait(min(s.low, s.delay.age(rate)), rate)
 }
 
 // empty reports whether a queue is gone.

@@ -110,7 +110,8 @@ type flow struct {
 	lastDue, lastAck       time.Duration
 	loss                   float64
 	random                 *rand.Rand
-	demand                 int64 // bytes a second; 0: all
+	demand                 int64         // bytes a second; 0: all
+	demandUntil            time.Duration // 0: to the end
 	sent                   []packet
 	oldest                 int
 	newestAcked            int
@@ -152,7 +153,7 @@ func (f *flow) tick() {
 	share := float64(rate) * f.interval.Seconds()
 	f.level = min(f.level+share, max(2*share, 256))
 	want := 1e18
-	if f.demand > 0 {
+	if f.demand > 0 && (f.demandUntil == 0 || now < f.demandUntil) {
 		want = float64(f.demand) * f.interval.Seconds()
 	}
 	limited := true

@@ -318,36 +318,17 @@ func (g *play) run(seed uint64, name string, n *nettest.Net, bound netcode.Tick)
 	}
 }
 
-// TestShortBudgets has budgets that are too short for the state of each tick. The server saves them up. Where 40 % are lost and others overtaken,
-// congestion control takes that for a queue at times: the rate is then below the budget, and some clients wait for seconds.
+// TestShortBudgets has budgets that are too short for the state of each tick. The server saves them up.
 func TestShortBudgets(t *testing.T) {
 	t.Parallel()
 	for i, loss := range []float64{0, .1, .4} {
 		for _, budget := range []int{24 << 10, 48 << 10} {
 			g := newPlay(t, uint64(i), 500)
 			n := g.start(uint64(i), bad(loss), 2, budget, true)
-			if loss < .4 {
-				g.run(uint64(i), fmt.Sprintf("loss %v budget %d", loss, budget), n, 120)
-			} else {
-				g.showsTicks(n, 5, time.Minute)
-			}
+			g.run(uint64(i), fmt.Sprintf("loss %v budget %d", loss, budget), n, 96)
 			require.Positive(t, n.Server.Stats().BudgetSpent, "the budget is short")
 		}
 	}
-}
-
-// showsTicks runs a game until each client has shown so many ticks.
-func (g *play) showsTicks(n *nettest.Net, ticks uint64, limit time.Duration) {
-	g.t.Helper()
-	require.True(g.t, n.RunUntil(limit, func() bool {
-		all := n.Connected()
-		for _, c := range n.Clients {
-			g.check(c)
-			stats, on := consistent.Of(c.Client)
-			all = all && on && stats.Complete >= ticks
-		}
-		return all
-	}))
 }
 
 // TestHopelessBudget has a budget in which the state of a tick never fits, even if it is saved up: the client shows nothing, holds no

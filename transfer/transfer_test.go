@@ -127,9 +127,7 @@ func TestLargeMessages(t *testing.T) {
 	t.Logf("3 MiB down and 1 MiB up in %v", n.Now())
 }
 
-// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without, where the rate is near the
-// budget. With such loss and jitter congestion control takes jitter for a queue now and then, and the rate down to 12 to 30 kB/s for some seconds. Of that state gets
-// half, less than it needs, and is up to 11 frames old: these seconds do not count.
+// TestStateGoesOn sends 1 MiB at 64 KiB/s and 20 % loss: state that takes a third of the budget stays as new as without.
 func TestStateGoesOn(t *testing.T) {
 	t.Parallel()
 	const budget = 64 << 10
@@ -141,23 +139,16 @@ func TestStateGoesOn(t *testing.T) {
 		s, err := transfer.Send(n.Server.Server, client, "level", random(1<<20, 3))
 		require.NoError(t, err)
 		began, frames, sum, most := n.Now(), 0, 0., 0
-		for slow := n.Now(); !s.Over() && n.Now()-began < 60*time.Second; {
+		for !s.Over() && n.Now()-began < 60*time.Second {
 			old := age(n, 1)
 			require.Less(t, old, 60., "state comes")
 			most = max(most, n.Server.Session(client).Waiting())
-			stats, _ := n.Server.ClientStats(client)
-			if stats.Line.Rate < budget*3/4 {
-				slow = n.Now()
-			}
-			if n.Now()-slow > time.Second {
-				frames, sum = frames+1, sum+old
-			}
+			frames, sum = frames+1, sum+old
 		}
 		require.True(t, s.Over(), "within a minute")
 		require.Greater(t, n.Now()-began, 10*time.Second, "it takes longer than the budget for it")
 		require.Less(t, most, 16<<10, "other messages do not wait behind a transfer")
 		t.Logf("seed %d: age of the oldest body: %.2f frames before, %.2f in %d frames during; %v, at most %d bytes wait", 50+seed, before, sum/float64(max(frames, 1)), frames, n.Now()-began, most)
-		require.Greater(t, frames, 600, "at the whole rate")
 		require.Less(t, sum/float64(frames), before+.5)
 		n.Step()
 		require.Len(t, boxes[1].done["level"], 1<<20)

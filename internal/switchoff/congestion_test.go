@@ -20,7 +20,7 @@ func congestionRules() []mutation {
 		testedIn("nettest", change("congestion", "jitter is a queue", "TestMessageOfClientWaitsForItsWritesUnderLoss",
 			"congestion/path.go", "max(p.noise, 3*(p.jitter-p.interval/4))", "p.noise")),
 		testedIn("consistent", change("congestion", "a queue that is gone too soon was none", "TestShortBudgets",
-			"congestion/controller.go", "if c.path.empty() && !c.lossy && (", "if c.rate < 0 && (")),
+			"congestion/controller.go", "	if !c.lossy && 3*c.path.newestWait", "	if c.rate < 0 && 3*c.path.newestWait")),
 		change("congestion", "what is lost at random took its part of the line", "TestLinesAreUsedAndNotFilled",
 			"congestion/path.go", "	bytes := int64(g.sent)", "	bytes := int64(g.arrived)"),
 		change("congestion", "the window takes no more than its share", "TestHeldOutLines",
@@ -55,6 +55,8 @@ func congestionRules() []mutation {
 			"congestion/group.go", "g.seen = max(g.seen-1, 0)", "g.seen = firstSeen"),
 		testedIn(".", change("congestion", "an address without clients is forgotten", "TestClientsOfAnAddressStartTogether",
 			"session.go", "		delete(l, home)\n", "		_ = home\n")),
+		change("congestion", "noise makes some samples late and a queue all", "TestJitterIsNoQueueOfAWideLine",
+			"congestion/controller.go", "max(n, c.path.run(n*mostFilter))", "n"),
 		change("congestion", "the bound is kept", "TestTheBoundIsTheReason",
 			"congestion/controller.go", "c.rate = min(max(rate, leastRate), c.bound)", "c.rate = max(rate, leastRate)"),
 	}
