@@ -23,6 +23,9 @@ const (
 	recordedSame  = 4
 )
 
+// mostBack is how far the moment that a player saw lies before its tick in a recording, at most: as far as a client can tell.
+const mostBack = behindMost * (tick.OneTick / behindUnit)
+
 // recorder writes and reads the inputs of a server's players.
 type recorder struct {
 	server *netcode.Server
@@ -128,8 +131,8 @@ func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
 		}
 		dst = append(dst, flags)
 		if ok {
-			back := int64(at.Begin().Sub(shown))
-			dst = wire.AppendVarint(dst, uint64(back<<1^back>>63))
+			back := min(max(at.Begin().Sub(shown), 0), mostBack) // Session.Presented may tell any moment: of a client that is silent, or of another extension.
+			dst = wire.AppendVarint(dst, uint64(back)<<1)
 		}
 		if flags&recordedSame != 0 {
 			continue
@@ -197,7 +200,7 @@ func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, a
 	shown := tick.Time{}
 	if flags&recordedShown != 0 {
 		v, n, err := wire.ReadVarint(body)
-		if err != nil || v&1 != 0 || v>>1 > behindMost*uint64(tick.OneTick/behindUnit) {
+		if err != nil || v&1 != 0 || v>>1 > uint64(mostBack) {
 			return nil, false // No client tells of such a moment.
 		}
 		shown, body = at.Begin().Add(-tick.Span(v>>1)), body[n:]

@@ -46,7 +46,7 @@ func (b *tokenBucket) move(taken, lent int64) {
 type Budget struct {
 	bound  tokenBucket
 	pace   tokenBucket
-	acks   int64 // Left of pace for acknowledgements until the next Refill.
+	acks   int64 // Of pace, saved up for acknowledgements.
 	latest time.Duration
 }
 
@@ -90,7 +90,7 @@ func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 		b.pace.rate = min(int64(max(rate, 0)), maxBudgetRate)
 		saved = max(saved, min(passed, burst))
 		b.pace.refill(passed, max(b.pace.rate*int64(saved), minPace*byteNanoseconds))
-		b.acks = b.pace.rate * int64(passed) / 2
+		b.acks = min(b.acks+b.pace.rate*int64(passed)/2, b.pace.full/2)
 	}
 }
 

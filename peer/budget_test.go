@@ -104,6 +104,30 @@ func TestAcknowledgementsLeaveHalfOfTheRate(t *testing.T) {
 	require.InDelta(t, 15000, sent, 200, "half of what ten seconds bring")
 }
 
+// The cost of acknowledgements does not depend on the rate of frames: those that cost less than half of the rate are paid for whole.
+func TestAcknowledgementsArePaidForAtAnyRateOfFrames(t *testing.T) {
+	for _, frame := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 33 * time.Millisecond} {
+		b := NewBudget(-1, 0)
+		b.Pace(3000)
+		b.Refill(0, 3000, 0)
+		b.Take(b.Left())
+		sent, next := 0, time.Duration(0)
+		for now := frame; now <= 10*time.Second; now += frame {
+			b.Refill(now, 3000, 0)
+			if b.Left() >= 100 {
+				sent += b.Left() + PacketOverhead
+				b.Take(b.Left())
+			}
+			if now >= next {
+				next += 33 * time.Millisecond
+				b.TakeAck(11)
+				sent += 11 + PacketOverhead
+			}
+		}
+		require.InDelta(t, 30000, sent, 600, "ten seconds, frames of %v", frame)
+	}
+}
+
 // The limit of a packet can be lowered and raised again, up to what it began with.
 func TestTheLimitOfAPacket(t *testing.T) {
 	b := NewConn(ConnConfig{}).Begin(make([]byte, 300))

@@ -52,8 +52,10 @@ func Show(group systems.Group, address string, out io.Writer) (shown systems.Gro
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = fmt.Fprintln(out, "look inside at", url)
-	return i, stop, err
+	if _, err = fmt.Fprintln(out, "look inside at", url); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return i, stop, nil
 }
 
 // AllowOthers lets the page be asked for by any name and at any address. Call it before Listen, or before the handler is used.

@@ -165,7 +165,7 @@ func (i *Inspector) Figure(name string, f func() float64) {
 // loop: for metrics. The frames are measured then, also while nobody looks. Call it before the first frame.
 func (i *Inspector) OnFrame(f func(times *[NumPhases]time.Duration, tick bool)) { i.frames = f }
 
-// OnRead sets a function that is given what the datagrams that were sent consist of, some times a second and in the loop: for metrics. They are
+// OnRead sets a function that is given what the datagrams that were sent consist of, in the loop: for metrics. It is called some times a second, and with each datagram to a client that a page follows. They are
 // read then, also while nobody looks, within half a percent of the time between two ticks: read.Bytes is the size of those that were read. Call
 // it before the first frame.
 func (i *Inspector) OnRead(f func(read *inspect.Attribution)) { i.reads = f }

@@ -503,7 +503,7 @@ func TestShow(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Whoever asks /ticks alone is told of ticks, and makes the loop measure nothing else: a page that opens then begins with its first snapshot.
+// A request for /ticks alone is told of ticks, and makes the loop measure nothing else: a page that opens then begins with its first snapshot.
 func TestTicksAloneAreMeasured(t *testing.T) {
 	r := newRig(t, 1)
 	r.bodies(5)

@@ -127,9 +127,13 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 		t.beginSessions()
 	}
 	id := t.sessions[to]
-	followed := id != 0 && uint32(id) == i.follow.Load()
+	follow := uint32(0)
+	if i.on { // Else the page that followed a client has closed.
+		follow = i.follow.Load()
+	}
+	followed := id != 0 && uint32(id) == follow
 	room := i.server.Interval() / accountShare
-	if !followed && i.follow.Load() != 0 {
+	if !followed && follow != 0 {
 		room /= 2 // The rest is for the client that is followed.
 	}
 	one, late := (*inspect.Attribution)(nil), t.spent > room

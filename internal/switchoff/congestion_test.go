@@ -3,6 +3,8 @@ package switchoff
 // congestionRules are the rules of congestion control (ADR 40).
 func congestionRules() []mutation {
 	list := []mutation{
+		testedIn("peer", change("congestion", "acknowledgements take all of a low rate", "TestAcknowledgementsLeaveHalfOfTheRate",
+			"peer/budget.go", "cost := min((int64(n)+PacketOverhead)*byteNanoseconds, b.acks)", "cost := (int64(n) + PacketOverhead) * byteNanoseconds")),
 		change("congestion", "a queue lowers the rate", "TestLinesAreUsedAndNotFilled",
 			"congestion/controller.go", "if fresh && c.path.full() && (c.limited || c.path.lags(now)) {", "if fresh && c.path.full() && c.rate < 0 {"),
 		change("congestion", "another sender is not given way to for ever", "TestLinesAreUsedAndNotFilled",
