@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -40,8 +41,19 @@ func TestGuideInspect(t *testing.T) {
 	if err != nil {
 		t.Skip("another program has the address: ", err)
 	}
-	loop.Step()
-	answer := httptest.NewRecorder()
-	loop.Group.(*live.Inspector).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/ticks", nil))
+	answer, done := httptest.NewRecorder(), make(chan bool)
+	go func() {
+		defer close(done)
+		loop.Group.(*live.Inspector).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/ticks", nil))
+	}()
+	for waits := true; waits; {
+		loop.Step()
+		select {
+		case <-done:
+			waits = false
+		default:
+			runtime.Gosched()
+		}
+	}
 	require.Contains(t, answer.Body.String(), "p99")
 }

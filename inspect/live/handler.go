@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,8 +66,8 @@ func (i *Inspector) AllowOthers() { i.public = true }
 //
 //	/                   the page
 //	/events?client=3    snapshots as server-sent events; the packets are those of the client
-//	/snapshot           the next snapshot
-//	/ticks              TickTimes, of the last seconds
+//	/snapshot           the next snapshot that has a row of each client and a tick; after 5 s the newest one
+//	/ticks              TickTimes, of the last second
 //	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name; &client=3: what that one has
 //
 // Unless AllowOthers was called, requests must name this machine in Host: no page of another site can read the inspector by a name of
@@ -97,12 +98,7 @@ func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/snapshot":
 		i.serveSnapshot(w, r)
 	case "/ticks":
-		i.askedTicks.Store(true)
-		t := TickTimes{}
-		if recent := i.recent.Load(); recent != nil {
-			t = *recent
-		}
-		answer(w, t)
+		i.serveTicks(w, r)
 	case "/entities":
 		i.serveEntities(w, r)
 	default:
@@ -160,7 +156,26 @@ func (i *Inspector) listen() (snapshots chan *Snapshot, leave func()) {
 	}
 }
 
-// serveSnapshot answers with the next snapshot.
+// serveTicks asks the loop for the times of ticks.
+func (i *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) {
+	i.askedTicks.Store(true)
+	done := make(chan TickTimes, 1)
+	select {
+	case i.tickAsks <- done:
+	default:
+		http.Error(w, "too many questions wait: ask again", http.StatusServiceUnavailable)
+		return
+	}
+	select {
+	case t := <-done:
+		answer(w, t)
+	case <-r.Context().Done():
+	case <-time.After(patience):
+		http.Error(w, "the server's loop does not run", http.StatusGatewayTimeout)
+	}
+}
+
+// serveSnapshot answers with the next snapshot that has a row of each client and a tick, or in the end with the newest one.
 func (i *Inspector) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 	snapshots, leave := i.listen()
 	if snapshots == nil {
@@ -168,13 +183,26 @@ func (i *Inspector) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	select {
-	case s := <-snapshots:
-		answer(w, s)
-	case <-r.Context().Done():
-	case <-time.After(patience):
-		http.Error(w, "the server's loop does not run", http.StatusGatewayTimeout)
+	var newest Snapshot
+	for late := time.After(patience); newest.Missing > 0 || len(newest.Ticks) == 0; {
+		select {
+		case s := <-snapshots:
+			log := newest.Log
+			newest = *s // Others have it too.
+			newest.Log = list(slices.Concat(log, s.Log))
+			i.look()
+		case <-r.Context().Done():
+			return
+		case <-late:
+			if newest.Number == 0 {
+				http.Error(w, "the server's loop does not run", http.StatusGatewayTimeout)
+			} else {
+				answer(w, newest)
+			}
+			return
+		}
 	}
+	answer(w, newest)
 }
 
 // serveEvents sends snapshots until the page is closed.

@@ -64,10 +64,10 @@ type Inspector struct {
 	askedTicks atomic.Bool   // Likewise at /ticks alone.
 	follow     atomic.Uint32 // Client whose packets are told of; 0: none.
 	asks       chan *question
+	tickAsks   chan chan TickTimes // Those who wait at /ticks.
 
 	mu        sync.Mutex // Guards the listeners.
 	listeners map[chan *Snapshot]bool
-	recent    atomic.Pointer[TickTimes]
 
 	// All below belongs to the loop.
 	socket    systems.Socket // With the tap.
@@ -80,7 +80,7 @@ type Inspector struct {
 	times     [NumPhases]time.Duration
 	encoded   time.Duration // When the newest packets were built.
 	published time.Duration
-	summed    time.Duration // When the newest of recent was made.
+	summed    time.Duration // When those at /ticks were answered last.
 	number    uint64        // Of the newest snapshot.
 	tap       tap
 	ticks     []tickTime
@@ -113,7 +113,8 @@ func New(group systems.Group) *Inspector {
 	default:
 		panic(fmt.Sprintf("live: New: a %T has no server: give the group of systems.NewServer or systems.NewHost", group))
 	}
-	i := &Inspector{group: group, loop: of, server: of.Server, now: of.Receive.Now, asks: make(chan *question, mostListeners), listeners: map[chan *Snapshot]bool{}}
+	i := &Inspector{group: group, loop: of, server: of.Server, now: of.Receive.Now, listeners: map[chan *Snapshot]bool{}}
+	i.asks, i.tickAsks = make(chan *question, mostListeners), make(chan chan TickTimes, mostListeners)
 	i.tap.inspector = i
 	i.tapSocket()
 	i.server.Extend(netcode.ServerHooks{AfterSend: func() {
@@ -269,7 +270,10 @@ func (i *Inspector) begin() {
 	if i.loop.Receive.Socket != i.socket { // Attach or Detach has changed it.
 		i.tapSocket()
 	}
-	i.on = i.looks(&i.asked, &i.until)
+	looked := i.on
+	if i.on = i.looks(&i.asked, &i.until); i.on && !looked {
+		i.published = i.now() // The first snapshot, too, is of some ticks.
+	}
 	i.timed = i.looks(&i.askedTicks, &i.timeUntil) || i.on
 	i.measured = i.timed || i.frames != nil
 	i.times = [NumPhases]time.Duration{}
@@ -297,7 +301,6 @@ func (i *Inspector) end() {
 	}
 	if !i.timed && i.window != nil {
 		i.window, i.used = nil, nil
-		i.recent.Store(nil)
 	}
 	if i.timed && i.server.TickDue() {
 		i.addTick()
@@ -341,14 +344,18 @@ func (i *Inspector) addTick() {
 	if i.on && len(i.ticks) < mostTicks {
 		i.ticks = append(i.ticks, t)
 	}
+	if i.window == nil {
+		i.summed = i.now() // The first answer, too, is of some ticks.
+	}
 	i.window, i.used = append(i.window, sum), append(i.used, processorTime())
 	if old := len(i.window) - i.server.TickRate(); old > 0 {
 		i.window, i.used = slices.Delete(i.window, 0, old), slices.Delete(i.used, 0, old)
 	}
 	if now := i.now(); now-i.summed >= publishEvery {
 		i.summed = now
-		times := i.percentiles()
-		i.recent.Store(&times)
+		for len(i.tickAsks) > 0 {
+			(<-i.tickAsks) <- i.percentiles()
+		}
 	}
 }
 

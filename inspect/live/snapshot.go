@@ -17,10 +17,11 @@ type Snapshot struct {
 	Tick     int64     `json:"tick"`     // Newest network tick.
 	Rate     int       `json:"rate"`     // Network ticks in a second.
 	Entities int       `json:"entities"` // Alive.
-	Times    TickTimes `json:"times"`    // Of the ticks of the last seconds.
+	Times    TickTimes `json:"times"`    // Of the ticks of the last second.
 
 	Ticks     []tickTime         `json:"ticks"`     // Since the snapshot before.
 	Clients   []Client           `json:"clients"`   // Connected ones, in the order in which they came.
+	Missing   int                `json:"missing"`   // Connected clients that have no row yet: they are in a later snapshot.
 	Bandwidth Bandwidth          `json:"bandwidth"` // Since the snapshot before.
 	Counters  []Counter          `json:"counters"`  // Of Stats, those that moved since somebody looks.
 	Figures   map[string]float64 `json:"figures"`   // The game's own.
@@ -102,15 +103,28 @@ func (i *Inspector) snapshot(now time.Duration) *Snapshot {
 	all := &Snapshot{
 		Number: i.number,
 		At:     now.Seconds(), Tick: int64(s.Tick()), Rate: s.TickRate(), Entities: s.Store().Len(), Times: i.percentiles(),
-		Ticks: i.ticks, Clients: i.clients(), Counters: i.moved(), Figures: map[string]float64{},
-		Following: i.follow.Load(), Log: i.log,
+		Ticks: list(i.ticks), Counters: i.moved(), Figures: map[string]float64{},
+		Following: i.follow.Load(), Log: list(i.log),
 	}
+	all.Clients, all.Missing = i.clients()
 	all.Bandwidth, all.Packets = i.tap.take()
+	all.Packets = list(all.Packets)
+	if all.Bandwidth.Fields == nil {
+		all.Bandwidth.Fields = map[string]uint64{}
+	}
 	i.ticks, i.log = nil, nil
 	for _, f := range i.figures {
 		all.Figures[f.name] = f.of()
 	}
 	return all
+}
+
+// list makes nil a list, which is [] in JSON and not null.
+func list[T any](of []T) []T {
+	if of == nil {
+		return []T{}
+	}
+	return of
 }
 
 // percentiles are of the ticks of the last second.
@@ -123,15 +137,17 @@ func (i *Inspector) percentiles() TickTimes {
 	return TickTimes{P50: sorted[(n-1)/2], P99: sorted[(n-1)*99/100], Processor: (i.used[n-1] - i.used[0]) / time.Duration(max(n-1, 1))}
 }
 
-// clients lists the rows of the table. A client that has none yet is in the next snapshot.
-func (i *Inspector) clients() []Client {
-	list := []Client{}
+// clients lists the rows of the table, and counts the clients that have none yet.
+func (i *Inspector) clients() (rows []Client, missing int) {
+	rows = []Client{}
 	for id := range i.server.Clients {
 		if row, ok := i.rows[id]; ok {
-			list = append(list, row)
+			rows = append(rows, row)
+		} else {
+			missing++
 		}
 	}
-	return list
+	return rows, missing
 }
 
 // refresh makes rows of the table anew, one at least, those of other clients in each frame, until a moment: a row costs a look at each
