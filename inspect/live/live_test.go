@@ -452,6 +452,27 @@ func TestAPlayerWhoConnectsAnewHasARow(t *testing.T) {
 	require.Equal(t, address(5).String(), last.Clients[2].Address)
 }
 
+// A host has no address: it is named so.
+func TestTheAddressOfAHost(t *testing.T) {
+	r := newRig(t, 1)
+	socket, err := r.network.Listen(transport.AddrOf(address(9)))
+	require.NoError(t, err)
+	server, err := netcode.NewServer(r.protocol, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(r.protocol, netcode.Config{})
+	require.NoError(t, err)
+	host, err := systems.NewHost(server, client, socket, r.clock)
+	require.NoError(t, err)
+	r.inspector = live.New(host)
+	r.loop = systems.NewRunner(&r.world, r.inspector, 60)
+	r.step(60)
+	_, text := r.get("/snapshot")
+	var s live.Snapshot
+	require.NoError(t, json.Unmarshal([]byte(text), &s))
+	require.Len(t, s.Clients, 1)
+	require.Equal(t, "host", s.Clients[0].Address)
+}
+
 func TestTheHandlerIsReadOnlyAndLocal(t *testing.T) {
 	r := newRig(t, 0)
 	for _, c := range []struct {

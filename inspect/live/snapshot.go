@@ -47,7 +47,7 @@ type tickTime struct {
 // Client is one row of the table of clients.
 type Client struct {
 	ID       uint32  `json:"id"`       // At the server.
-	Address  string  `json:"address"`  // Where its packets come from.
+	Address  string  `json:"address"`  // Where its packets come from; "host" of the player in the server's process.
 	RTT      float64 `json:"rtt"`      // Milliseconds.
 	Jitter   float64 `json:"jitter"`   // Milliseconds.
 	Loss     float64 `json:"loss"`     // Share of packets to the client that were lost lately.
@@ -176,6 +176,9 @@ func (i *Inspector) row(id netcode.ClientID) Client {
 		Sent: c.Packets.BytesSent, Received: c.Packets.BytesReceived, Waiting: c.Waiting,
 		Rate: c.Line.Rate, Reason: c.Line.Reason.String(), Queue: millis(c.Line.Queue),
 		Known: c.Known, Unacked: c.Unacked, Synced: c.Synced,
+	}
+	if !c.Address.IsValid() {
+		row.Address = "host"
 	}
 	row.Inputs, _ = input.ClientStats(i.server, id)
 	if report, ok := predict.ReportOf(i.server, id); ok {
