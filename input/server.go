@@ -15,14 +15,14 @@ var errInput = errors.New("inputs that are not legal")
 
 // Stats counts the inputs that came to one server.
 type Stats struct {
-	Taken  uint64 // Inputs of single ticks taken, the late ones included; each tick once.
-	Late   uint64 // Inputs that came when their tick was simulated already.
-	TooOld uint64 // Inputs refused because they are of more than 64 ticks ago.
-	TooFar uint64 // Inputs refused because they are of more than 64 ticks ahead.
-	Stood  uint64 // Ticks for which the game asked, and an earlier input stood in.
+	Taken  uint64 `json:"taken"`   // Inputs of single ticks taken, the late ones included; each tick once.
+	Late   uint64 `json:"late"`    // Inputs that came when their tick was simulated already.
+	TooOld uint64 `json:"too_old"` // Inputs refused because they are of more than 64 ticks ago.
+	TooFar uint64 `json:"too_far"` // Inputs refused because they are of more than 64 ticks ahead.
+	Stood  uint64 `json:"stood"`   // Ticks for which the game asked, and an earlier input stood in.
 
-	Relayed uint64 // Inputs of single ticks that were told to other clients, each as often as it was sent.
-	LeftOut uint64 // Parts of a packet for a player's inputs that were left out for lack of room. They come later.
+	Relayed uint64 `json:"relayed"`  // Inputs of single ticks that were told to other clients, each as often as it was sent.
+	LeftOut uint64 `json:"left_out"` // Parts of a packet for a player's inputs that were left out for lack of room. They come later.
 }
 
 // StatsOf is a copy of the counters of a server.

@@ -13,7 +13,7 @@ const reportText = 200
 // Reported has the figures that a client gives of its own prediction, of which a server sees nothing. A client may lie.
 type Reported struct {
 	Stats         // Since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected travel.
-	Newest string // The newest Misprediction, or its Explanation; empty: there was none.
+	Newest string `json:"newest"` // The newest Misprediction, or its Explanation; empty: there was none.
 }
 
 // Serialize implements wire.Serializable.

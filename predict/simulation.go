@@ -52,20 +52,20 @@ type Resource interface {
 
 // Stats counts the work of a simulation. On a server, Steps alone.
 type Stats struct {
-	Steps          uint64 // Steps of new ticks.
-	Replayed       uint64 // Steps of ticks that were simulated before.
-	Rollbacks      uint64 // Returns to an earlier tick or to the start of this one, for whatever reason: also for an own spawn that arrives.
-	Mispredictions uint64 // Entities whose predicted state was not the server's.
-	Corrected      uint64 // Returns because the server used another input than the client.
-	Guessed        uint64 // Returns because a relayed input of another player is not as it was guessed.
-	Started        uint64 // Entities that are predicted from then on.
-	Stopped        uint64 // Entities that are not predicted any more.
-	Resynced       uint64 // Entities whose local components were not the server's, which told.
-	Postponed      uint64 // Frames in which Config.MaxReplay left steps for the next ones.
-	Restarts       uint64 // Times that the client fell so far behind that it began anew.
-	Unconfirmed    uint64 // Entities that were spawned here and not at the server. They count as no misprediction.
-	Cancelled      uint64 // Effects that a corrected replay does not have.
-	Late           uint64 // Effects that only a corrected replay has.
+	Steps          uint64 `json:"steps"`          // Steps of new ticks.
+	Replayed       uint64 `json:"replayed"`       // Steps of ticks that were simulated before.
+	Rollbacks      uint64 `json:"rollbacks"`      // Returns to an earlier tick or to the start of this one, for whatever reason: also for an own spawn that arrives.
+	Mispredictions uint64 `json:"mispredictions"` // Entities whose predicted state was not the server's.
+	Corrected      uint64 `json:"corrected"`      // Returns because the server used another input than the client.
+	Guessed        uint64 `json:"guessed"`        // Returns because a relayed input of another player is not as it was guessed.
+	Started        uint64 `json:"started"`        // Entities that are predicted from then on.
+	Stopped        uint64 `json:"stopped"`        // Entities that are not predicted any more.
+	Resynced       uint64 `json:"resynced"`       // Entities whose local components were not the server's, which told.
+	Postponed      uint64 `json:"postponed"`      // Frames in which Config.MaxReplay left steps for the next ones.
+	Restarts       uint64 `json:"restarts"`       // Times that the client fell so far behind that it began anew.
+	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They count as no misprediction.
+	Cancelled      uint64 `json:"cancelled"`      // Effects that a corrected replay does not have.
+	Late           uint64 `json:"late"`           // Effects that only a corrected replay has.
 }
 
 // Misprediction says how the server's state of a tick differs from the predicted one.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -413,6 +414,9 @@ func TestInputsAndMispredictionsOfClients(t *testing.T) {
 	var s live.Snapshot
 	require.NoError(t, json.Unmarshal([]byte(text), &s))
 	require.Len(t, s.Clients, 2)
+	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(text, -1) {
+		require.Equal(t, strings.ToLower(key[1]), key[1], "%s", text)
+	}
 	for _, c := range s.Clients {
 		require.Greater(t, c.Inputs.Taken, uint64(20))
 		require.NotNil(t, c.Predicts)
