@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"log"
 	"os"
 
@@ -15,19 +16,31 @@ func main() {
 	connect := flag.String("connect", "", "be a client of the server at this `address`, such as 127.0.0.1:9000")
 	page := flag.String("inspect", "", "show the server in a browser, at this `address`, such as 127.0.0.1:6060")
 	flag.Parse()
+	if wrong := usageError(*listen, *connect, *page); wrong != "" {
+		fmt.Fprintln(flag.CommandLine.Output(), "firstgame:", wrong)
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := systems.Interrupt(context.Background()) // done at Ctrl-C
 	defer stop()
 	var err error
-	switch {
-	case *listen != "":
+	if *listen != "" {
 		err = serve(ctx, *listen, *page)
-	case *connect != "":
+	} else {
 		err = play(ctx, *connect)
-	default:
-		flag.Usage()
-		os.Exit(2)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// usageError says which flags do not go together; "": they do.
+func usageError(listen, connect, page string) string {
+	switch {
+	case (listen == "") == (connect == ""):
+		return "give either -listen or -connect"
+	case connect != "" && page != "":
+		return "-inspect shows a server: give it with -listen"
+	}
+	return ""
 }

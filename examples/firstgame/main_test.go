@@ -121,6 +121,31 @@ func TestWrongAddressesAreErrors(t *testing.T) {
 	}
 }
 
+// A page that cannot be shown is told before the server says that it listens.
+func TestAWrongPageIsToldFirst(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	said := &lines{}
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(said)
+	require.ErrorContains(t, serve(context.Background(), "127.0.0.1:0", "nowhere"), "inspector")
+	require.Empty(t, said.find("(listening)"))
+}
+
+// The flags that do not go together are wrong usage.
+func TestFlagsThatDoNotGoTogether(t *testing.T) {
+	for _, f := range []struct {
+		listen, connect, page string
+		fine                  bool
+	}{
+		{listen: "here", fine: true}, {listen: "here", page: "page", fine: true}, {connect: "there", fine: true},
+		{}, {page: "page"}, {connect: "there", page: "page"}, {listen: "here", connect: "there"},
+	} {
+		require.Equal(t, f.fine, usageError(f.listen, f.connect, f.page) == "", "%+v", f)
+	}
+}
+
 // A server in clear does not listen where the internet may reach it, and says so by an error.
 func TestAPublicServerInClearIsAnError(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {

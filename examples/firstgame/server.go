@@ -70,17 +70,17 @@ func serve(ctx context.Context, address, page string) error {
 		}
 		delete(avatars, client)
 	})
-	log.Print("server: listening on ", socket.LocalAddr())
-	return run(ctx, &world, loop, page)
+	return run(ctx, &world, loop, socket.LocalAddr(), page)
 }
 
-// run runs the loop, and shows it in a browser at page unless that is empty.
-func run(ctx context.Context, world *ecs.World, loop *systems.ServerSystems, page string) error {
+// run runs the loop of a server at an address, and shows it in a browser at page unless that is empty.
+func run(ctx context.Context, world *ecs.World, loop *systems.ServerSystems, address netcode.Addr, page string) error {
 	group, stop, err := live.Show(loop, page, log.Writer())
 	if err != nil {
 		return err
 	}
 	defer stop()
+	log.Print("server: listening on ", address)
 	return systems.NewRunner(world, group, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
 }
 
