@@ -19,7 +19,8 @@
 //	go run ./examples/shooter -inspect 127.0.0.1:6060     play in real time, and show the server in a browser
 //
 // The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was
-// doubled or lost, and the server agrees with at least 90 % of the hits.
+// doubled or lost, and the server agrees with at least 90 % of the hits. Else it is 1, and each reason is printed. With -inspect
+// the worlds alone count: a machine that is slow delays inputs in real time.
 package main
 
 import (
@@ -72,6 +73,13 @@ func (o *options) links() (all []transport.Link) {
 	return all
 }
 
+const help = `Usage of shooter:
+The exit status is 0 if every world converged, every input was seen in its tick, nothing was mispredicted, no flash was doubled
+or lost, and the server agrees with at least 90 % of the hits; else 1, and each reason is printed. With -provoke the worlds and the
+explanations count instead. With -inspect, in real time, the worlds alone do.
+
+`
+
 func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("shooter", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -87,6 +95,10 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.record, "record", "", "write a recording of the server to this `file`")
 	flags.BoolVar(&o.provoke, "provoke", false, "provoke mispredictions by a system that blows on the server alone, and explain them")
 	flags.StringVar(&o.inspect, "inspect", "", "show the server in a browser, at this `address` of this machine, as 127.0.0.1:6060, and play in real time")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, help)
+		flags.PrintDefaults()
+	}
 	takes := usage.Takes{
 		"inspect": "an address, as 127.0.0.1:6060", "record": "a file to write",
 		"bots": "a whole number from 1 to 60, with at most 60 bots in all", "seconds": "a whole number from 1 to 3600", "seed": "a whole number from 0 to 18446744073709551615",
@@ -154,7 +166,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	} else {
 		err = result.print(stdout)
 	}
-	if err != nil || !result.fine() {
+	failures := result.failures()
+	for _, f := range failures {
+		fmt.Fprintln(stderr, "shooter:", f)
+	}
+	if err != nil || len(failures) > 0 {
 		return statusWrong
 	}
 	return statusFine

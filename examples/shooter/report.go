@@ -19,7 +19,8 @@ type result struct {
 
 	Explained []string `json:"explained,omitempty"` // With -provoke: the mispredictions, each with the system to blame.
 	provoked  bool
-	wrong     int // Explanations that name another system.
+	wall      bool // It was played in real time.
+	wrong     int  // Explanations that name another system.
 }
 
 // score is that of the bots behind one link. Sums are of all these bots; rates are of one.
@@ -53,7 +54,7 @@ type score struct {
 func (m *match) result() result {
 	r := result{Converged: true, Clamped: rewind.StatsOf(m.server).Clamped}
 	r.Host = m.scoreOf(m.players[:1])
-	r.provoked = m.options.provoke
+	r.provoked, r.wall = m.options.provoke, m.wall != nil
 	for _, p := range m.players {
 		for _, e := range p.explained {
 			r.Explained = append(r.Explained, e.String())
@@ -143,16 +144,35 @@ func count(is bool) int {
 	return 0
 }
 
-// fine tells if all went as it should.
-func (r *result) fine() bool {
-	fine := r.Converged
+// failures tells all that is not as it should be. In real time nothing but the worlds counts: the machine may be slow.
+func (r *result) failures() (all []string) {
+	fail := func(failed bool, format string, args ...any) {
+		if failed {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	fail(!r.Converged, "the world of a client is not the server's")
+	if r.wall {
+		return all
+	}
 	if r.provoked {
-		return fine && len(r.Explained) > 0 && r.wrong == 0
+		fail(len(r.Explained) == 0, "no misprediction was explained")
+		fail(r.wrong > 0, "%d of %d explanations name another system than the one that blows", r.wrong, len(r.Explained))
+		return all
 	}
-	for _, s := range append([]score{r.Host}, r.Links...) {
-		fine = fine && s.DelayTicks == 0 && s.Mispredictions == 0 && s.Doubled == 0 && s.Lost == 0 && s.Hits > 0 && float64(s.Agreed) >= .9*float64(s.Hits)
+	for i, s := range append([]score{r.Host}, r.Links...) {
+		name := "host"
+		if i > 0 {
+			name = fmt.Sprintf("%.0fms %.0f%%", s.RTT, 100*s.Loss)
+		}
+		fail(s.DelayTicks != 0, "%s: inputs are seen %.2g ticks late", name, s.DelayTicks)
+		fail(s.Mispredictions != 0, "%s: %.4g mispredictions a minute", name, s.Mispredictions)
+		fail(s.Doubled != 0, "%s: %d flashes without a shot", name, s.Doubled)
+		fail(s.Lost != 0, "%s: %d shots without a flash", name, s.Lost)
+		fail(s.Hits == 0, "%s: no shot hit anybody on the screen", name)
+		fail(10*s.Agreed < 9*s.Hits, "%s: the server agrees with %d %% of the hits, below 90 %%", name, 100*s.Agreed/max(s.Hits, 1))
 	}
-	return fine
+	return all
 }
 
 // print is for people.

@@ -81,7 +81,39 @@ func TestUsage(t *testing.T) {
 	var out bytes.Buffer
 	require.Equal(t, statusUsage, run([]string{"-bots", "0"}, &out, &out))
 	require.Equal(t, statusUsage, run([]string{"-none"}, &out, &out))
+	out.Reset()
 	require.Equal(t, statusFine, run([]string{"-h"}, &out, &out))
+	require.Contains(t, out.String(), "at least 90 % of the hits")
+	require.Contains(t, out.String(), "With -inspect")
+}
+
+// A match that does not go as it should says why, one line for each reason and link. In real time the worlds alone count.
+func TestEachFailureIsTold(t *testing.T) {
+	good := score{RTT: 150, Loss: .05, Hits: 100, Agreed: 90}
+	with := func(change func(*score)) score { s := good; change(&s); return s }
+	for _, c := range []struct {
+		of   result
+		want []string
+	}{
+		{result{Converged: true, Host: good, Links: []score{good}}, nil},
+		{result{Host: good}, []string{"the world of a client is not the server's"}},
+		{result{Converged: true, Host: with(func(s *score) { s.Mispredictions = .5 })}, []string{"host: 0.5 mispredictions a minute"}},
+		{result{Converged: true, Host: good, Links: []score{good, with(func(s *score) { s.Agreed, s.Lost = 87, 2 })}}, []string{
+			"150ms 5%: 2 shots without a flash", "150ms 5%: the server agrees with 87 % of the hits, below 90 %",
+		}},
+		{result{Converged: true, Host: with(func(s *score) { s.DelayTicks, s.Doubled, s.Hits, s.Agreed = .25, 3, 0, 0 })}, []string{
+			"host: inputs are seen 0.25 ticks late", "host: 3 flashes without a shot", "host: no shot hit anybody on the screen",
+		}},
+		{result{Converged: true, wall: true, Host: with(func(s *score) { s.Agreed = 0 })}, nil},
+		{result{wall: true}, []string{"the world of a client is not the server's"}},
+		{result{Converged: true, provoked: true}, []string{"no misprediction was explained"}},
+		{result{Converged: true, provoked: true, Explained: []string{"one", "two"}, wrong: 1}, []string{"1 of 2 explanations name another system than the one that blows"}},
+	} {
+		require.Equal(t, c.want, c.of.failures(), "%+v", c.of)
+	}
+	var out, errs bytes.Buffer
+	require.Equal(t, statusWrong, run(strings.Fields("-seconds 1 -rtt 0ms -loss 0"), &out, &errs), "nobody is hit in a second")
+	require.Contains(t, errs.String(), "shooter: 0ms 0%: no shot hit anybody on the screen\n")
 }
 
 // With -inspect the match is played in real time, and its server is on a page.
