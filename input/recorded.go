@@ -23,7 +23,7 @@ const (
 	recordedSame  = 4
 )
 
-// mostBack is how far the moment that a player saw lies before its tick in a recording, at most: as far as a client can tell.
+// mostBack bounds how far the moment that a player saw lies before its tick in a recording: as far as a client can tell.
 const mostBack = behindMost * (tick.OneTick / behindUnit)
 
 // recorder writes and reads the inputs of a server's players.
