@@ -25,6 +25,9 @@ func runCut(args []string, out, progress io.Writer) error {
 	if *to == "" || flags.NArg() != 1 {
 		return usage.Errorf("cut wants -o FILE and a recording, as in netcode cut -o part.recording -from 300 -to 900 game.recording")
 	}
+	if *from > *last {
+		return usage.Errorf("-from is after -to: %d and %d", *from, *last)
+	}
 	name := flags.Arg(0)
 	if err := mayWrite(*to, name); err != nil {
 		return err
