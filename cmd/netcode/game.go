@@ -36,10 +36,8 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	program := filepath.Join(dir, "game.exe") // the name that Windows needs
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, game)
-	build.Stdout, build.Stderr = progress, progress
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("netcode %s -game PACKAGE names your game; go build %s: %w: the reason stands above", command, game, err)
+	if err := build(ctx, game, program, progress); err != nil {
+		return fmt.Errorf("netcode %s -game PACKAGE names your game; go build %s: %w: the reason stands above%s", command, game, err, wayOut(game, command))
 	}
 	run := exec.CommandContext(ctx, program, append([]string{command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
@@ -51,6 +49,30 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 		return err
 	}
 	return nil
+}
+
+// build builds a game. A folder is built in its own module; go looks for any other package in that of this folder.
+func build(ctx context.Context, game, program string, progress io.Writer) error {
+	args := []string{"build", "-o", program, game}
+	if isFolder(game) {
+		args = []string{"build", "-C", game, "-o", program, "."}
+	}
+	b := exec.CommandContext(ctx, "go", args...)
+	b.Stdout, b.Stderr = progress, progress
+	return b.Run()
+}
+
+// wayOut tells where a package that is no folder can be built.
+func wayOut(game, command string) string {
+	if isFolder(game) {
+		return ""
+	}
+	return "; run it in the folder of your game's module: go run github.com/arche-netcode/netcode/cmd/netcode " + command
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // takeGame takes the flag -game out of the arguments, wherever it stands before a --; the others are the game's.

@@ -324,6 +324,35 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	}
 }
 
+// echo is a folder with a game in a module of its own that ignores its command and prints its other arguments.
+func echo(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "start")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module start\n"), 0o644))
+	const program = "package main\n\nimport \"os\"\n\nfunc main() {\n\tfor _, a := range os.Args[2:] {\n\t\tos.Stdout.WriteString(a + \"\\n\")\n\t}\n}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o644))
+	return folder
+}
+
+// A folder outside this module is built in its own. Of other packages the error says where to build them.
+func TestAGameOfAnotherModule(t *testing.T) {
+	folder := echo(t)
+	elsewhere := filepath.Join(filepath.Dir(folder), "elsewhere")
+	require.NoError(t, os.Mkdir(elsewhere, 0o755))
+	for _, command := range []string{"bots", "play"} {
+		var out, progress bytes.Buffer
+		require.NoError(t, run([]string{command, "-game", folder, "FILE"}, &out, &progress), &progress)
+		require.Equal(t, "FILE\n", out.String())
+	}
+	var out, progress bytes.Buffer
+	err := run([]string{"play", "-game", "example.org/no/such", "FILE"}, &out, &progress)
+	require.ErrorContains(t, err, "run it in the folder of your game's module: go run github.com/arche-netcode/netcode/cmd/netcode play")
+	t.Chdir(elsewhere)
+	require.NoError(t, run([]string{"play", "-game", "../start", "FILE"}, &out, &progress), &progress)
+	require.Equal(t, "FILE\n", out.String())
+}
+
 // The game may stand anywhere before a --; all else is its own.
 func TestTheGameStandsAnywhere(t *testing.T) {
 	for given, want := range map[string][2]string{
