@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode/internal/usage"
@@ -20,7 +22,8 @@ const defaultGame = "./examples/arena"
 const deterministicGame = "./examples/shooter"
 
 // runGame runs a command of a game's own program, which alone knows the game's components. The program is built first: go run
-// passes no signal on, and an interrupted run would not report.
+// passes no signal on, and an interrupted run would not report. A program that ignores its arguments ends with status 0 too: verify
+// must print that there is no difference.
 func runGame(ctx context.Context, command string, args []string, out, progress io.Writer) (err error) {
 	usual := defaultGame
 	if command == "verify" {
@@ -41,12 +44,19 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	}
 	run := exec.CommandContext(ctx, program, append([]string{command}, args...)...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	var said bytes.Buffer
+	if command == "verify" {
+		out = io.MultiWriter(out, &said)
+	}
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, out, progress
 	var exit *exec.ExitError
 	if err := run.Run(); errors.As(err, &exit) {
 		return fmt.Errorf("%s of %s ended with status %d: the reason stands above", command, game, exit.ExitCode())
-	} else if !errors.Is(err, context.Canceled) {
+	} else if err != nil && !errors.Is(err, context.Canceled) {
 		return err
+	}
+	if command == "verify" && !slices.ContainsFunc(args, isHelp) && !slices.Contains(strings.Split(said.String(), "\n"), noDifference) {
+		return fmt.Errorf("the game %s ran, and did not answer the command verify with a line %q: see docs/guide/recording.md", game, noDifference)
 	}
 	return nil
 }

@@ -353,6 +353,23 @@ func TestAGameOfAnotherModule(t *testing.T) {
 	require.Equal(t, "FILE\n", out.String())
 }
 
+// A game that ignores the command verify has not found that there is no difference.
+func TestVerifyNeedsAnAnswer(t *testing.T) {
+	folder := echo(t)
+	for answer, fine := range map[string]bool{"": false, "FILE": false, "there is no difference": false, "no difference": true, "FILE\nno difference\nbye": true, "-help": true} {
+		var out, progress bytes.Buffer
+		err := run([]string{"verify", "-game", folder, answer}, &out, &progress)
+		require.Equal(t, answer+"\n", out.String(), &progress)
+		if fine {
+			require.NoError(t, err, answer)
+			continue
+		}
+		require.ErrorContains(t, err, "ran, and did not answer the command verify", answer)
+		require.ErrorContains(t, err, "docs/guide/recording.md")
+		require.Equal(t, 1, usage.Status(err))
+	}
+}
+
 // The game may stand anywhere before a --; all else is its own.
 func TestTheGameStandsAnywhere(t *testing.T) {
 	for given, want := range map[string][2]string{

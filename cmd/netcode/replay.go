@@ -49,6 +49,9 @@ func runCut(args []string, out, progress io.Writer) error {
 	return nil
 }
 
+// noDifference is the line that diff, and a game's command verify, print when there is none.
+const noDifference = "no difference"
+
 // errDiffer is the error of diff for recordings that differ.
 var errDiffer = errors.New("the recordings differ")
 
@@ -71,7 +74,7 @@ func runDiff(args []string, out io.Writer) error {
 	case err != nil:
 		return err
 	case d == nil:
-		fmt.Fprintln(out, "no difference")
+		fmt.Fprintln(out, noDifference)
 		return nil
 	}
 	fmt.Fprintln(out, d)
