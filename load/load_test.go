@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
@@ -318,6 +320,38 @@ func TestSeveralProcesses(t *testing.T) {
 		var out bytes.Buffer
 		_ = load.Main(context.Background(), strings.Fields(flags), &out, &out, bots())
 		require.Contains(t, out.String(), want)
+	}
+}
+
+// A bound that cannot be checked is an error: before the bots join where the inspector does not answer, and after them where it knew no ticks.
+func TestABoundThatIsNotChecked(t *testing.T) {
+	t.Parallel()
+	address, _ := serve(t, 8)
+	for status, want := range map[int]string{http.StatusNotFound: "answers 404", http.StatusOK: "-bound 5ms was never checked"} {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, "{}")
+		}))
+		defer page.Close()
+		args := []string{"-addr", address.String(), "-n", "1", "-for", "1s", "-bound", "5ms", "-inspect", page.URL}
+		var out, complaints bytes.Buffer
+		require.Equal(t, 1, load.Main(context.Background(), args, &out, &complaints, bots()), "%d: %s", status, &out)
+		require.Contains(t, complaints.String(), want)
+		require.Equal(t, status == http.StatusOK, strings.Contains(out.String(), "ticks were never known: the inspector told none"), "%s", &out)
+		require.Equal(t, status == http.StatusOK, out.Len() > 0, "no bot joins where nobody answers")
+	}
+}
+
+// The answer tells ticks that were not known from those that were above the bound to the end.
+func TestTheAnswerAboutTheBound(t *testing.T) {
+	second := func(p99 time.Duration) load.Sample { return load.Sample{Ticks: load.TickTimes{P99: p99}} }
+	for want, r := range map[string]load.Report{
+		"never known: the run was over": {Bound: 5},
+		"never known: no route":         {Bound: 5, Samples: []load.Sample{{TicksFault: "no route"}}},
+		"no second was within 5ns":      {Bound: 5, Samples: []load.Sample{second(9), second(9)}},
+		"holds 3 players or more":       {Bound: 5, Holds: 3, Samples: []load.Sample{second(4)}},
+	} {
+		require.Contains(t, r.String(), want)
 	}
 }
 

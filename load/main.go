@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,8 +122,9 @@ func (c *command) resolve() error {
 }
 
 // Main is a program of bots: it reads the flags of args (-help lists them), lets a game's bots play, prints a line each second and
-// a report, and returns the exit status: 0 if bots played, 1 if none ever connected or nothing could be run, 2 for a wrong flag. ctx
-// ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args and -part.
+// a report, and returns the exit status: 0 if bots played, 1 if none ever connected, -bound was never checked or nothing could be run,
+// 2 for a wrong flag. ctx ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args
+// and -part.
 func Main(ctx context.Context, args []string, out, complaints io.Writer, game Game) int {
 	c, err := parse(args, complaints)
 	if err == nil {
@@ -140,6 +142,11 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 	if c.part > 0 {
 		return c.runPart(ctx, out, game)
 	}
+	if c.o.Ticks != nil {
+		if _, err := c.o.Ticks(); err != nil {
+			return fmt.Errorf("-inspect %s: %w: start the server with its inspector first, and give the address that it prints", c.inspector, err)
+		}
+	}
 	fmt.Fprintln(out, Title)
 	c.o.Each = func(s *Sample) { fmt.Fprintln(out, s.Line()) }
 	report, err := c.report(ctx, complaints, game)
@@ -155,12 +162,13 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 			return err
 		}
 	}
-	for i := range report.Samples {
-		if report.Samples[i].Connected > 0 {
-			return nil
-		}
+	switch {
+	case c.o.Bound > 0 && !report.known():
+		return fmt.Errorf("-bound %v was never checked, since -inspect %s told no time of ticks: the report says why", c.o.Bound, c.inspector)
+	case !slices.ContainsFunc(report.Samples, func(s Sample) bool { return s.Connected > 0 }):
+		return fmt.Errorf("no bot ever connected to %s", c.addresses)
 	}
-	return fmt.Errorf("no bot ever connected to %s", c.addresses)
+	return nil
 }
 
 // report runs the bots, in this process or in several.
