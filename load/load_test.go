@@ -355,7 +355,7 @@ func TestTheAnswerAboutTheBound(t *testing.T) {
 	}
 }
 
-// What is wrong with the command line is told in one line that names the flag, before the table.
+// One line names the wrong flag, before the table.
 func TestWrongFlags(t *testing.T) {
 	const at = "-addr 127.0.0.1:1 "
 	for args, want := range map[string]string{

@@ -51,7 +51,11 @@ func runGame(ctx context.Context, command string, args []string, out, progress i
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, out, progress
 	var exit *exec.ExitError
 	if err := run.Run(); errors.As(err, &exit) {
-		return fmt.Errorf("%s of %s ended with status %d: the reason stands above", command, game, exit.ExitCode())
+		err = fmt.Errorf("%s of %s ended with status %d: the reason stands above", command, game, exit.ExitCode())
+		if exit.ExitCode() == 2 {
+			err = usage.Errorf("%w", err) // So that the status is the game's.
+		}
+		return err
 	} else if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -317,6 +317,7 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	var out, progress bytes.Buffer
 	err := run([]string{"bots", "-game", "../../examples/arena"}, &out, &progress)
 	require.ErrorContains(t, err, "ended with status")
+	require.Equal(t, 2, usage.Status(err), "as the game's")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
 	for _, command := range []string{"bots", "tap"} { // There is no examples/arena in this folder.
