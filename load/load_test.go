@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
@@ -321,18 +323,68 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 }
 
+// A bound that cannot be checked is an error: before the bots join where the inspector does not answer, and after them where it knew no ticks.
+func TestABoundThatIsNotChecked(t *testing.T) {
+	t.Parallel()
+	address, _ := serve(t, 8)
+	for status, want := range map[int]string{http.StatusNotFound: "answers 404", http.StatusOK: "-bound 5ms was never checked"} {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, "{}")
+		}))
+		defer page.Close()
+		args := []string{"-addr", address.String(), "-n", "1", "-for", "1s", "-bound", "5ms", "-inspect", page.URL}
+		var out, complaints bytes.Buffer
+		require.Equal(t, 1, load.Main(context.Background(), args, &out, &complaints, bots()), "%d: %s", status, &out)
+		require.Contains(t, complaints.String(), want)
+		require.Equal(t, status == http.StatusOK, strings.Contains(out.String(), "ticks were never known: the inspector told none"), "%s", &out)
+		require.Equal(t, status == http.StatusOK, out.Len() > 0, "no bot joins where nobody answers")
+	}
+}
+
+// The answer tells ticks that were not known from those that were above the bound to the end.
+func TestTheAnswerAboutTheBound(t *testing.T) {
+	second := func(p99 time.Duration) load.Sample { return load.Sample{Ticks: load.TickTimes{P99: p99}} }
+	for want, r := range map[string]load.Report{
+		"never known: the run was over": {Bound: 5},
+		"never known: no route":         {Bound: 5, Samples: []load.Sample{{TicksFault: "no route"}}},
+		"no second was within 5ns":      {Bound: 5, Samples: []load.Sample{second(9), second(9)}},
+		"holds 3 players or more":       {Bound: 5, Holds: 3, Samples: []load.Sample{second(4)}},
+	} {
+		require.Contains(t, r.String(), want)
+	}
+}
+
+// One line names the wrong flag, before the table.
 func TestWrongFlags(t *testing.T) {
+	const at = "-addr 127.0.0.1:1 "
 	for args, want := range map[string]string{
-		"":                               "-addr is missing",
-		"-addr 127.0.0.1:1 -bound 33ms":  "give -inspect",
-		"-addr 127.0.0.1:1 -n 0":         "-processes 1",
-		"-addr 127.0.0.1:1 -loss x":      `-loss "x"`,
-		"-addr 127.0.0.1:1 more":         "unexpected argument",
-		"-addr nowhere":                  "nowhere",
-		"-addr 127.0.0.1:1 -processes 0": "-processes 0",
+		"":                                "-addr is missing",
+		at + "-bound 33ms":                "give -inspect",
+		at + "-bound -1s":                 "-bound -1s: it must be a time",
+		at + "-work -inspect 127.0.0.1:1": "-work is of -bound: give -bound",
+		at + "-n 0":                       "-n 0: it must be a whole number above 0",
+		at + "-n -3 -processes 2":         "-n -3: it must be",
+		at + "-ramp -5":                   "-ramp -5: it must be a number above 0",
+		at + "-ramp 0":                    "-ramp 0: it must be",
+		at + "-ramp NaN":                  "-ramp NaN: it must be",
+		at + "-for -1s":                   "-for -1s: it must be a time above 0s",
+		at + "-for 0s":                    "-for 0s: it must be",
+		at + "-rate 5000":                 "-rate 5000: it must be a whole number from 1 to 1000",
+		at + "-rate 0":                    "-rate 0: it must be",
+		at + "-jitter -1ms":               "-jitter -1ms: it must be a time",
+		at + "-loss x":                    `-loss "x"`,
+		at + "more":                       "unexpected argument",
+		at + "-processes 0":               "-processes 0: it must be a whole number from 1 to the number of bots",
+		at + "-n 2 -processes 3":          "-processes 3: it must be",
 	} {
 		var out, complaints bytes.Buffer
-		require.NotZero(t, load.Main(context.Background(), strings.Fields(args), &out, &complaints, bots()), args)
+		require.Equal(t, 2, load.Main(context.Background(), strings.Fields(args), &out, &complaints, bots()), args)
 		require.Contains(t, complaints.String(), want, args)
+		require.Equal(t, 1, strings.Count(complaints.String(), "\n"), args)
+		require.Empty(t, out.String(), args)
 	}
+	var out, complaints bytes.Buffer
+	require.Equal(t, 1, load.Main(context.Background(), []string{"-addr", "nowhere"}, &out, &complaints, bots()))
+	require.Contains(t, complaints.String(), "nowhere")
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,22 +62,51 @@ func parse(args []string, out io.Writer) (*command, error) {
 	f.BoolVar(&c.o.ByWork, "work", false, "-bound is of the processor time of a tick: waits for a processor do not count")
 	f.StringVar(&c.svg, "svg", "", "draw the report into this `file`")
 	f.IntVar(&c.part, "part", 0, "number of this process, from 1: for the processes that -processes starts")
-	if err := usage.Parse(f, args, usage.Takes{"n": "a whole number above 0", "rtt": "a time from 0s to 1s", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100"}); err != nil {
+	if err := usage.Parse(f, args, takes); err != nil {
 		return nil, err
 	}
 	c.o.Link.Delay = trip / 2
-	switch {
-	case c.addresses == "":
-		return nil, usage.Errorf("-addr is missing: give the address of the server, as in -addr 127.0.0.1:9000")
-	case c.processes < 1 || c.processes > c.o.Bots:
-		return nil, usage.Errorf("-processes %d: give 1 to the number of bots", c.processes)
-	case c.o.Bound > 0 && c.inspector == "":
-		return nil, usage.Errorf("-bound is of the server's ticks: give -inspect, the address of its inspector")
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	if c.inspector != "" {
 		c.o.Ticks = InspectorTicks(c.inspector)
 	}
 	return c, c.resolve()
+}
+
+// takes says what the flags take.
+var takes = usage.Takes{
+	"n": "a whole number above 0", "ramp": "a number above 0", "for": "a time above 0s, as 10s", "rate": "a whole number from 1 to 1000",
+	"rtt": "a time from 0s to 1s", "jitter": "a time from 0s on, as 10ms", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100",
+	"processes": "a whole number from 1 to the number of bots", "bound": "a time from 0s on, as 20ms",
+}
+
+// check says which flag is out of range, or needs another.
+func (c *command) check() error {
+	switch {
+	case c.addresses == "":
+		return usage.Errorf("-addr is missing: give the address of the server, as in -addr 127.0.0.1:9000")
+	case c.o.Bots < 1:
+		return takes.Wrong("n", c.o.Bots)
+	case !(c.o.Ramp > 0):
+		return takes.Wrong("ramp", c.o.Ramp)
+	case c.o.For <= 0:
+		return takes.Wrong("for", c.o.For)
+	case c.o.Rate < 1 || c.o.Rate > 1000:
+		return takes.Wrong("rate", c.o.Rate)
+	case c.o.Link.Jitter < 0:
+		return takes.Wrong("jitter", c.o.Link.Jitter)
+	case c.processes < 1 || c.processes > c.o.Bots:
+		return takes.Wrong("processes", c.processes)
+	case c.o.Bound < 0:
+		return takes.Wrong("bound", c.o.Bound)
+	case c.o.ByWork && c.o.Bound == 0:
+		return usage.Errorf("-work is of -bound: give -bound, as in -bound 2ms")
+	case c.o.Bound > 0 && c.inspector == "":
+		return usage.Errorf("-bound is of the server's ticks: give -inspect, the address of its inspector")
+	}
+	return nil
 }
 
 // resolve finds the servers.
@@ -92,8 +122,9 @@ func (c *command) resolve() error {
 }
 
 // Main is a program of bots: it reads the flags of args (-help lists them), lets a game's bots play, prints a line each second and
-// a report, and returns the exit status: 0 if bots played, 1 if none ever connected or nothing could be run, 2 for a wrong flag. ctx
-// ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args and -part.
+// a report, and returns the exit status: 0 if bots played, 1 if none ever connected, -bound was never checked or nothing could be run,
+// 2 for a wrong flag. ctx ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args
+// and -part.
 func Main(ctx context.Context, args []string, out, complaints io.Writer, game Game) int {
 	c, err := parse(args, complaints)
 	if err == nil {
@@ -111,6 +142,11 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 	if c.part > 0 {
 		return c.runPart(ctx, out, game)
 	}
+	if c.o.Ticks != nil {
+		if _, err := c.o.Ticks(); err != nil {
+			return fmt.Errorf("-inspect %s: %w: start the server with its inspector first, and give the address that it prints", c.inspector, err)
+		}
+	}
 	fmt.Fprintln(out, Title)
 	c.o.Each = func(s *Sample) { fmt.Fprintln(out, s.Line()) }
 	report, err := c.report(ctx, complaints, game)
@@ -126,12 +162,13 @@ func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game)
 			return err
 		}
 	}
-	for i := range report.Samples {
-		if report.Samples[i].Connected > 0 {
-			return nil
-		}
+	switch {
+	case c.o.Bound > 0 && !report.known():
+		return fmt.Errorf("-bound %v was never checked, since -inspect %s told no time of ticks: the report says why", c.o.Bound, c.inspector)
+	case !slices.ContainsFunc(report.Samples, func(s Sample) bool { return s.Connected > 0 }):
+		return fmt.Errorf("no bot ever connected to %s", c.addresses)
 	}
-	return fmt.Errorf("no bot ever connected to %s", c.addresses)
+	return nil
 }
 
 // report runs the bots, in this process or in several.

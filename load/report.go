@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,10 +92,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	if r.Bound == 0 {
 		return false
 	}
-	took := s.Ticks.P99
-	if r.ByWork {
-		took = s.Ticks.Processor
-	}
+	took := r.took(s)
 	switch {
 	case took > r.Bound:
 		r.above++
@@ -106,6 +104,19 @@ func (r *Report) add(s *Sample) (over bool) {
 	}
 	r.Full = r.above >= mostAbove || r.Failed > 0
 	return r.Full
+}
+
+// took is the time of the ticks of which Bound is; 0: not known.
+func (r *Report) took(s *Sample) time.Duration {
+	if r.ByWork {
+		return s.Ticks.Processor
+	}
+	return s.Ticks.P99
+}
+
+// known reports whether the time of the ticks was known in any second.
+func (r *Report) known() bool {
+	return slices.ContainsFunc(r.Samples, func(s Sample) bool { return r.took(&s) > 0 })
 }
 
 // Steady adds up the samples in which all bots had joined, or all samples where there is none. Its Connected is the newest, and its
@@ -179,8 +190,10 @@ func (r *Report) String() string {
 	switch {
 	case r.Bound > 0 && r.Full:
 		fmt.Fprintf(&b, "this machine holds %d players: ticks within %v %s, and nobody failed\n", r.Holds, r.Bound, of)
-	case r.Bound > 0 && r.Holds == 0:
+	case r.Bound > 0 && !r.known():
 		fmt.Fprintf(&b, "the server's ticks were never known: %s\n", r.lastFault())
+	case r.Bound > 0 && r.Holds == 0:
+		fmt.Fprintf(&b, "no second was within %v %s with a bot connected: let them play for longer\n", r.Bound, of)
 	case r.Bound > 0:
 		fmt.Fprintf(&b, "this machine holds %d players or more: ask for more bots\n", r.Holds)
 	}
@@ -193,6 +206,9 @@ func (r *Report) lastFault() string {
 		if f := r.Samples[i].TicksFault; f != "" {
 			return f
 		}
+	}
+	if len(r.Samples) > 0 {
+		return "the inspector told none"
 	}
 	return "the run was over before the first second"
 }

@@ -317,10 +317,57 @@ func TestBotsStartTheProgramOfAGame(t *testing.T) {
 	var out, progress bytes.Buffer
 	err := run([]string{"bots", "-game", "../../examples/arena"}, &out, &progress)
 	require.ErrorContains(t, err, "ended with status")
+	require.Equal(t, 2, usage.Status(err), "as the game's")
 	require.Contains(t, progress.String(), "-addr is missing")
 	require.ErrorContains(t, run([]string{"bots", "-game"}, &out, &progress), "-game needs a value")
 	for _, command := range []string{"bots", "tap"} { // There is no examples/arena in this folder.
 		require.Regexp(t, "^netcode "+command+" -game PACKAGE names your game", run([]string{command, "-n", "2"}, &out, &progress).Error())
+	}
+}
+
+// echo is a folder with a game in a module of its own that ignores its command and prints its other arguments.
+func echo(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "start")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module start\n"), 0o644))
+	const program = "package main\n\nimport \"os\"\n\nfunc main() {\n\tfor _, a := range os.Args[2:] {\n\t\tos.Stdout.WriteString(a + \"\\n\")\n\t}\n}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o644))
+	return folder
+}
+
+// A folder outside this module is built in its own. Of other packages the error says where to build them.
+func TestAGameOfAnotherModule(t *testing.T) {
+	folder := echo(t)
+	elsewhere := filepath.Join(filepath.Dir(folder), "elsewhere")
+	require.NoError(t, os.Mkdir(elsewhere, 0o755))
+	for _, command := range []string{"bots", "play"} {
+		var out, progress bytes.Buffer
+		require.NoError(t, run([]string{command, "-game", folder, "FILE"}, &out, &progress), &progress)
+		require.Equal(t, "FILE\n", out.String())
+	}
+	var out, progress bytes.Buffer
+	err := run([]string{"play", "-game", "example.org/no/such", "FILE"}, &out, &progress)
+	require.ErrorContains(t, err, "run it in the folder of your game's module: go run github.com/arche-netcode/netcode/cmd/netcode play")
+	t.Chdir(elsewhere)
+	require.NoError(t, run([]string{"play", "-game", "../start", "FILE"}, &out, &progress), &progress)
+	require.Equal(t, "FILE\n", out.String())
+}
+
+// A game that ignores the command verify has not found that there is no difference.
+func TestVerifyNeedsAnAnswer(t *testing.T) {
+	folder := echo(t)
+	for answer, fine := range map[string]bool{"": false, "FILE": false, "there is no difference": false, "no difference": true, "FILE\nno difference\nbye": true, "-help": true} {
+		var out, progress bytes.Buffer
+		err := run([]string{"verify", "-game", folder, answer}, &out, &progress)
+		require.Equal(t, answer+"\n", out.String(), &progress)
+		if fine {
+			require.NoError(t, err, answer)
+			continue
+		}
+		require.ErrorContains(t, err, "ran, and did not answer the command verify", answer)
+		require.ErrorContains(t, err, "docs/guide/recording.md")
+		require.Equal(t, 1, usage.Status(err))
 	}
 }
 

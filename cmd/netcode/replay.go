@@ -25,6 +25,9 @@ func runCut(args []string, out, progress io.Writer) error {
 	if *to == "" || flags.NArg() != 1 {
 		return usage.Errorf("cut wants -o FILE and a recording, as in netcode cut -o part.recording -from 300 -to 900 game.recording")
 	}
+	if *from > *last {
+		return usage.Errorf("-from is after -to: %d and %d", *from, *last)
+	}
 	name := flags.Arg(0)
 	if err := mayWrite(*to, name); err != nil {
 		return err
@@ -45,6 +48,9 @@ func runCut(args []string, out, progress io.Writer) error {
 	fmt.Fprintf(out, "%s: ticks %d to %d\n", *to, begins, ends)
 	return nil
 }
+
+// noDifference is the line that diff, and a game's command verify, print when there is none.
+const noDifference = "no difference"
 
 // errDiffer is the error of diff for recordings that differ.
 var errDiffer = errors.New("the recordings differ")
@@ -68,7 +74,7 @@ func runDiff(args []string, out io.Writer) error {
 	case err != nil:
 		return err
 	case d == nil:
-		fmt.Fprintln(out, "no difference")
+		fmt.Fprintln(out, noDifference)
 		return nil
 	}
 	fmt.Fprintln(out, d)

@@ -39,6 +39,7 @@ func TestCutAndDiffRefuse(t *testing.T) {
 		{[]string{"cut", "-o", to, "-from", "x", name}, "-from"},
 		{[]string{"cut", "-o", name, name}, "a recording to read: give what is written another name"},
 		{[]string{"cut", "-o", to, "-from", "900", name}, "no tick that can be read from tick 900"},
+		{[]string{"cut", "-o", to, "-from", "300", "-to", "100", name}, "-from is after -to"},
 		{[]string{"cut", "-o", to, "/no/such"}, "no such file"},
 		{[]string{"diff", name}, "diff wants two recordings"},
 		{[]string{"diff", name, "/no/such"}, "no such file"},
