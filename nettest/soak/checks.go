@@ -215,10 +215,14 @@ func (c *checks) alive(client *nettest.Client, p *player) {
 		p.empty = c.tick
 	}
 	c.count["I5 Isolated"]++
-	if c.playing && c.tick-max(p.fresh, since) > staleTicks { // At rest there is no new state.
+	stale := staleTicks
+	if c.o.Loss >= .5 {
+		stale *= 2 // In bursts of packets, five of six are lost for some seconds.
+	}
+	if c.playing && c.tick-max(p.fresh, since) > stale { // At rest there is no new state.
 		c.broken("I5 Isolated", "session %d had no new state for %d ticks", p.id, c.tick-p.fresh)
 	}
-	if c.tick-max(p.empty, since) > emptyTicks+staleTicks-ticksASecond {
+	if c.tick-max(p.empty, since) > emptyTicks+stale-ticksASecond {
 		c.broken("I5 Isolated", "session %d is connected and empty for %d ticks", p.id, c.tick-p.empty)
 	}
 }
