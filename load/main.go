@@ -62,7 +62,7 @@ func parse(args []string, out io.Writer) (*command, error) {
 	f.BoolVar(&c.o.ByWork, "work", false, "-bound is of the processor time of a tick: waits for a processor do not count")
 	f.StringVar(&c.svg, "svg", "", "draw the report into this `file`")
 	f.IntVar(&c.part, "part", 0, "number of this process, from 1: for the processes that -processes starts")
-	if err := usage.Parse(f, args, takes); err != nil {
+	if err := usage.Parse(f, args, takes()); err != nil {
 		return nil, err
 	}
 	c.o.Link.Delay = trip / 2
@@ -75,11 +75,13 @@ func parse(args []string, out io.Writer) (*command, error) {
 	return c, c.resolve()
 }
 
-// takes says what the flags take.
-var takes = usage.Takes{
-	"n": "a whole number above 0", "ramp": "a number above 0", "for": "a time above 0s, as 10s", "rate": "a whole number from 1 to 1000",
-	"rtt": "a time from 0s to 1s", "jitter": "a time from 0s on, as 10ms", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100",
-	"processes": "a whole number from 1 to the number of bots", "bound": "a time from 0s on, as 20ms",
+// takes returns the values that the flags take, in words.
+func takes() usage.Takes {
+	return usage.Takes{
+		"n": "a whole number above 0", "ramp": "a number above 0", "for": "a time above 0s, as 10s", "rate": "a whole number from 1 to 1000",
+		"rtt": "a time from 0s to 1s", "jitter": "a time from 0s on, as 10ms", "loss": "in percent, from 0 to 100", "bad": "in percent, from 0 to 100",
+		"processes": "a whole number from 1 to the number of bots", "bound": "a time from 0s on, as 20ms",
+	}
 }
 
 // check says which flag is out of range, or needs another.
@@ -88,19 +90,19 @@ func (c *command) check() error {
 	case c.addresses == "":
 		return usage.Errorf("-addr is missing: give the address of the server, as in -addr 127.0.0.1:9000")
 	case c.o.Bots < 1:
-		return takes.Wrong("n", c.o.Bots)
+		return takes().Wrong("n", c.o.Bots)
 	case !(c.o.Ramp > 0):
-		return takes.Wrong("ramp", c.o.Ramp)
+		return takes().Wrong("ramp", c.o.Ramp)
 	case c.o.For <= 0:
-		return takes.Wrong("for", c.o.For)
+		return takes().Wrong("for", c.o.For)
 	case c.o.Rate < 1 || c.o.Rate > 1000:
-		return takes.Wrong("rate", c.o.Rate)
+		return takes().Wrong("rate", c.o.Rate)
 	case c.o.Link.Jitter < 0:
-		return takes.Wrong("jitter", c.o.Link.Jitter)
+		return takes().Wrong("jitter", c.o.Link.Jitter)
 	case c.processes < 1 || c.processes > c.o.Bots:
-		return takes.Wrong("processes", c.processes)
+		return takes().Wrong("processes", c.processes)
 	case c.o.Bound < 0:
-		return takes.Wrong("bound", c.o.Bound)
+		return takes().Wrong("bound", c.o.Bound)
 	case c.o.ByWork && c.o.Bound == 0:
 		return usage.Errorf("-work is of -bound: give -bound, as in -bound 2ms")
 	case c.o.Bound > 0 && c.inspector == "":
