@@ -43,7 +43,7 @@ const (
 func findPlayers(o options) error {
 	c := combination{entities: cmp.Or(o.entities, clientsEntities), clients: cmp.Or(o.clients, 80), moving: cmp.Or(o.moving, clientsMoving)}
 	model := &tickCost{}
-	if err := model.measure(c); err != nil {
+	if err := model.price(c); err != nil {
 		return err
 	}
 	guess := model.clients(o.bound)
@@ -54,7 +54,7 @@ func findPlayers(o options) error {
 	if err != nil {
 		return err
 	}
-	if err := model.measure(c); err != nil {
+	if err := model.price(c); err != nil {
 		return err
 	}
 	predicted := model.clients(o.bound)
@@ -72,8 +72,8 @@ func findPlayers(o options) error {
 // tickCost has the costs of ticks with some numbers of clients.
 type tickCost struct{ at, ns []float64 }
 
-// measure adds the costs with c.clients, and with half of them.
-func (t *tickCost) measure(c combination) error {
+// price adds the costs with c.clients, and with half of them.
+func (t *tickCost) price(c combination) error {
 	for _, c.clients = range []int{max(c.clients/2, 1), max(c.clients, 2)} {
 		ns, err := costOfTick(c, playersTicks)
 		if err != nil {

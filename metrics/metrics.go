@@ -44,7 +44,7 @@ type Collector struct {
 	sentRead  uint64
 }
 
-// componentSums is what a component had in the datagrams that were read.
+// componentSums counts the bytes and rows of a component in the datagrams that were read.
 type componentSums struct {
 	name       string
 	bits, rows uint64

@@ -487,7 +487,7 @@ func (g *match) remember() {
 	g.tape.remember(g.net.Server.Server)
 }
 
-// asOf compares each entity of a client with the server's entity in the tick as of which the client knows it. The client has all that
+// asOf compares each entity of a client with the server's entity in the tick that the client knows. The client has all that
 // it may see and nothing else. Entities that are named may have come or gone since.
 func (p *gamePlayer) asOf() {
 	for e := range p.end().Replica().All {

@@ -542,7 +542,7 @@ type path struct {
 	smaller bool   // others arrived meanwhile
 }
 
-// newPath returns a path of which nothing is known. base is what always arrives, most is all that is asked for, and since the
+// newPath returns a path about which nothing is known. base is what always arrives, most is all that is asked for, and since the
 // sequence of the first packet that crosses it.
 func newPath(base, most int, since uint64) path {
 	return path{base: base, most: most, size: min(base, most), high: most + 1, since: since}

@@ -27,7 +27,7 @@ type slot struct {
 
 // mark tells how far an entity is compared. It is apart from slot, and small, since each record that comes needs it.
 type mark struct {
-	known      netcode.Tick // The newest tick of which the server's state is known.
+	known      netcode.Tick // The newest tick with a known state of the server.
 	checked    netcode.Tick // The newest tick in which that was compared.
 	generation uint32       // Of the network id.
 	begun      bool         // Its first state was taken, or it was spawned here.
@@ -191,7 +191,7 @@ func (c *client) start(n int) {
 	}
 }
 
-// know notes the newest tick of which the server's state of an entity is known.
+// know notes the newest tick with a known state of an entity at the server.
 func (c *client) know(n int, t netcode.Tick) {
 	c.marks[n].known = t
 	c.ahead = max(c.ahead, t)

@@ -10,7 +10,7 @@ import (
 // reportText bounds the text of a report, in bytes.
 const reportText = 200
 
-// Reported has the figures that a client gives of its own prediction, of which a server sees nothing. A client may lie.
+// Reported has the figures that a client gives of its own prediction: a server does not see them. A client may lie.
 type Reported struct {
 	Stats         // Since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected travel.
 	Newest string `json:"newest"` // The newest Misprediction, or its Explanation; empty: there was none.

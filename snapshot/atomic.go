@@ -97,8 +97,8 @@ func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	}
 }
 
-// grow makes room for the links of n indexes, with capacity for room of them.
-func (t *groupLinks) grow(n, room int) {
+// reserve makes room for the links of n indexes, with capacity for room of them.
+func (t *groupLinks) reserve(n, room int) {
 	if len(t.nodes) == 0 {
 		t.nodes = append(t.nodes, groupLink{})
 	}
@@ -126,7 +126,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 		return
 	}
 	if len(v.ties.first) < len(v.acks) {
-		v.ties.grow(len(v.acks), cap(v.acks))
+		v.ties.reserve(len(v.acks), cap(v.acks))
 	}
 	if !v.ties.tie(index, group, t) {
 		v.stats.TornGroups++

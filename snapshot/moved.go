@@ -33,8 +33,8 @@ func (s *Store) movedBefore(index uint32) tick.Tick {
 	return s.still[index]
 }
 
-// settle makes what changed up to now what changed before this tick, of which nothing did yet; the one that ends is now.
-func (s *Store) settle(now tick.Tick) {
+// settleMoved makes what changed up to now what changed before this tick, of which nothing did yet; the one that ends is now.
+func (s *Store) settleMoved(now tick.Tick) {
 	for _, w := range s.words {
 		m, changed := &s.moved[w], s.changed[w]
 		for left := m.who &^ changed; left != 0; left &= left - 1 {

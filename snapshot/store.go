@@ -97,7 +97,7 @@ func (s *Store) Begin(t tick.Tick) {
 	if t <= s.tick {
 		return
 	}
-	s.settle(s.tick)
+	s.settleMoved(s.tick)
 	if n := s.observers.Swap(0); n > 0 {
 		s.views = int(n)
 	}

@@ -177,7 +177,7 @@ func (v *View) grow() {
 		v.overrides.growUsual(v.store)
 	}
 	if len(v.ties.first) > 0 {
-		v.ties.grow(n, cap(v.acks))
+		v.ties.reserve(n, cap(v.acks))
 	}
 }
 
