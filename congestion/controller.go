@@ -412,7 +412,7 @@ func (c *Controller) setDrainRate() {
 // drain ends when the queue is empty. If a packet found it empty that was sent before the lower rate can have emptied it, it was none: the
 // drain is undone. If it stays it is not, or not only, that of this sender.
 func (c *Controller) drain(now time.Duration) {
-	if !c.lossy && 3*c.path.newestWait(c.rate) < c.path.threshold() && c.path.newestSent()-c.since < drainTime/4 {
+	if c.path.empty() && !c.lossy && c.path.newestSent()-c.since < drainTime/4 {
 		c.path.passed()
 		c.giveBack(now)
 		return

@@ -230,7 +230,11 @@ func (p *path) rises() bool { return p.taken == 0 || !p.empty() }
 
 // late reports whether the newest packet that arrived waited in a queue.
 func (p *path) late(rate int64) bool {
-	return p.taken == 0 || p.newestWait(rate) > p.threshold()
+	if p.taken == 0 {
+		return true
+	}
+	s := &p.samples[(p.taken-1)%samples]
+	return p.wait(min(s.low, s.delay.age(rate)), rate) > p.threshold()
 }
 
 // wait returns the wait in a queue that an age tells of.
@@ -242,12 +246,6 @@ func (p *path) wait(age time.Duration, rate int64) time.Duration {
 func (p *path) newestSent() time.Duration {
 	s := &p.samples[(p.taken-1)%samples]
 	return s.at - s.delay.raw
-}
-
-// newestWait returns the longest wait in a queue that the newest packet that arrived can have had.
-func (p *path) newestWait(rate int64) time.Duration {
-	s := &p.samples[(p.taken-1)%samples]
-	return p.wait(min(s.low, s.delay.age(rate)), rate)
 }
 
 // empty reports whether a queue is gone.
