@@ -470,7 +470,7 @@ func TestAMoveIsToldOnce(t *testing.T) {
 	r.now += moveAgain
 	n.rebind("198.51.100.7:2002")
 	for _, want := range []bool{true, false} {
-		r.now += time.Second
+		r.now += moveAgain // The text, not the time since the last, makes the second question no move.
 		require.NoError(t, c.Send(r.at, []byte("from the client")))
 		must(r.drain(r.server))
 		n.stop = true
