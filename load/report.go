@@ -106,7 +106,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	return r.Full
 }
 
-// took is the time of the ticks of which Bound is; 0: not known.
+// took returns the tick time that Bound limits; 0 means not known.
 func (r *Report) took(s *Sample) time.Duration {
 	if r.ByWork {
 		return s.Ticks.Processor

@@ -137,7 +137,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 		v.pages[w].forget(v.store.tick)
 	}
 	for i := range v.acks {
-		v.acks[i].reset()
+		v.acks[i].dropBase()
 	}
 	v.waits = true
 	v.ties.changes++
@@ -147,8 +147,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	return true
 }
 
-// reset notes that the client holds nothing of an entity.
-func (a *ackRecord) reset() { a.base, a.mask, a.span, a.after = tick.None, Mask{}, 0, 0 }
+// dropBase notes that the client holds nothing of an entity.
+func (a *ackRecord) dropBase() { a.base, a.mask, a.span, a.after = tick.None, Mask{}, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }

@@ -138,8 +138,8 @@ func (h *history) begun(t tick.Tick) *tickStart { return &h.ticks[uint64(t)&uint
 
 func (h *history) at(number uint64) *undoEntry { return &h.changes[number&uint64(len(h.changes)-1)] }
 
-// get is a change that is held, else nil.
-func (h *history) get(number uint64) *undoEntry {
+// entry is a change that is held, else nil.
+func (h *history) entry(number uint64) *undoEntry {
 	if number < h.oldest || number == 0 {
 		return nil
 	}
@@ -327,7 +327,7 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 // many more rows: at first for as many as likely come. The stripe is at this tick
 // already.
 func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *undoEntry {
-	c := h.get(s.newest)
+	c := h.entry(s.newest)
 	if c == nil || c.tick != h.now {
 		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
 			more = likely

@@ -33,7 +33,7 @@ func (s *Store) movedBefore(index uint32) tick.Tick {
 	return s.still[index]
 }
 
-// settleMoved makes what changed up to now what changed before this tick, of which nothing did yet; the one that ends is now.
+// settleMoved ends tick now: its changes join those of earlier ticks, and the next tick begins with none.
 func (s *Store) settleMoved(now tick.Tick) {
 	for _, w := range s.words {
 		m, changed := &s.moved[w], s.changed[w]

@@ -206,7 +206,7 @@ func (v *View) leave(index uint32, t tick.Tick) {
 
 // forget drops the ack state of an index.
 func (v *View) forget(index uint32) {
-	v.alone(index).reset()
+	v.alone(index).dropBase()
 }
 
 // owe makes a despawn due, together with what the client lacks of the group.
