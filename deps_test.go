@@ -139,6 +139,7 @@ func plants() map[string]plant {
 		"a clause for a subject":       {ruleComment, "wire/bad.go", "package wire\n\n// next is what follows.\nfunc next() {}\n"},
 		"a clause in the first place":  {ruleComment, "wire/bad.go", "package wire\n\n// What follows is next.\nfunc next() {}\n"},
 		"a word of its own":            {ruleComment, "wire/bad.go", "package wire\n\nfunc next() {\n\t_ = 0 // the row that it leans on\n}\n"},
+		"a name of before":             {ruleComment, "wire/bad.go", "package wire\n\n// before does nothing.\nfunc next() {}\n"},
 		"of which three times":         {ruleComment, "wire/bad.go", "package wire\n\n// next does, of which one\n// and to whom another,\n// of which none.\nfunc next() {}\n"},
 		"a method of four types":       {ruleMethod, "wire/bad.go", "package wire\n\ntype (\n\ta int\n\tb int\n\tc int\n\td int\n)\n\nfunc (a) add() {}\nfunc (*b) add() {}\nfunc (c) add() {}\nfunc (d) add() {}\n"},
 		"a type in three files":        {ruleType, "ecs/at.go", "package netecs\n\nfunc (c *Capture) at() {}\n"},

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -63,17 +64,32 @@ func (f *houseFile) checkComments() {
 	}
 }
 
+// checkSubject reports a comment that begins with another name than the declaration's: one that was not renamed with it.
+func (f *houseFile) checkSubject(doc *ast.CommentGroup, name string) {
+	if doc == nil {
+		return
+	}
+	first, _, _ := strings.Cut(doc.Text(), " ")
+	if first = strings.TrimRight(first, ",.:"); token.IsIdentifier(first) && first != name && unicode.IsLower([]rune(first)[0]) {
+		f.reportNew(ruleComment, f.name, f.set.Position(doc.Pos()).Line, fmt.Sprintf("begins with %q, and is about %q", first, name))
+	}
+}
+
 // noteDeclarations stores the methods and the exported types of a file for the rules about whole packages.
 func (f *houseFile) noteDeclarations() {
 	p := f.packages[path.Dir(f.name)]
 	for _, declaration := range f.syntax.Decls {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
+			f.checkSubject(d.Doc, d.Name.Name)
 			if receiver := receiverName(d.Recv); receiver != "" {
 				p.methods = append(p.methods, houseMethod{receiver, d.Name.Name, f.name, f.set.Position(d.Pos()).Line})
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok && !d.Lparen.IsValid() {
+					f.checkSubject(d.Doc, t.Name.Name)
+				}
 				if t, ok := spec.(*ast.TypeSpec); ok && t.Name.IsExported() {
 					p.types = append(p.types, houseMethod{t.Name.Name, "", f.name, f.set.Position(t.Pos()).Line})
 				}

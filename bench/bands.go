@@ -109,7 +109,7 @@ func newBandsBodies(n int) []bandsBody {
 	return all
 }
 
-// next moves the body by a tick.
+// walk moves the body by a tick.
 func (b *bandsBody) walk() {
 	const step = 1.0 / bandsHz
 	b.phase = math.Mod(b.phase+b.rhythm, 2*math.Pi)
@@ -144,7 +144,7 @@ func runBands(o options) error {
 	return nil
 }
 
-// play runs the game.
+// playBands runs the game.
 func (r *bandsRun) playBands(clients int) error {
 	if err := r.connect(clients); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (r *bandsRun) playBands(clients int) error {
 	return nil
 }
 
-// start makes the ends and lets the clients connect.
+// connect makes the ends and lets the clients connect.
 func (r *bandsRun) connect(clients int) error {
 	p := netcode.NewProtocol()
 	if positions, rotations := bandsOf(); r.banded {
@@ -233,7 +233,7 @@ func (r *bandsRun) sent() (bytes uint64) {
 	return bytes
 }
 
-// step is one frame of all ends.
+// stepBands runs one frame of all ends.
 func (r *bandsRun) stepBands() {
 	builder := generic.NewMap3[components.Replicated, quantPosition, quantRotation](&r.world)
 	poses := make([]bandsPose, len(r.bodies))

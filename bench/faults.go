@@ -129,7 +129,7 @@ func (l *faultsLoad) listen() (transport.Conn, error) {
 	return transport.Condition(conn, transport.Link{Delay: 30 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: faultsLoss}, l.serial, l.clock), nil
 }
 
-// join adds an honest client.
+// connect adds an honest client.
 func (l *faultsLoad) connect(server transport.Addr, leaves int) error {
 	socket, err := l.listen()
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *faultsLoad) connect(server transport.Addr, leaves int) error {
 	return c.Connect(server)
 }
 
-// play plays so many frames after all have joined. The first client is dead from then on; the flooder floods.
+// playFrames plays so many frames after all have joined. The first client is dead from then on; the flooder floods.
 func (l *faultsLoad) playFrames(frames, clients int) error {
 	dead := l.honest[0]
 	at := generic.NewMap[faultsSpot](&l.world)

@@ -88,7 +88,7 @@ type wholeEnds struct {
 	now                      *time.Duration
 }
 
-// play joins over a good network, and then looks at frames over a bad one.
+// playAt joins over a good network, and then measures frames over a bad one.
 func (r *wholeRun) playAt(p lossPoint, e *wholeEnds) error {
 	bodies, random := generic.NewMap2[stamped, components.Replicated](e.serverWorld), rand.New(rand.NewPCG(1, 2))
 	for range wholeEntities {

@@ -72,7 +72,7 @@ func (t *Table) code(context int) *Code {
 	return t.build(context)
 }
 
-// prepared makes every code that is still to be made.
+// ready makes every code that is not made yet.
 func (t *Table) ready() {
 	for context := range t.codes {
 		t.code(context)

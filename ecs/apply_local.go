@@ -15,7 +15,7 @@ func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (kee
 	return true
 }
 
-// differ does nothing: differs handles each row, since there are few.
+// rowsDiffer returns false: there are few local changes, so differs compares each row.
 func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false }
 
 // restore compares a row with the applied value in a slot of a shadow. If a field that is sent differs, it writes the server's

@@ -380,7 +380,7 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 	return v.set
 }
 
-// stirred reports whether anything has happened within reach of a viewpoint since its set was built.
+// changedNear reports whether an entity within reach of a viewpoint changed its cell since the viewpoint's set was built.
 func (g *Grid) changedNear(v *sight) bool {
 	if g.cells.emptied > v.built {
 		return true

@@ -429,8 +429,8 @@ func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bo
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 
-// room makes room for size bytes of a source in the frame, nil if there is none for it. Of half of what a frame holds everyone
-// has an equal part to himself; the other half is for whoever comes first.
+// reserve returns room for size bytes of a source in this frame, nil if there is none. Half of a frame's bytes is shared
+// equally between the sources; the other half is for the sources that come first.
 func (in *Inbound) reserve(s *Source, size int) []byte {
 	if in.common+in.excess(s, size) > in.limits.Bytes-in.limits.Sources*in.share {
 		return nil
@@ -442,14 +442,14 @@ func (in *Inbound) reserve(s *Source, size int) []byte {
 	return room
 }
 
-// use gives the first size bytes of the room to the frame.
+// commit adds the first size bytes of the reserved room to the frame.
 func (in *Inbound) commit(s *Source, size int) {
 	in.common += in.excess(s, size)
 	s.held += size
 	in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+size]
 }
 
-// above returns how much of size more bytes a source takes of what is everyone's.
+// excess returns how many of size more bytes a source takes from the half that is not shared equally.
 func (in *Inbound) excess(s *Source, size int) int {
 	if s.filling != in.filling {
 		s.filling, s.held = in.filling, 0

@@ -29,7 +29,7 @@ func (s *Source) weight(stage tick.Stage) int {
 	return s.crowd[stage].count
 }
 
-// crowdOf counts what waits for a stage.
+// fairQueueOf returns the counts, by source, of the messages that wait for a stage.
 func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
 	c, q := &in.crowds[stage], &in.cur.stages[stage]
 	if c.frame != in.number || c.epoch != q.epoch || c.upto < q.head {

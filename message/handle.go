@@ -150,7 +150,7 @@ type Message struct {
 	order uint64 // its place in its channel, where that has an order; 0 for none
 }
 
-// plain reports whether nothing is said beyond type and stage.
+// simple reports whether the message has no option beyond its type and its stage.
 func (m *Message) simple() bool {
 	return m.NotBefore == tick.None && m.Entity.IsZero() && m.Cost == 0 && !m.HasCall && m.Channel == 0
 }

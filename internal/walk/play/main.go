@@ -141,7 +141,7 @@ func run(end string, all []systems.System, w *ecs.World, last bool) []step {
 	return steps
 }
 
-// left out: the transport, and the clock that a client keeps beside the state.
+// leftOut reports whether a function is of the transport, or of the client's clock, which the walk does not count.
 func leftOut(function string) bool {
 	for _, prefix := range []string{"transport/", "internal/walk/", "tick/sync", "tick/drift", "tick/clocks.go", "client_time.go"} {
 		if strings.HasPrefix(function, prefix) {
