@@ -29,10 +29,10 @@ package netcode
 //   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return
 //   - session.go: one client from acceptance to end, and clients behind one router; migrate.go: a client that goes on at another address
 //   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
-//   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients
+//   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients: first over the network, then to the player of a host (sendToMany)
 //   - incoming.go: judges a received packet before it takes effect, queues its messages
 //   - held_messages.go: messages that wait before they are sent, and those that wait for state
-//   - host.go: a player at the server itself, whose messages pass no network: package message handles or queues them; recorded players
-//   - spawn.go: entities in no world, and values of earlier ticks; upstream.go: the state that a client sends
+//   - host.go: a player at the server itself, whose messages pass no network; recorded players
+//   - spawn.go: entities that are in no Arche world, and values of earlier ticks (an id before a capture: package ecs, Capture.Reserve); upstream.go: the state that a client sends
 //   - extension.go, hooks.go, sections.go, posted.go: what features use; client_frame.go, too: state that a feature holds back
 //   - config.go, errors.go, stats.go: settings, errors, counters

@@ -28,7 +28,8 @@
 //
 // # Files
 //
-//   - capture.go: changes of the world to the store: new and lost entities, added and removed components
+//   - capture.go: changes of the world to the store: new and lost entities, added and removed components; ids that an entity has
+//     before it is captured (Capture.Reserve)
 //   - capture_rows.go: values of components, one by one or a column at once; their rates
 //   - tracker.go, column.go, entity_map.go: the comparison with the shadow
 //   - capture_marks.go, capture_references.go: marks; entity fields and relations

@@ -45,9 +45,9 @@
 //
 // # Files
 //
-//   - store.go, replace.go, history.go, moved.go, columns.go: the state, and its past
+//   - store.go, replace.go, history.go, moved.go, columns.go: the state, and its past; ids that are reserved before their entity is spawned (Store.Reserve)
 //   - view.go: the knowledge of one client; what each commit changes of it
-//   - visibility.go: entities that a client sees; lifetimes, which begin without baselines
+//   - visibility.go: entities that a client sees; lifetimes: show begins one, without a baseline, and end ends it
 //   - component_visibility.go: components that a client may see; hidden ones
 //   - bands.go: rows that are bands of others, derived at a commit; which of them a client gets
 //   - overrides.go, ownership.go: changes that one client alone sees, or has made itself
@@ -57,8 +57,8 @@
 //   - ack_pages.go, sent.go: ack states by page; packets and records on their way
 //   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures
-//   - priority.go: who is sent first, weights, the budget
-//   - page_cache.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths
+//   - priority.go: which records go first when the budget is short; despawns have a share of their own (write.go, atomic.go)
+//   - page_cache.go, delta_cache.go: bits that several clients get, only where they see the same rows; delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
 // Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in deltaCache.find and in history.guess. Each names the

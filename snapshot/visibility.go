@@ -133,7 +133,7 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.renamed(id.Index, t)
 }
 
-// enter does what show does, but for rows of other entities that name this one.
+// enter begins a lifetime as show does: it forgets the baseline (rule 7). It leaves the rows of other entities that name this one.
 func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.lifetimes[id.Index]
@@ -305,9 +305,6 @@ func (v *View) cancelSpawn(index uint32) bool {
 	}
 	return true
 }
-
-// Between Begin and Commit nobody knows yet what a tick will be. What is asked of a view then waits for the commit: it
-// takes effect when the view observes that, in the order of the calls, as if they had been made behind it.
 
 // deferredCall is a call about sight between Begin and Commit. It takes effect when the view observes the commit, in the
 // order of the calls.
