@@ -12,7 +12,7 @@ import (
 )
 
 func tokenDecoder(t testing.TB) *decoder {
-	lengths := make([]uint8, TokenSymbols(16))
+	lengths := make([]uint8, tokenSymbols(16))
 	for i := range lengths { // 63 symbols: one of 5 bits, the others of 6
 		lengths[i] = 6
 	}

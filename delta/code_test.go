@@ -85,7 +85,7 @@ func codedPlans(t testing.TB) []*quantize.Plan {
 
 // Code comes to the bits of the plain coder for any rows, with the tables that ship and with others.
 func TestCodeIsTheListsBits(t *testing.T) {
-	for name, source := range map[string]TableSource{"shipped": Shipped(), "flat": NewFlat()} {
+	for name, source := range map[string]TableSource{"shipped": Shipped(), "flat": flatSource{}} {
 		for _, p := range codedPlans(t) {
 			t.Run(fmt.Sprint(name, " ", p.Name()), func(t *testing.T) {
 				d, err := NewDelta(p, source)

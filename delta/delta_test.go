@@ -27,7 +27,7 @@ func deltaPlan[T any](t testing.TB) *quantize.Plan {
 
 func flatDelta(t testing.TB, p *quantize.Plan) *Delta {
 	t.Helper()
-	d, err := NewDelta(p, NewFlat())
+	d, err := NewDelta(p, flatSource{})
 	require.NoError(t, err)
 	return d
 }
@@ -107,7 +107,7 @@ func drawVersions(t *rapid.T, p *quantize.Plan) (v quantize.Baselines, now []uin
 	return v, now
 }
 
-func testDelta(t *testing.T, p *quantize.Plan) { testDeltaWith(t, p, NewFlat()) }
+func testDelta(t *testing.T, p *quantize.Plan) { testDeltaWith(t, p, flatSource{}) }
 
 func testDeltaWith(t *testing.T, p *quantize.Plan, source TableSource) {
 	d, err := NewDelta(p, source)
@@ -294,7 +294,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 	require.Contains(t, string(p.Describe(nil)), "AnyField{~falls;X:")
 	testDeltaWith(t, p, Shipped())
 
-	d, err := NewDelta(p, NewFlat())
+	d, err := NewDelta(p, flatSource{})
 	require.NoError(t, err)
 	base, before := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
 	copy(base[3:], []uint32{3, 255, 255, 255})
@@ -374,11 +374,11 @@ func TestFloatsBelowZeroAreNear(t *testing.T) {
 func TestDeltaOfAParsedPlanWantsItsFunction(t *testing.T) {
 	q, err := quantize.ParsePlan("lone{On:bool}")
 	require.NoError(t, err)
-	_, err = NewDelta(q, NewFlat())
+	_, err = NewDelta(q, flatSource{})
 	require.NoError(t, err)
 	q, err = quantize.ParsePlan("lone{~falls;On:bool;Off:bool}")
 	require.NoError(t, err)
-	_, err = NewDelta(q, NewFlat())
+	_, err = NewDelta(q, flatSource{})
 	require.ErrorIs(t, err, ErrExtrapolation)
 }
 
@@ -392,7 +392,7 @@ func FuzzDeltaOfAParsedPlan(f *testing.F) {
 		if err != nil || p.ExtrapolatedBy() != "" {
 			return
 		}
-		_, err = NewDelta(p, NewFlat())
+		_, err = NewDelta(p, flatSource{})
 		require.NoError(t, err)
 	})
 }

@@ -241,15 +241,6 @@ func mergeLevel(leaves []leaf, packages []uint64) (list []uint64, isLeaf []bool)
 // MaxTokenBits is the largest bit length of a token's magnitude.
 const MaxTokenBits = 63
 
-// TokenSymbols returns the alphabet of tokens for magnitudes up to width bits, 1 to MaxTokenBits: 32 for the difference
-// of any two lanes, 33 for a lane's distance from a linear extrapolation.
-func TokenSymbols(width int) int {
-	if width < 1 || width > MaxTokenBits {
-		panic("wire: a token has 1 to 63 bits")
-	}
-	return 3 + 4*(width-1)
-}
-
 // Token returns the symbol that stands for v, and the raw bits that follow it.
 func Token(v int64) (symbol int, raw uint64, rawBits uint) {
 	sign := int(uint64(v) >> 63)
@@ -321,25 +312,5 @@ func tokenValue(symbol uint, raw uint64, n uint) int64 {
 	return magnitude ^ sign - sign
 }
 
-// TokenLength returns how many bits v takes in a context.
-func (t *Table) TokenLength(context int, v int64) int {
-	symbol, _, n := Token(v)
-	return t.Length(context, symbol) + int(n)
-}
-
 // movementSteps is the number of classes of the magnitude of a movement: above 2^(movementSteps-1) all count as one.
 const movementSteps = 12
-
-// MovementContexts is the number of contexts of MovementContext.
-const MovementContexts = 2*movementSteps + 1
-
-// MovementContext returns the context that a field's previous movement makes, by its sign and bit length: fast fields
-// stay fast and keep their direction.
-func MovementContext(previous int64) int {
-	sign := int(uint64(previous) >> 63)
-	magnitude := uint64(previous^previous>>63) + uint64(sign)
-	if magnitude == 0 {
-		return 0
-	}
-	return 2*min(bits.Len64(magnitude), movementSteps) - 1 + sign
-}

@@ -440,10 +440,10 @@ func TestCodeLengthsOfLargeAlphabets(t *testing.T) {
 func flatTokens(t testing.TB, width, contexts int) *Table {
 	t.Helper()
 	trainer := NewTrainer()
-	trainer.Table("flat", TokenSymbols(width), contexts)
+	trainer.Table("flat", tokenSymbols(width), contexts)
 	set, err := trainer.Build()
 	require.NoError(t, err)
-	table, err := set.Find("flat", TokenSymbols(width), contexts)
+	table, err := set.Find("flat", tokenSymbols(width), contexts)
 	require.NoError(t, err)
 	return table
 }
@@ -471,7 +471,7 @@ func TestTokensRoundTrip(t *testing.T) {
 			v := drawToken(t, width)
 			before := w.Bits()
 			table.WriteToken(&w, i&1, v)
-			require.Equal(t, table.TokenLength(i&1, v), w.Bits()-before)
+			require.Equal(t, tokenLength(table, i&1, v), w.Bits()-before)
 			values = append(values, v)
 		}
 		n := w.Finish()
@@ -503,11 +503,9 @@ func TestTokenIsAsDocumented(t *testing.T) {
 		symbol, raw, n := Token(v)
 		require.Equal(t, want, [3]uint64{uint64(symbol), raw, uint64(n)}, v)
 	}
-	require.Equal(t, 3, TokenSymbols(1))
-	require.Equal(t, 131, TokenSymbols(33))
-	require.Equal(t, 251, TokenSymbols(MaxTokenBits))
-	require.Panics(t, func() { TokenSymbols(0) })
-	require.Panics(t, func() { TokenSymbols(64) })
+	require.Equal(t, 3, tokenSymbols(1))
+	require.Equal(t, 131, tokenSymbols(33))
+	require.Equal(t, 251, tokenSymbols(MaxTokenBits))
 	var w wire.BitWriter
 	small := flatTokens(t, 4, 1)
 	require.Panics(t, func() { small.WriteToken(&w, 0, 16) })
@@ -532,32 +530,14 @@ func TestReadTokenRefusesAnAlphabetOfSomethingElse(t *testing.T) {
 	require.True(t, r.Failed())
 }
 
-func TestMovementContext(t *testing.T) {
-	seen := map[int]bool{}
-	for _, v := range []int64{0, 1, -1, 2, -2, 3, -3, 4, -4, 1000, -1000, 2047, 2048, -2048, 1 << 40, math.MaxInt64, math.MinInt64} {
-		context := MovementContext(v)
-		require.GreaterOrEqual(t, context, 0)
-		require.Less(t, context, MovementContexts)
-		if v != 0 && v != math.MinInt64 {
-			require.NotEqual(t, context, MovementContext(-v), v)
-		}
-	}
-	for v := int64(-5000); v <= 5000; v++ {
-		seen[MovementContext(v)] = true
-	}
-	require.Len(t, seen, MovementContexts)
-	require.Equal(t, MovementContext(2), MovementContext(3))
-	require.NotEqual(t, MovementContext(3), MovementContext(4))
-}
-
 // FuzzReadToken: tokens read from any bits are written again as the same bits.
 func FuzzReadToken(f *testing.F) {
 	trainer := NewTrainer()
-	counter := trainer.Table("t", TokenSymbols(33), 3)
+	counter := trainer.Table("t", tokenSymbols(33), 3)
 	random := rand.New(rand.NewPCG(5, 6))
 	buf := make([]byte, 200)
 	for range 5000 {
-		counter.CountToken(random.IntN(3), int64(random.NormFloat64()*100))
+		countToken(counter, random.IntN(3), int64(random.NormFloat64()*100))
 	}
 	set, err := trainer.Build()
 	require.NoError(f, err)
@@ -592,12 +572,12 @@ func FuzzReadToken(f *testing.F) {
 func BenchmarkToken(b *testing.B) {
 	random := rand.New(rand.NewPCG(7, 8))
 	trainer, values := NewTrainer(), make([]int64, 1024)
-	counter := trainer.Table("t", TokenSymbols(33), MovementContexts)
+	counter := trainer.Table("t", tokenSymbols(33), movementContexts)
 	contexts := make([]int, len(values))
 	for i := range values {
-		contexts[i] = MovementContext(int64(random.NormFloat64() * 30))
+		contexts[i] = movementContext(int64(random.NormFloat64() * 30))
 		values[i] = int64(random.NormFloat64() * 6)
-		counter.CountToken(contexts[i], values[i])
+		countToken(counter, contexts[i], values[i])
 	}
 	set, err := trainer.Build()
 	require.NoError(b, err)

@@ -430,7 +430,7 @@ func (c *cubeTables) row(now, base, before *cube, back int64) (bits int) {
 		case i > 3 && base[3] != before[3]:
 			movement = 0
 		}
-		bits += c.token(i+1, MovementContext(movement), now[i]-base[i]-movement*back)
+		bits += c.token(i+1, movementContext(movement), now[i]-base[i]-movement*back)
 	}
 	return bits
 }
@@ -463,7 +463,7 @@ func TestTablesOnRecordedMotion(t *testing.T) {
 		trainer, tables := NewTrainer(), new(cubeTables)
 		tables[0].counter = trainer.Table("0", 256, 256)
 		for i := 1; i < len(tables); i++ {
-			tables[i].counter = trainer.Table(string(rune('0'+i)), TokenSymbols(22), MovementContexts)
+			tables[i].counter = trainer.Table(string(rune('0'+i)), tokenSymbols(22), movementContexts)
 		}
 		tables.frames(train, back)
 		set, err := trainer.Build()

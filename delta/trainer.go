@@ -58,12 +58,6 @@ func (c *Counter) Count(context, symbol int) {
 	}
 }
 
-// CountToken counts the token of v.
-func (c *Counter) CountToken(context int, v int64) {
-	symbol, _, _ := Token(v)
-	c.Count(context, symbol)
-}
-
 // row returns the counts of a context.
 func (c *Counter) row(context int) []uint64 {
 	return c.counts[context*c.symbols:][:c.symbols:c.symbols]
@@ -211,24 +205,6 @@ func (c *Counting) Count(list []DeltaSymbol) {
 			}
 		}
 	}
-}
-
-// Flat is a TableSource whose codes say nothing about what is likely: for protocols with packing off.
-type Flat struct{ tables map[string]*Table }
-
-// NewFlat returns the source.
-func NewFlat() *Flat { return &Flat{tables: map[string]*Table{}} }
-
-// Table implements TableSource.
-func (f *Flat) Table(_, class string, symbols, contexts int) (*Table, error) {
-	if t := f.tables[class]; t != nil && t.Symbols() == symbols && t.Contexts() == contexts {
-		return t, nil
-	}
-	t, err := flatTable(class, symbols, contexts)
-	if err == nil {
-		f.tables[class] = t
-	}
-	return t, err
 }
 
 // flatTable has codes of about the same length.

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -140,14 +141,14 @@ func TestTrainerPanicsOnMisuse(t *testing.T) {
 func TestTrainedTablesComeCloseToTheEntropy(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	trainer, counts := NewTrainer(), map[int]int{}
-	counter := trainer.Table("t", TokenSymbols(20), 1)
+	counter := trainer.Table("t", tokenSymbols(20), 1)
 	var values []int64
 	for range 20000 {
 		v := int64(random.NormFloat64() * 40)
 		values = append(values, v)
 		symbol, _, _ := Token(v)
 		counts[symbol]++
-		counter.CountToken(0, v)
+		countToken(counter, 0, v)
 	}
 	set, err := trainer.Build()
 	require.NoError(t, err)
@@ -161,4 +162,38 @@ func TestTrainedTablesComeCloseToTheEntropy(t *testing.T) {
 	}
 	require.InDelta(t, entropy, float64(spent), entropy*0.02)
 	require.GreaterOrEqual(t, float64(spent), entropy)
+}
+
+// tokenSymbols is the alphabet of tokens for magnitudes up to width bits.
+func tokenSymbols(width int) int { return 3 + 4*(width-1) }
+
+// countToken counts the token of v.
+func countToken(c *Counter, context int, v int64) {
+	symbol, _, _ := Token(v)
+	c.Count(context, symbol)
+}
+
+// tokenLength returns how many bits v takes in a context.
+func tokenLength(t *Table, context int, v int64) int {
+	symbol, _, n := Token(v)
+	return t.Length(context, symbol) + int(n)
+}
+
+// movementContexts is the number of contexts of movementContext.
+const movementContexts = 2*movementSteps + 1
+
+// movementContext tells movements apart by sign and bit length; above 2^11 all count as one.
+func movementContext(previous int64) int {
+	if previous == 0 {
+		return 0
+	}
+	return 2*min(bits.Len64(uint64(max(previous, -previous))), movementSteps) - 1 + int(uint64(previous)>>63)
+}
+
+// flatSource is a TableSource whose codes say nothing about what is likely.
+type flatSource struct{}
+
+// Table implements TableSource.
+func (flatSource) Table(_, class string, symbols, contexts int) (*Table, error) {
+	return flatTable(class, symbols, contexts)
 }

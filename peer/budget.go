@@ -216,13 +216,6 @@ func (g *creditGrant) settle(packet uint64, lost bool) {
 	}
 }
 
-// unsent notes that a packet was not sent, and that another will have its number.
-func (g *creditGrant) unsent(packet uint64) {
-	if g.packet == packet {
-		g.packet, g.awaited, g.again = 0, false, true
-	}
-}
-
 // AppendCredit appends the payload of a credit message: the low 32 bits of what is granted since the start, little-endian.
 func AppendCredit(b []byte, low uint32) []byte { return binary.LittleEndian.AppendUint32(b, low) }
 

@@ -238,9 +238,6 @@ func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 // Lost notes that a packet is presumed lost: a credit message in it is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
-// Unsent takes back CreditSent for a packet that will not be finished: the next one takes its number.
-func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
-
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
 

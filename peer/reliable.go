@@ -410,17 +410,6 @@ func (c *sentReliables) open(seq uint64) *packetReliables {
 	return c.packets.at(c.packets.next - 1)
 }
 
-// takeBack forgets the newest packet, if seq is its number: another will have it.
-func (c *sentReliables) takeBack(seq uint64) {
-	if c.packets.len() == 0 {
-		return
-	}
-	if p := c.packets.at(c.packets.next - 1); p.packet == seq {
-		c.spans.next = p.spans
-		c.packets.next--
-	}
-}
-
 // note adds an item to what the packet seq has, which is open already.
 func (c *sentReliables) note(p *packetReliables, id uint64) {
 	if p.count > 0 {

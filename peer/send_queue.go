@@ -243,13 +243,6 @@ func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
 // Lost notes that a packet is presumed lost: its messages wait to be sent again, unless a later packet has them.
 func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
 
-// Unsent notes that a packet that was filled will not be finished: the next one takes its number. Its messages wait
-// again.
-func (o *Outgoing) Unsent(seq uint64) {
-	o.reliable.lost(seq)
-	o.reliable.carried.takeBack(seq)
-}
-
 // Credit notes a credit message: the low 32 bits of what the receiver has granted. A number that is not more than before is ignored,
 // and so is what is more than 2^31 ahead: it is taken for less.
 func (o *Outgoing) Credit(low uint32) {
@@ -314,7 +307,7 @@ func (o *Outgoing) Stats() OutgoingStats {
 // or credit let others pass. It stops at the first message that does not fit, and more tells that something is left that
 // could be sent now. The builder is at channel 0 of Unreliable afterwards.
 //
-// The packet must be finished. One that is not after all must be told to Unsent.
+// The packet must be finished.
 func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	whole := b.limit
 	b.limit -= max(whole-len(b.buf)-max(limit, 0), 0)

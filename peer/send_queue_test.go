@@ -321,31 +321,6 @@ func TestNumbersTravel(t *testing.T) {
 	require.Equal(t, []uint16{0, 1, 2}, numbers)
 }
 
-// TestUnsentPacket: the number of a packet that was filled and not finished belongs to the next one, whose acknowledgement
-// says nothing about what the first would have carried.
-func TestUnsentPacket(t *testing.T) {
-	o := NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize))
-	p := onChannel(wire.Reliable, 0)
-	require.NoError(t, o.Push(&p, []byte("a")))
-	b := Builder{buf: make([]byte, 2, 500), limit: 500, sequence: 9}
-	require.False(t, o.Fill(&b, 500))
-	o.Unsent(9)
-	require.True(t, o.Pending())
-	o.Acked(9) // that one carried nothing
-	require.True(t, o.Pending())
-	require.Equal(t, 1, o.Unconfirmed())
-	o.Unsent(10)
-
-	var a Arrivals
-	a.Freed(InitialCredit)
-	a.CreditDue()
-	a.CreditSent(9)
-	a.Unsent(9)
-	a.Acked(9)
-	_, due := a.CreditDue()
-	require.True(t, due)
-}
-
 // flow sends messages one way, with the acknowledgements and the credit that come back, without a link between.
 type flow struct {
 	a, b    *Conn

@@ -266,12 +266,6 @@ func (e *talker) send(n int, now time.Duration, packets int) {
 		if could && limit == 1<<20 && before <= wire.MaxPacketHeader+wire.BatchHeaderSize {
 			require.Greater(e.t, len(b.buf), before, "an empty packet takes any message")
 		}
-		if e.random.IntN(100) == 0 { // not finished after all
-			e.out.Unsent(b.Sequence())
-			e.in.Unsent(b.Sequence())
-			_, due = e.in.CreditDue()
-			continue
-		}
 		e.launch(n, e.conn.Finish(&b, tick.Tick(n), now))
 	}
 }

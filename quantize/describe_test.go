@@ -234,7 +234,7 @@ func TestDebugRun(t *testing.T) {
 	}
 	w := wire.NewBitWriter(buf)
 	p.WriteRun(&w, rows, 3)
-	require.LessOrEqual(t, w.Bits(), p.MaxRunBits(3))
+	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 3))
 	require.Equal(t, want, buf[:w.Finish()])
 	r := wire.NewBitReader(want)
 	count, ok := p.ReadRun(&r, back, 4)

@@ -302,7 +302,7 @@ func checkEntityRow(t *rapid.T, p *Plan) {
 	require.Equal(t, lanes, got)
 	w = wire.NewBitWriter(buf)
 	p.WriteRun(&w, append(append([]uint32{}, before...), lanes...), 2)
-	require.LessOrEqual(t, w.Bits(), p.MaxRunBits(2))
+	require.LessOrEqual(t, w.Bits(), maxRunBits(p, 2))
 }
 
 // Memory: handles go through as they are, network ids and blank memory beside them too, the target's lanes stay.

@@ -214,17 +214,6 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 // lanePayload is the shortest difference: of lanes no wider, the number itself is sent.
 const lanePayload = 3
 
-// MaxRunBits returns the most bits that WriteRun writes for count rows.
-func (p *Plan) MaxRunBits(count int) int {
-	if count <= 0 {
-		return wire.VarBits(0)
-	}
-	if p.debug {
-		return wire.VarBits(uint64(count)) + count*(p.bits+7)
-	}
-	return wire.VarBits(uint64(count)) + p.bits + (count-1)*p.maxNextBits()
-}
-
 // maxNextBits returns the most bits that WriteNext writes.
 func (p *Plan) maxNextBits() int {
 	if p.debug {

@@ -140,7 +140,7 @@ func TestTailRoundTrip(t *testing.T) {
 				}
 				require.Equal(t, b, lanesOfSheet(p, &one))
 
-				buf := make([]byte, (p.MaxRunBits(2)+7)/8+8)
+				buf := make([]byte, (maxRunBits(p, 2)+7)/8+8)
 				w := wire.NewBitWriter(buf)
 				p.WriteRow(&w, b)
 				require.LessOrEqual(t, w.Bits(), p.Bits())
@@ -151,7 +151,7 @@ func TestTailRoundTrip(t *testing.T) {
 
 				w = wire.NewBitWriter(buf)
 				p.WriteRun(&w, append(slices.Clone(a), b...), 2)
-				require.LessOrEqual(t, w.Bits(), p.MaxRunBits(2))
+				require.LessOrEqual(t, w.Bits(), maxRunBits(p, 2))
 				rows := make([]uint32, 2*len(b))
 				r = wire.NewBitReader(buf[:w.Finish()])
 				n, ok := p.ReadRun(&r, rows, 2)
@@ -294,7 +294,7 @@ func readsTheSame(t require.TestingT, p *Plan, before []uint32, b []byte) {
 	}
 	require.True(t, p.Legal(got))
 	bits := 8*len(b) - r.Remaining()
-	buf := make([]byte, p.MaxRunBits(2)/8+8)
+	buf := make([]byte, maxRunBits(p, 2)/8+8)
 	w := wire.NewBitWriter(buf)
 	if before == nil {
 		p.WriteRow(&w, got)

@@ -122,18 +122,6 @@ func (g *groups) in(w uint32) uint64 {
 	return g.any[w]
 }
 
-// whole returns the group of an index that is sent to everybody in one packet, nil if there is none.
-func (g *groups) whole(index uint32) *members {
-	group := g.at(index)
-	if group == 0 {
-		return nil
-	}
-	if m := g.members[group]; !m.split {
-		return m
-	}
-	return nil
-}
-
 func (g *groups) join(s *Store, index, group uint32) {
 	g.of[index] = group
 	if group == 0 {

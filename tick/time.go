@@ -181,9 +181,6 @@ func (t Time) Along(from, to Tick) Span {
 	return muldiv(int64(t.Sub(from.Begin())), uint64(OneTick), uint64(way))
 }
 
-// Lerp returns the moment on the way from t to u at part: 0 is t, OneTick is u.
-func (t Time) Lerp(u Time, part Span) Time { return t.Add(u.Sub(t).Of(part)) }
-
 // Tick numbers a network step. The first is 1. It is 64 bits wide in memory, so that it never wraps and
 // plain comparison is right everywhere; only its 16 low bits travel (see Near).
 type Tick int64

@@ -48,8 +48,8 @@
 //	+---+-------------+           +---+------------------+-----------------+
 //
 // The length comes from outside (the message's size). Other flags are illegal. Flag 1: the size is that of the original. It is
-// refused above the reader's limit, where it is not more than the bytes behind the flag, and above the compressor's greatest
-// ratio (DEFLATE: 1032) times the compressed bytes: all before anything is allocated. Compressed is DEFLATE (RFC 1951); it must
+// refused above the reader's limit, where it is not more than the bytes behind the flag, and above 1032 times, the
+// greatest ratio of DEFLATE, the compressed bytes: all before anything is allocated. Compressed is DEFLATE (RFC 1951); it must
 // give exactly size bytes and end with the payload. Only here has a value more than one encoding: a writer may always send raw,
 // and compressors differ.
 package wire

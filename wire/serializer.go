@@ -580,21 +580,6 @@ func SerializeValue[T any](s *Serializer, c *Value[T], v *T) {
 	}
 }
 
-// SerializeValues serializes at most limit values by their codec.
-func SerializeValues[T any](s *Serializer, c *Value[T], v *[]T, limit int) {
-	switch s.direction {
-	case reading:
-		*v = ReadValues(&s.reader, c, *v, limit)
-	case writing:
-		s.checkLength(len(*v), limit, addressOf(v))
-		WriteValues(&s.writer, c, *v, limit)
-	default:
-		c.check()
-		s.measureCount(len(*v), limit, addressOf(v))
-		s.size += len(*v) * c.size
-	}
-}
-
 // Pointer is a *T that is Serializable. It is inferred, never spelled.
 type Pointer[T any] interface {
 	*T

@@ -102,7 +102,7 @@ func (c *scripted) Serialize(s *Serializer) {
 func kinds() []string {
 	return []string{"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "finite32", "finite64", "rune",
 		"pi16", "pi32", "pi64", "pu16", "pu32", "pu64", "pint", "word", "byte", "within", "string", "bytes",
-		"u16s", "f64s", "flags", "words", "pi32s", "runes", "strings", "byteslices", "array", "value", "values",
+		"u16s", "f64s", "flags", "words", "pi32s", "runes", "strings", "byteslices", "array", "value",
 		"nested", "each", "optional"}
 }
 
@@ -264,11 +264,6 @@ func (c *scripted) many(s *Serializer, st *step) {
 		SerializeValue(s, mixedValue(), &v)
 		checkMixed(s, v)
 		st.u = ofMixed(v)
-	case "values":
-		lists(s, st, mixedOf, ofMixed, func(s *Serializer, v *[]mixed, limit int) {
-			SerializeValues(s, mixedValue(), v, limit)
-			checkMixed(s, *v...)
-		})
 	case "nested":
 		if st.child == nil {
 			st.child = &scripted{}
@@ -324,8 +319,6 @@ func (st *step) model(d *dumb) {
 			switch st.kind {
 			case "pi32s":
 				d.signed(int64(int32(u)))
-			case "values":
-				d.mixed(u)
 			default:
 				d.fixed(u, size)
 			}
@@ -369,7 +362,7 @@ func (d *dumb) mixed(u uint64) {
 
 func isList(kind string) bool {
 	switch kind {
-	case "u16s", "f64s", "flags", "words", "pi32s", "runes", "array", "values":
+	case "u16s", "f64s", "flags", "words", "pi32s", "runes", "array":
 		return true
 	}
 	return false

@@ -291,7 +291,7 @@ type sample struct {
 	Text   []byte
 	List   []float32
 	Packed []int32
-	Whole  []mixed
+	Whole  mixed
 	Kids   []kid
 	value  *Value[mixed]
 }
@@ -310,13 +310,13 @@ func (v *sample) Serialize(s *Serializer) {
 	s.Bytes(&v.Text, 9)
 	SerializeSlice(s, &v.List, 9)
 	SerializePackedSlice(s, &v.Packed, 9)
-	SerializeValues(s, v.value, &v.Whole, 9)
+	SerializeValue(s, v.value, &v.Whole)
 	SerializeEach(s, &v.Kids, 9)
 }
 
 func TestSerializerAllocatesNothing(t *testing.T) {
 	value := mixedValue()
-	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, []mixed{{I: 1}, {I: 2}}, []kid{{1, 2}, {3, 4}}, value}
+	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, mixed{I: 1}, []kid{{1, 2}, {3, 4}}, value}
 	got := &sample{value: value}
 	buf := make([]byte, 200)
 	var s Serializer
@@ -335,7 +335,7 @@ func TestSerializerAllocatesNothing(t *testing.T) {
 
 func BenchmarkSerializer(b *testing.B) {
 	value := mixedValue()
-	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, []mixed{{I: 1}, {I: 2}}, []kid{{1, 2}, {3, 4}}, value}
+	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, mixed{I: 1}, []kid{{1, 2}, {3, 4}}, value}
 	buf := make([]byte, 200)
 	var s Serializer
 	n, _ := s.Write(buf, v)
@@ -419,7 +419,6 @@ func TestSerializerRefusesToRead(t *testing.T) {
 		"2^64-1 strings":         {many, func(s *Serializer) { s.Strings(&[]string{}, math.MaxInt, 9) }, ErrTruncated},
 		"2^64-1 runes":           {many, func(s *Serializer) { s.Runes(&[]rune{}, math.MaxInt) }, ErrTruncated},
 		"2^64-1 byte slices":     {many, func(s *Serializer) { s.ByteSlices(&[][]byte{}, math.MaxInt, 9) }, ErrTruncated},
-		"2^64-1 values":          {many, func(s *Serializer) { SerializeValues(s, mixedValue(), &[]mixed{}, math.MaxInt) }, ErrTruncated},
 		"2^64-1 elements":        {many, func(s *Serializer) { SerializeEach(s, &[]scripted{}, math.MaxInt) }, ErrTruncated},
 		"more than allowed":      {[]byte{4, 1, 2, 3, 4}, func(s *Serializer) { SerializeSlice(s, &[]uint8{}, 3) }, ErrTooLong},
 		"elements without bytes": {[]byte{1, 1}, func(s *Serializer) { SerializeEach(s, &[]nothing{}, 3) }, ErrMalformed},

@@ -147,33 +147,6 @@ func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 	}
 }
 
-// WriteValues appends the count of v and then each whole. More than limit is ErrTooLong.
-func WriteValues[T any](w *Writer, c *Value[T], v []T, limit int) {
-	c.check()
-	w.Count(len(v), limit)
-	if w.err == nil && len(v) > (len(w.buf)-w.off)/c.size {
-		w.err = ErrOverflow
-	}
-	if w.err == nil {
-		c.store(w.take(len(v)*c.size), v)
-	}
-}
-
-// ReadValues reads what WriteValues wrote into dst, from its start, and returns it, as ReadSlice does.
-func ReadValues[T any](r *Reader, c *Value[T], dst []T, limit int) []T {
-	c.check()
-	n := r.Count(limit, c.size)
-	dst = sized(dst, n)
-	if b := r.take(n * c.size); b != nil && !c.load(dst, b) {
-		r.err = ErrMalformed
-	}
-	if r.err != nil {
-		clear(dst)
-		return dst[:0]
-	}
-	return dst
-}
-
 // ViewValue shows the bytes at the start of b as a T, for debuggers and logs: what Reader.Rest returns, or
 // what a Writer has written from some position. It moves nothing and fails nothing; ok is false when b is
 // too short or can be no T.

@@ -119,40 +119,35 @@ func TestValueAgainstTheDumbModel(t *testing.T) {
 		list := rapid.SliceOfN(rapid.Uint64(), 0, 9).Draw(t, "list")
 		values := casts(list, mixedOf)
 		var d dumb
-		d.varint(uint64(len(list)))
 		for _, u := range list {
 			d.mixed(u)
 		}
 		buf, intact := guarded(len(d.b))
 		w := NewWriter(buf)
-		WriteValues(&w, c, values, 9)
-		require.NoError(t, w.Err())
-		require.Equal(t, d.b, w.Written())
-		require.True(t, intact())
-		one := NewWriter(buf)
 		for i := range values {
-			WriteValue(&one, c, &values[i])
+			WriteValue(&w, c, &values[i])
 		}
-		require.Equal(t, string(d.b[1:]), string(one.Written()))
+		require.NoError(t, w.Err())
+		require.Equal(t, string(d.b), string(w.Written()))
+		require.True(t, intact())
 		r := NewReader(d.b)
-		got := ReadValues(&r, c, make([]mixed, 2, 4), 9)
-		require.True(t, r.Done())
-		require.Equal(t, casts2(values, ofMixed), casts2(got, ofMixed))
-		r = NewReader(d.b[1:])
 		for range list {
 			var m mixed
 			shown, ok := ViewValue(r.Rest(), c)
 			ReadValue(&r, c, &m)
 			require.True(t, ok)
+			require.Equal(t, ofMixed(values[0]), ofMixed(m))
 			require.Equal(t, ofMixed(shown), ofMixed(m))
+			values = values[1:]
 		}
 		require.True(t, r.Done())
-		for cut := range d.b {
+		for cut := range min(len(d.b), c.Size()) {
+			var m mixed
 			r := NewReader(d.b[:cut])
-			require.Empty(t, ReadValues(&r, c, nil, 9))
+			ReadValue(&r, c, &m)
 			require.ErrorIs(t, r.Err(), ErrTruncated)
 			w := NewWriter(buf[:cut:cut])
-			WriteValues(&w, c, values, 9)
+			WriteValue(&w, c, &m)
 			require.ErrorIs(t, w.Err(), ErrOverflow)
 		}
 		require.True(t, intact())
@@ -161,26 +156,17 @@ func TestValueAgainstTheDumbModel(t *testing.T) {
 
 func TestValueRefusesBadBools(t *testing.T) {
 	c := mixedValue()
-	b := bytes.Repeat([]byte{1}, 2*c.Size()+1)
-	b[0], b[1+c.Size()+14] = 2, 7
+	b := bytes.Repeat([]byte{1}, c.Size())
+	b[14] = 7
 	v := mixed{I: 5}
-	r := NewReader(b[1+c.Size():])
+	r := NewReader(b)
 	_, ok := ViewValue(r.Rest(), c)
 	require.False(t, ok)
 	ReadValue(&r, c, &v)
 	require.ErrorIs(t, r.Err(), ErrMalformed)
 	require.Zero(t, v)
-	r = NewReader(b)
-	require.Empty(t, ReadValues(&r, c, nil, 9))
-	require.ErrorIs(t, r.Err(), ErrMalformed)
-	r = NewReader(b)
-	require.Empty(t, ReadValues(&r, c, nil, 1))
-	require.ErrorIs(t, r.Err(), ErrTooLong)
 	_, ok = ViewValue(b[:c.Size()-1], c)
 	require.False(t, ok)
-	w := NewWriter(make([]byte, 99))
-	WriteValues(&w, c, make([]mixed, 2), 1)
-	require.ErrorIs(t, w.Err(), ErrTooLong)
 }
 
 // Machines that keep the most significant byte first turn each number over.
@@ -205,12 +191,14 @@ func FuzzValue(f *testing.F) {
 	c, err := NewValue[wholesome]()
 	require.NoError(f, err)
 	w := NewWriter(make([]byte, 300))
-	WriteValues(&w, c, []wholesome{{Tail: 1}, {D: [2]float64{1, math.Inf(1)}}}, 9)
+	WriteValue(&w, c, &wholesome{Tail: 1, D: [2]float64{1, math.Inf(1)}})
 	f.Add(w.Written())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, w := NewReader(b), NewWriter(make([]byte, len(b)))
-		WriteValues(&w, c, ReadValues(&r, c, nil, 9), 9)
+		var v wholesome
+		ReadValue(&r, c, &v)
 		if r.Err() == nil {
+			WriteValue(&w, c, &v)
 			require.NoError(t, w.Err())
 			require.Equal(t, b[:r.Position()], w.Written(), "one legal encoding")
 		}
@@ -219,14 +207,11 @@ func FuzzValue(f *testing.F) {
 
 func TestValueAllocatesNothing(t *testing.T) {
 	c, buf, v := mixedValue(), make([]byte, 100), mixed{I: 3}
-	list := []mixed{{}, {}}
 	alloctest.Zero(t, 100, func() {
 		w := NewWriter(buf)
 		WriteValue(&w, c, &v)
-		WriteValues(&w, c, list, 9)
 		r := NewReader(w.Written())
 		ReadValue(&r, c, &v)
-		list = ReadValues(&r, c, list, 9)
 		if _, ok := ViewValue(buf, c); !ok || !r.Done() {
 			t.Fatal("not done")
 		}
@@ -293,13 +278,15 @@ func TestPaddingDoesNotTravel(t *testing.T) {
 	many, err := NewValue[gaps]()
 	require.NoError(t, err)
 	require.Equal(t, 1+8+2*7+2, many.Size())
-	list := []gaps{{On: true, Wide: 0x0807060504030201, Last: -2}, {Wide: 9}}
-	list[0].Parts[0].N, list[0].Parts[1].S = 0x0D0C0B0A, [3]uint8{7, 8, 9}
-	want := append([]byte{2, 1, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9, 0xFE, 0xFF, 0, 9}, make([]byte, 23)...)
+	whole := gaps{On: true, Wide: 0x0807060504030201, Last: -2}
+	whole.Parts[0].N, whole.Parts[1].S = 0x0D0C0B0A, [3]uint8{7, 8, 9}
+	want := []byte{1, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9, 0xFE, 0xFF}
 	w = NewWriter(make([]byte, 64))
-	WriteValues(&w, many, list, 2)
+	WriteValue(&w, many, &whole)
 	require.Equal(t, want, w.Written())
 	r = NewReader(want)
-	require.Equal(t, list, ReadValues(&r, many, nil, 2))
+	var back gaps
+	ReadValue(&r, many, &back)
+	require.Equal(t, whole, back)
 	require.True(t, r.Done())
 }

@@ -64,8 +64,6 @@ func messages() []mutation {
 			"incoming.go", "case !ok: // arrive ignores it\n\t\treturn nil", "case !ok:\n\t\treturn errNobody"),
 		change("messages", "the credit of an unknown type is kept", "TestUnknownMessagesGiveTheirCreditBack",
 			"incoming.go", "c.noteUnknown(a.Header.Type)\n\tc.from.Arrivals.Freed(a.Cost)", "c.noteUnknown(a.Header.Type)"),
-		change("messages", "the nearest number is looked for ahead only", "TestUnwrap",
-			"wire/header.go", "if ahead <= 1<<15 || near+ahead < 1<<16 {", "{"),
 		change("messages", "a tick on the wire is the nearest ahead only", "TestNear",
 			"tick/time.go", "if ahead <= window/2 {", "{"),
 	}
