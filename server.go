@@ -161,7 +161,9 @@ func (s *Server) BeginFrame(now time.Duration) {
 		s.players.Shift(stall)
 	}
 	s.beginFrame()
-	call(s.hooks.beginFrame)
+	for _, f := range s.hooks.beginFrame {
+		f()
+	}
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
@@ -521,7 +523,7 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.Away() {
+		for _, p := range s.players.Away {
 			s.interest.Leave(p.ID)
 		}
 	}

@@ -124,9 +124,6 @@ func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
 // stateWaits reports whether state is to be sent now.
 func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
 
-// heldBack reports whether state waits that an extension holds back.
-func (c *Session) heldBack() bool { return c.holds && c.view.Pending() }
-
 // mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
 func (c *Session) mayLoad() bool {
 	left := c.link.Budget.Left()
@@ -382,12 +379,12 @@ func (l lines) join(c *Session) {
 	if l[home] == nil {
 		l[home] = &congestion.Group{}
 	}
-	l[home].Join(c.link.Conn.Control())
+	l[home].Join(&c.link.Conn.Control)
 }
 
 // leave removes a client from its address.
 func (l lines) leave(c *Session) {
-	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(c.link.Conn.Control()) == 0 {
+	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(&c.link.Conn.Control) == 0 {
 		delete(l, home)
 	}
 }

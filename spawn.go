@@ -130,16 +130,6 @@ func (s *Server) RemoveRow(id NetworkID, row int) bool {
 	return spawned
 }
 
-// publishAlone captures a tick if nobody else did.
-func (s *Server) publishAlone() {
-	if !s.frame.Due || s.store.Tick() >= s.Tick() {
-		return
-	}
-	s.store.Begin(s.Tick())
-	s.Publish()
-	s.store.Commit()
-}
-
 // spawnedRow returns the row of a component for an entity of Spawn.
 func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
