@@ -28,7 +28,9 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 	default:
 		c.receiveHandshake(kind, packet)
 	}
-	c.events.fire()
+	if len(c.events.waiting) > 0 {
+		c.events.fire()
+	}
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
@@ -63,7 +65,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.link.ReceivedAt = c.frame.Now
-	if c.resume.Heard() { // The address that this end has now is known there.
+	if c.resume.Asks && c.resume.Heard() { // The address that this end has now is known there.
 		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
@@ -71,7 +73,9 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.hearTick(&in, &content)
-	c.sections.take(nil, content.sections)
+	if content.sections != 0 {
+		c.sections.take(nil, content.sections)
+	}
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}

@@ -47,7 +47,9 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	default:
 		s.stats.BadHandshakes++
 	}
-	s.events.fire()
+	if len(s.events.waiting) > 0 {
+		s.events.fire()
+	}
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
@@ -91,7 +93,9 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}
-	s.sections.take(c, content.sections)
+	if content.sections != 0 {
+		s.sections.take(c, content.sections)
+	}
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)

@@ -346,14 +346,14 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 			c.silence.until = now + min(8*gap, 8*time.Second)
 			c.sampled = c.sent.next
 		}
-		c.silence.add(gap)
+		c.silence.usual += (gap - c.silence.usual) / 8
 	}
 	c.heard = now
 }
 
 // stood reports whether a silence ends now in which one of the ends stood still.
 func (c *Conn) stood(now time.Duration) bool {
-	return c.received.any && now >= c.silence.until && c.silence.broken(now-c.heard)
+	return c.received.any && now >= c.silence.until && now-c.heard > max(leastBroken, brokenBy*c.silence.usual)
 }
 
 // acknowledge applies an ack and its bits, all or nothing: it reports false,
