@@ -138,7 +138,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		asksBands: len(p.schema.Banded()) > 0,
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
-	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
