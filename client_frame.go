@@ -247,7 +247,7 @@ func (c *Client) serve() {
 	if c.sender != nil {
 		c.sender.planUpstream()
 	}
-	if c.link.held.Len() > 0 {
+	if c.link.held.Count > 0 {
 		c.release(&c.link, nil)
 	}
 	for _, f := range c.hooks.beforeSend {

@@ -172,15 +172,6 @@ func (s *Server) Dispatch(stage Stage) {
 	s.inbound.Drain(stage)
 }
 
-// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
-
-// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
-// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
-func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
-	s.out.DrainAll(send)
-}
-
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
 func (s *Server) TickDue() bool { return s.frame.Due }
 

@@ -208,6 +208,15 @@ func (s *Server) sendFrame() {
 	}
 }
 
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
+
+// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
+// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
+func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
+	s.out.DrainAll(send)
+}
+
 // serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
 // an Executor several at a time. From here on this file reads top to bottom: serve, deliver, fill, sendPacket.
 func (s *Server) serveAll() {
@@ -257,7 +266,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	s.observe(c)
-	if c.link.held.Len() > 0 {
+	if c.link.held.Count > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
@@ -361,6 +370,15 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	}
 	c.link.Finish(&b)
 	return true
+}
+
+// stateWaits reports whether state is to be sent now.
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
+
+// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
+func (c *Session) mayLoad() bool {
+	left := c.link.Budget.Left()
+	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
 }
 
 // repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a

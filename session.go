@@ -9,7 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
-	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -120,15 +119,6 @@ func (c *Session) PacketSize() int { return c.link.PacketSize }
 
 // SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
 func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
-
-// stateWaits reports whether state is to be sent now.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
-
-// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
-func (c *Session) mayLoad() bool {
-	left := c.link.Budget.Left()
-	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
-}
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *Session) View() *snapshot.View {

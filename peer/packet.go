@@ -98,7 +98,7 @@ func (c *Conn) Begin(buf []byte) Builder {
 	}
 	header := wire.PacketHeader{Sequence: wire.Sequence(c.sent.next)}
 	if r := &c.received; r.any {
-		header.HasAck, header.Ack, header.AckBits = true, wire.Sequence(r.newest), r.ackBits()
+		header.HasAck, header.Ack, header.AckBits = true, wire.Sequence(r.newest), uint32(r.window[0]>>1)
 	}
 	b := wire.AppendPacketHeader(buf[:0], header)
 	batch := len(b)

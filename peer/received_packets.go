@@ -111,9 +111,6 @@ func (r *received) shift(n uint64) {
 	}
 }
 
-// ackBits returns which of the 32 before the newest were accepted.
-func (r *received) ackBits() uint32 { return uint32(r.window[0] >> 1) }
-
 // window knows which numbers of a reliable channel are through: everything below base, and of the ReliableWindow numbers
 // from there on those whose bit is set.
 //
