@@ -143,7 +143,9 @@ func (c *Client) BeginFrame(now time.Duration) {
 		c.attempt.Shift(stall)
 	}
 	c.beginFrame()
-	call(c.hooks.beginFrame)
+	for _, f := range c.hooks.beginFrame {
+		f()
+	}
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
@@ -386,7 +388,9 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	if c.sender != nil {
 		c.sender.openUpstream(o.state(c.agreed.snapshot()))
 	}
-	call(c.hooks.opened)
+	for _, f := range c.hooks.opened {
+		f()
+	}
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
@@ -503,7 +507,9 @@ func (c *Client) over(reason *peer.Error) {
 	c.forgetMessages(&c.link)
 	if c.state == Connected || c.leaving {
 		c.stats.Disconnected++
-		call(c.hooks.closed)
+		for _, f := range c.hooks.closed {
+			f()
+		}
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
 	if c.report.Enabled(report.Info) {

@@ -28,7 +28,9 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 	default:
 		c.receiveHandshake(kind, packet)
 	}
-	c.events.fire()
+	if len(c.events.waiting) > 0 {
+		c.events.fire()
+	}
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
@@ -63,7 +65,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.link.ReceivedAt = c.frame.Now
-	if c.resume.Heard() { // The address that this end has now is known there.
+	if c.resume.Asks && c.resume.Heard() { // The address that this end has now is known there.
 		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
@@ -71,7 +73,9 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.hearTick(&in, &content)
-	c.sections.take(nil, content.sections)
+	if content.sections != 0 {
+		c.sections.take(nil, content.sections)
+	}
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}
@@ -119,7 +123,9 @@ func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 		return true
 	case err == nil:
 		c.applied = false
-		call(c.hooks.read)
+		for _, f := range c.hooks.read {
+			f()
+		}
 		return true
 	case errors.Is(err, replica.ErrStale):
 		c.stats.StaleSnapshots++
@@ -202,7 +208,9 @@ func (c *Client) Send() {
 		}
 	}
 	c.sentUpTo = c.frame.Clock.Tick()
-	call(c.hooks.afterSend)
+	for _, f := range c.hooks.afterSend {
+		f()
+	}
 	c.running = false
 	c.events.fire()
 }
@@ -210,13 +218,15 @@ func (c *Client) Send() {
 // serve sends the server its packets of this frame.
 func (c *Client) serve() {
 	if c.host != nil {
-		call(c.hooks.beforeSend)
+		for _, f := range c.hooks.beforeSend {
+			f()
+		}
 		if seat := c.seat(); seat != nil {
 			c.handSections(&c.link, nil, seat, c.agreed.PacketSize)
 		}
 		return
 	}
-	if c.link.Silent() {
+	if c.frame.Now-c.link.ReceivedAt >= c.agreed.SilenceTimeout {
 		c.stats.SilenceTimeouts++
 		c.closeWith(c.resume.GivenUp(), false)
 		return
@@ -237,17 +247,21 @@ func (c *Client) serve() {
 	if c.sender != nil {
 		c.sender.planUpstream()
 	}
-	if c.link.held.Len() > 0 {
+	if c.link.held.Count > 0 {
 		c.release(&c.link, nil)
 	}
-	call(c.hooks.beforeSend)
+	for _, f := range c.hooks.beforeSend {
+		f()
+	}
 	c.sendSections()
 	c.sendUpstream()
 	c.link.SendMessages()
 	if !c.frame.Due {
 		return
 	}
-	c.link.Probe(nil)
+	if size := c.link.Conn.ProbeDue(c.frame.Now); size > 0 {
+		c.link.Probe(size, nil)
+	}
 	c.link.EndTick(c.link.Wants() || c.up.view != nil && c.up.view.Pending())
 	c.link.KeepAlive(c.patience(), nil)
 	switch {
@@ -314,7 +328,9 @@ func (c *Client) ShowState(payload []byte) {
 	}
 	c.applied = false
 	c.time.Shown.Arrive(t, c.time.Raw)
-	call(c.hooks.read)
+	for _, f := range c.hooks.read {
+		f()
+	}
 }
 
 // ShownUpTo tells that Replica has what came of the ticks up to one: whatever is known of these ticks holds for Replica too. complete

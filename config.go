@@ -306,7 +306,7 @@ func (c Config) admission() admission.Limits {
 func (c Config) link() link.Config {
 	return link.Config{
 		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
-		SilenceTimeout: c.SilenceTimeout, ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
+		ReliableStall: c.ReliableStall, FlushTimeout: c.FlushTimeout, LeaveTimeout: c.LeaveTimeout,
 	}
 }
 

@@ -144,10 +144,14 @@ func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	c.inbound.Due(c.due())
-	c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
-	late, cancelled := c.calls.Expire(c.frame.Now)
-	c.stats.CallsLate += late
-	c.stats.CallsCancelled += cancelled
+	if c.outbound.On() {
+		c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
+	}
+	if c.calls.Waiting > 0 {
+		late, cancelled := c.calls.Expire(c.frame.Now)
+		c.stats.CallsLate += late
+		c.stats.CallsCancelled += cancelled
+	}
 }
 
 // due returns the tick that messages wait for. The client's own count slips in a long stall, so at a client the server's tick

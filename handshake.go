@@ -435,7 +435,7 @@ func (s *Server) approve(from transport.Addr, join peer.Join) (d *admission.Deci
 
 // askGame asks the game about a client, unless too many decisions are pending.
 func (s *Server) askGame(from transport.Addr, join peer.Join) (d *admission.Decision, ok bool) {
-	if s.decisions.Len() >= s.config.Clients || s.decisions.Crowded(from, s.config.admission()) {
+	if len(s.decisions.Waiting) >= s.config.Clients || s.decisions.Crowded(from, s.config.admission()) {
 		s.stats.ApprovalsFull++
 		s.refuse(from, join.Nonce, &peer.Error{Reason: peer.ReasonBusy})
 		return nil, false

@@ -36,7 +36,7 @@ func (l *connection) delay(p *held.Envelope, name string, body []byte) error {
 // dropHeld drops the held messages of a connection that is over.
 func (l *connection) dropHeld() {
 	if l.held != nil {
-		l.stats.DelayedDropped += uint64(l.held.Len())
+		l.stats.DelayedDropped += uint64(l.held.Count)
 		l.held = nil
 	}
 }
@@ -61,7 +61,7 @@ func (c *Client) nextCapture() tick.Tick {
 func (c *endpointCore) holdsBack(l *connection, p *held.Envelope) bool {
 	e := l.held
 	p.Missing, p.AsOf = false, tick.None
-	if e == nil || !p.AboutEntity() && p.After != held.AfterAll && e.Len() == 0 && p.Seers.IsZero() {
+	if e == nil || !p.AboutEntity() && p.After != held.AfterAll && e.Count == 0 && p.Seers.IsZero() {
 		return false
 	}
 	follows := p.After == held.AfterAll || p.After == held.AfterEntity && p.AboutEntity()
@@ -222,7 +222,7 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bo
 // end, and its messages are delivered first.
 func (c *endpointCore) releaseLast(l *connection, s *Session) {
 	e := l.held
-	if e.Len() == 0 {
+	if e == nil || e.Count == 0 {
 		return
 	}
 	list := e.Messages()

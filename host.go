@@ -62,7 +62,9 @@ func Host(s *Server, c *Client) error {
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
 	c.up = upstream{}
-	call(c.hooks.opened)
+	for _, f := range c.hooks.opened {
+		f()
+	}
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
 	s.inbound.Queue(true) // Messages wait until both OnConnect were called.

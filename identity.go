@@ -36,7 +36,7 @@ func (s *Server) Returned(client ClientID) bool {
 
 // Away yields the players that are away and may come back, in the order in which they went. The body of the loop may Kick them.
 func (s *Server) Away(yield func(ClientID) bool) {
-	for _, p := range slices.Clone(s.players.Away()) {
+	for _, p := range slices.Clone(s.players.Away) {
 		if !p.Connected && !p.Left && !yield(p.ID) {
 			return
 		}
@@ -119,7 +119,7 @@ func (s *Server) endPlayer(p *admission.Player) {
 
 // endAway ends the time of all players that are away.
 func (s *Server) endAway() {
-	for away := s.players.Away(); len(away) > 0; away = s.players.Away() {
+	for away := s.players.Away; len(away) > 0; away = s.players.Away {
 		s.endPlayer(away[0])
 	}
 }

@@ -31,7 +31,6 @@ type packetContents struct {
 // no honest peer sent this packet.
 func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
-	scratch := c.inbound.Scratch()
 	found, r := c.plains[:0], in.Messages()
 	for {
 		found = r.Plain(&c.sizes, found)
@@ -39,7 +38,7 @@ func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetCont
 			break
 		}
 		if r.Channel == 0 && r.Header.Flags == 0 {
-			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(scratch, r.Payload) {
+			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(c.inbound.Scratch(), r.Payload) {
 				at := uint32(r.Start() - wire.MessageHeaderSize)
 				found = append(found, message.Simple{At: at, Count: 1, Size: r.Header.Size, Type: r.Header.Type})
 				continue

@@ -28,7 +28,7 @@ func TestClientsOfAnAddressStartTogether(t *testing.T) {
 		l.join(c)
 		l.endTick(now)
 		sessions = append(sessions, c)
-		return c.link.Conn.Control().State().Rate
+		return c.link.Conn.Control.State().Rate
 	}
 	first := rate("192.0.2.1:7")
 	require.Equal(t, first/2, rate("192.0.2.1:8"))

@@ -146,7 +146,7 @@ func (c *Client) askResume() {
 	if !c.resume.Due(c.frame.Now, silence, c.quiet()) {
 		return
 	}
-	if !c.resume.Asks() {
+	if !c.resume.Asks {
 		path, err := random64(c.config.Random)
 		if err != nil {
 			c.Report(err)

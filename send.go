@@ -498,14 +498,6 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 // awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
 func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture()) }
 
-// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
-func (s *Server) observe(c *Session) {
-	for _, f := range s.hooks.observe {
-		f(c, c.view)
-	}
-	c.view.Observe()
-}
-
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.
 func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {

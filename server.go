@@ -138,7 +138,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		asksBands: len(p.schema.Banded()) > 0,
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
-	s.worldless = worldless.New(s.store)
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
@@ -161,7 +160,9 @@ func (s *Server) BeginFrame(now time.Duration) {
 		s.players.Shift(stall)
 	}
 	s.beginFrame()
-	call(s.hooks.beginFrame)
+	for _, f := range s.hooks.beginFrame {
+		f()
+	}
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
@@ -169,15 +170,6 @@ func (s *Server) BeginFrame(now time.Duration) {
 // the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
 func (s *Server) Dispatch(stage Stage) {
 	s.inbound.Drain(stage)
-}
-
-// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
-
-// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
-// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
-func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
-	s.out.DrainAll(send)
 }
 
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
@@ -521,7 +513,7 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.Away() {
+		for _, p := range s.players.Away {
 			s.interest.Leave(p.ID)
 		}
 	}

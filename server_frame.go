@@ -47,7 +47,9 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	default:
 		s.stats.BadHandshakes++
 	}
-	s.events.fire()
+	if len(s.events.waiting) > 0 {
+		s.events.fire()
+	}
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
@@ -91,7 +93,9 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	if content.credited {
 		c.link.Outgoing.Credit(content.credit)
 	}
-	s.sections.take(c, content.sections)
+	if content.sections != 0 {
+		s.sections.take(c, content.sections)
+	}
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
@@ -158,11 +162,16 @@ func (s *Server) sendFrame() {
 	if s.frame.Now-s.secretAt >= secretFor {
 		s.rotateSecret()
 	}
-	if s.worldless.Waits() {
-		s.publishAlone()
+	now := s.frame.Clock.Tick()
+	if s.frame.Due && s.store.Tick() < now && s.worldless.Waits() { // Nobody else captured this tick.
+		s.store.Begin(now)
+		s.Publish()
+		s.store.Commit()
 	}
-	if len(s.hooks.captured) > 0 && s.frame.Due && s.store.Tick() == s.Tick() {
-		call(s.hooks.captured)
+	if len(s.hooks.captured) > 0 && s.frame.Due && s.store.Tick() == now {
+		for _, f := range s.hooks.captured {
+			f()
+		}
 	}
 	if len(s.earlySights) > 0 {
 		s.obeyEarly()
@@ -173,7 +182,9 @@ func (s *Server) sendFrame() {
 	if s.asksBands && s.frame.Due && s.store.Tick()%viewpointTicks == 0 {
 		s.missBands()
 	}
-	call(s.hooks.beforeSend)
+	for _, f := range s.hooks.beforeSend {
+		f()
+	}
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
@@ -181,16 +192,29 @@ func (s *Server) sendFrame() {
 		s.store.ClearHandovers()
 	}
 	s.serveAll()
-	s.sentUpTo = s.Tick()
+	s.sentUpTo = now
 	if s.eachHandled != nil {
 		s.inbound.Past(0).Each(s.eachHandled)
 	}
-	call(s.hooks.afterSend)
+	for _, f := range s.hooks.afterSend {
+		f()
+	}
 	s.running = false
 	if s.counts[gone] > 0 {
 		s.sweep()
 	}
-	s.events.fire()
+	if len(s.events.waiting) > 0 {
+		s.events.fire()
+	}
+}
+
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (s *Server) Drain(send func(to transport.Addr, packet []byte)) { s.out.Drain(send) }
+
+// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
+// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
+func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
+	s.out.DrainAll(send)
 }
 
 // serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
@@ -211,11 +235,13 @@ func (s *Server) serveAll() {
 		s.deliverInParts()
 	} else {
 		for _, c := range w.filling {
-			s.deliver(c, s.store.EncodeCache())
+			s.deliver(c, w.cache)
 		}
 	}
 	for _, c := range w.filling {
-		s.reportOversize(c)
+		if c.view.Oversize() != c.oversize {
+			s.reportOversize(c)
+		}
 	}
 	if s.frame.Due && len(s.lines) > 0 {
 		s.lines.endTick(s.frame.Now)
@@ -235,12 +261,12 @@ func (s *Server) serve(c *Session) (due bool) {
 		}
 		return false
 	}
-	if reason := c.link.Overrun(s.Tick()); reason != nil {
+	if reason := c.link.Overrun(s.frame.Clock.Tick()); reason != nil {
 		s.end(c, reason, closeTold)
 		return false
 	}
 	s.observe(c)
-	if c.link.held.Len() > 0 {
+	if c.link.held.Count > 0 {
 		s.release(&c.link, c)
 	}
 	if c.recaller.sights != c.view.Sights() { // After all calls of game code, which may have hidden an entity.
@@ -248,7 +274,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	}
 	c.link.Refill()
 	if !s.frame.Due {
-		if !c.starved && !c.heldBack() {
+		if !c.starved && !(c.holds && c.view.Pending()) {
 			c.link.SendMessages()
 		}
 		return false
@@ -263,23 +289,36 @@ func (s *Server) serve(c *Session) (due bool) {
 			c.link.SendResync(epoch)
 		}
 	}
-	s.repeat(c)
+	if !s.config.NoRepeat && !c.view.Pending() {
+		s.repeat(c)
+	}
 	c.view.Plan(c.link.Budget.Left())
 	return true
 }
 
+// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
+func (s *Server) observe(c *Session) {
+	for _, f := range s.hooks.observe {
+		f(c, c.view)
+	}
+	c.view.Observe()
+}
+
 // deliver sends a client its packets of a network tick. It runs for several clients at once with an Executor.
 func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
-	c.link.FitPath(c.view)
+	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
+		c.link.FitPath(c.view, size)
+	}
 	c.holds, c.reserved = false, 0
 	for _, f := range s.hooks.hold {
 		hold, reserve := f(c, c.link.Budget.Left())
 		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
 	}
 	s.fill(c, cache)
-	var room [link.PulseSize + 1]byte
-	payload := c.link.PulsePayload(&room, true)
-	c.link.Probe(payload)
+	if size := c.link.Conn.ProbeDue(s.frame.Now); size > 0 {
+		var room [link.PulseSize + 1]byte
+		c.link.Probe(size, c.link.PulsePayload(&room, true))
+	}
 	c.starved = c.stateWaits() // Then messages wait for the next tick, where state gets its half.
 	for _, f := range s.hooks.stateSent {
 		f(c, c.link.Budget.Left(), c.starved)
@@ -293,7 +332,7 @@ func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *Session, cache *snapshot.EncodeCache) {
-	for c.stateWaits() || c.link.Wants() && c.mayLoad() || s.sections.due(c, false) {
+	for c.stateWaits() || c.link.Wants() && c.mayLoad() || len(s.sections.out) > 0 && s.sections.due(c, false) {
 		if c.link.Short() || !s.sendPacket(c, cache) {
 			return
 		}
@@ -308,9 +347,12 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	if !ok {
 		return false
 	}
-	s.sections.write(c, &b)
+	extended := len(s.sections.out) > 0
+	if extended {
+		s.sections.write(c, &b)
+	}
 	borrowed := false
-	if !c.stateFirst && c.mayLoad() {
+	if !c.stateFirst && c.link.Wants() && c.mayLoad() {
 		borrowed = c.link.Load(&b, c.stateWaits())
 	}
 	var state []byte // Rows that the client lacks, as many as fit; nil if none did.
@@ -320,7 +362,9 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 		}
 	}
 	c.stateFirst = (borrowed || state == nil && !b.Empty()) && c.stateWaits()
-	s.sections.writeBehind(c, &b, state)
+	if extended {
+		s.sections.writeBehind(c, &b, state)
+	}
 	if b.Empty() {
 		return false
 	}
@@ -328,14 +372,23 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	return true
 }
 
+// stateWaits reports whether state is to be sent now.
+func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
+
+// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
+func (c *Session) mayLoad() bool {
+	left := c.link.Budget.Left()
+	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
+}
+
 // repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a
 // join, would cost more than the wait.
 const repeatMost = 64
 
-// repeat sends entities that are unconfirmed after half a round trip once more, in a tick with nothing new. So the last
+// repeat sends entities that are unconfirmed after half a round trip once more. It is for a tick with nothing new. So the last
 // packets before a rest do not wait for the detection of their loss, again and again on a bad link.
 func (s *Server) repeat(c *Session) {
-	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
+	if c.view.Unacked() > repeatMost {
 		return
 	}
 	rtt, _ := c.link.Conn.RTT()
@@ -349,7 +402,7 @@ func (s *Server) repeat(c *Session) {
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
 	c.moving = c.timed == s.frame.Now
-	if c.heldBack() || !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+	if !ended && s.frame.Now-c.timed < min(s.config.KeepAlive, s.config.Pulse) || c.holds && c.view.Pending() {
 		return
 	}
 	var payload [link.PulseSize + 1]byte
@@ -360,9 +413,6 @@ func (s *Server) pulse(c *Session) {
 
 // reportOversize reports an entity that does not fit into a packet, once for each client and entity in a row.
 func (s *Server) reportOversize(c *Session) {
-	if c.view.Oversize() == c.oversize {
-		return
-	}
 	stats := c.view.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
 	c.oversize = stats.Oversize
@@ -375,16 +425,16 @@ func (s *Server) reportOversize(c *Session) {
 
 // expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
-	if s.decisions.Len() > 0 {
+	if len(s.decisions.Waiting) > 0 {
 		s.expireApprovals()
 	}
-	if len(s.players.Away()) > 0 {
+	if len(s.players.Away) > 0 {
 		s.expireAway()
 	}
 	for _, c := range s.sessions {
 		switch {
 		case c.link.near != nil:
-		case c.state == connected && c.link.Silent():
+		case c.state == connected && s.frame.Now-c.link.ReceivedAt >= s.config.SilenceTimeout:
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeTold)
 		case c.state == lingering && c.link.ContinueClose((*outcome)(c)):
@@ -424,7 +474,8 @@ type Executor interface {
 
 // sendWorkers are the workers that fill the packets of a tick.
 type sendWorkers struct {
-	filling []*Session     // The clients of this tick.
+	filling []*Session // The clients of this tick.
+	cache   *snapshot.EncodeCache
 	workers []worker       // One for each part; none without an Executor.
 	parts   int            // Number of parts of filling.
 	fill    func(part int) // Made once, so that a tick allocates nothing.
@@ -441,6 +492,7 @@ type worker struct {
 // setUpWorkers makes the workers for an Executor.
 func (s *Server) setUpWorkers() {
 	w := &s.workers
+	w.cache = s.store.EncodeCache()
 	if s.config.Executor == nil {
 		return
 	}

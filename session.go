@@ -9,7 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
-	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -120,18 +119,6 @@ func (c *Session) PacketSize() int { return c.link.PacketSize }
 
 // SaveBudget lets so much of the rate be saved up, if that is more than two ticks: for an extension that holds state back.
 func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
-
-// stateWaits reports whether state is to be sent now.
-func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
-
-// heldBack reports whether state waits that an extension holds back.
-func (c *Session) heldBack() bool { return c.holds && c.view.Pending() }
-
-// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
-func (c *Session) mayLoad() bool {
-	left := c.link.Budget.Left()
-	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
-}
 
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *Session) View() *snapshot.View {
@@ -382,12 +369,12 @@ func (l lines) join(c *Session) {
 	if l[home] == nil {
 		l[home] = &congestion.Group{}
 	}
-	l[home].Join(c.link.Conn.Control())
+	l[home].Join(&c.link.Conn.Control)
 }
 
 // leave removes a client from its address.
 func (l lines) leave(c *Session) {
-	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(c.link.Conn.Control()) == 0 {
+	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(&c.link.Conn.Control) == 0 {
 		delete(l, home)
 	}
 }

@@ -50,7 +50,12 @@ func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 
 // Spawn names a new entity that is in no world. It exists, without components, from the next capture on. The zero id means that no
 // more entities can be alive. All calls know it at once, as they know one of ID of the server's systems.
-func (s *Server) Spawn() NetworkID { return s.worldless.Spawn() }
+func (s *Server) Spawn() NetworkID {
+	if s.worldless == nil {
+		s.worldless = worldless.New(s.store)
+	}
+	return s.worldless.Spawn()
+}
 
 // Has reports whether an entity is alive, or has its id and is not captured yet: see ID of the server's systems, and Spawn.
 func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.store.Reserved(id) }
@@ -109,7 +114,11 @@ func Remove[T any](s *Server, id NetworkID) error {
 
 // Publish brings the changes of Spawn, Put, Remove and Despawn into the store. systems.Capture calls it. Code that fills the store
 // alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
-func (s *Server) Publish() { s.worldless.Publish() }
+func (s *Server) Publish() {
+	if s.worldless != nil {
+		s.worldless.Publish()
+	}
+}
 
 // PutRow gives an entity of Spawn a component by its lanes, for extensions, and reports whether the entity is one of Spawn. The next capture has
 // it, whatever the rates of components: Every, Once and components.Rate are those of Put.
@@ -128,16 +137,6 @@ func (s *Server) RemoveRow(id NetworkID, row int) bool {
 		s.worldless.Remove(id, row)
 	}
 	return spawned
-}
-
-// publishAlone captures a tick if nobody else did.
-func (s *Server) publishAlone() {
-	if !s.frame.Due || s.store.Tick() >= s.Tick() {
-		return
-	}
-	s.store.Begin(s.Tick())
-	s.Publish()
-	s.store.Commit()
 }
 
 // spawnedRow returns the row of a component for an entity of Spawn.

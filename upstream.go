@@ -85,8 +85,12 @@ func (c upstreamSender) planUpstream() {
 	if u.view == nil || !c.frame.Due {
 		return
 	}
-	call(c.hooks.captureOwn)
-	c.link.FitPath(u.view)
+	for _, f := range c.hooks.captureOwn {
+		f()
+	}
+	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
+		c.link.FitPath(u.view, size)
+	}
 	u.view.Observe()
 	if rtt, _ := c.link.Conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
 		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))

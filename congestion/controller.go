@@ -27,7 +27,7 @@ const (
 	// leastWindow is the least of that window in bytes.
 	leastWindow = 300
 
-	// mostFilter bounds filter, in leastFilter.
+	// mostFilter bounds filter, in Controller.least.
 	mostFilter = 3
 
 	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
@@ -110,6 +110,7 @@ type Controller struct {
 	limited  bool // There was more to send than the rate allowed, in the last ticks.
 	lossy    bool // The rate fell because of a loss, or of missing acknowledgements.
 	interval time.Duration
+	least    int // Newest samples that filter takes at least.
 	bound    int64
 	rate     int64
 	line     int64 // Estimate of what the line takes; 0 before there is one.
@@ -142,7 +143,7 @@ type Controller struct {
 
 // New returns a controller with a bound in bytes a second, for an end that sends once each interval.
 func New(bound int, interval time.Duration) Controller {
-	c := Controller{on: true, interval: interval, velocity: 1}
+	c := Controller{on: true, interval: interval, velocity: 1, least: max(4, int(120*time.Millisecond/interval))}
 	c.path.interval = interval
 	c.path.reset()
 	c.rate = startRate
@@ -224,7 +225,12 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 		return
 	}
 	c.heard, c.answered = now, true
-	c.path.arrived(now, position, size, eliciting)
+	p := &c.path
+	p.arrivedBytes += uint32(size)
+	p.arrivedPackets++
+	if eliciting && int32(position-p.newest) > 0 {
+		p.newest, p.at, p.fresh = position, now, true
+	}
 }
 
 // Lost notes that a packet is presumed lost. In competing mode that cuts the window, once each round trip. Elsewhere the share
@@ -277,17 +283,18 @@ func (c *Controller) feedback() time.Duration {
 
 // slower is the time by which a longer filter than the least delays feedback.
 func (c *Controller) slower() time.Duration {
-	return time.Duration(c.filter()-c.leastFilter()) * c.path.spacing
+	return time.Duration(c.filter()-c.least) * c.path.spacing
 }
 
-// filter returns the number of newest samples. The standing delay is the least of them: so many that it is late by noise alone seldom.
+// filter returns the number of newest samples. The standing delay is the least of them: so many that all are late by noise alone once in a
+// hundred runs.
 func (c *Controller) filter() int {
-	n := c.leastFilter()
-	return max(n, c.path.run(n*mostFilter))
+	n, most := 1, c.least*mostFilter
+	for by := c.path.lateShare; by > chance && n < most; by *= c.path.lateShare {
+		n++
+	}
+	return max(c.least, n)
 }
-
-// leastFilter returns the least of filter.
-func (c *Controller) leastFilter() int { return max(4, int(120*time.Millisecond/c.interval)) }
 
 // stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
 func (c *Controller) stall(now time.Duration) {
@@ -331,7 +338,7 @@ func (c *Controller) begin(now time.Duration, p phase) {
 
 // climb grows while there is no queue.
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
-	if fresh && c.path.full() && (c.limited || c.path.lags(now)) {
+	if fresh && c.path.queued > c.path.threshold()+c.path.slack && (c.limited || c.path.lags(now)) {
 		c.startDrain(now)
 		return
 	}

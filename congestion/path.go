@@ -126,14 +126,6 @@ func (p *path) sent(now time.Duration, size int) uint32 {
 	return p.position
 }
 
-func (p *path) arrived(now time.Duration, position uint32, size int, eliciting bool) {
-	p.arrivedBytes += uint32(size)
-	p.arrivedPackets++
-	if eliciting && int32(position-p.newest) > 0 {
-		p.newest, p.at, p.fresh = position, now, true
-	}
-}
-
 // measure takes a sample if there is news, and returns whether there was. The standing delay is the least of the newest samples.
 func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	if !p.fresh {
@@ -181,16 +173,6 @@ func (p *path) learnLate(rate int64) {
 	p.lateBefore = p.lateShare
 }
 
-// run returns after how many late samples in a row there is a queue: noise makes so many late by chance once in a
-// hundred runs. It is at most most.
-func (p *path) run(most int) int {
-	n := 1
-	for by := p.lateShare; by > chance && n < most; by *= p.lateShare {
-		n++
-	}
-	return n
-}
-
 // passed notes that a growth of the delay was no queue of this sender.
 func (p *path) passed() {
 	p.noise = max(p.noise, min(p.peak, max(mostNoise, p.interval)))
@@ -218,11 +200,6 @@ func (p *path) locate() (d delay, whole uint32, ok bool) {
 // threshold is the growth of the delay that counts as a queue.
 func (p *path) threshold() time.Duration {
 	return 4*time.Millisecond + p.interval/4 + max(p.noise, 3*(p.jitter-p.interval/4))
-}
-
-// full reports whether there is a queue.
-func (p *path) full() bool {
-	return p.queued > p.threshold()+p.slack
 }
 
 // rises reports whether there may be a queue: it is not empty.

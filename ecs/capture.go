@@ -57,7 +57,6 @@ type Capture struct {
 	blank    [][]uint32       // by row: the lanes of the component's zero value
 	reported []reportedFaults // by network index
 	full     bool             // StoreFull was reported, and the store has been full since
-	quick    snapshot.Mask    // in this run, the rows that have neither marks nor a rate, name no entity and control nothing
 
 	looked bool // this run has scanned the world
 
@@ -97,6 +96,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
 	c.marks.Capture, c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c, c
 	c.tracker.unscanned = c.marks.rows
+	c.tracker.steady = c.refs.naming.Union(c.rates.slow).Not()
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
 		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
@@ -110,39 +110,43 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 func (c *Capture) Prompt(rows func(wire.NetworkID) snapshot.Mask) { c.rates.prompt = rows }
 
 // Run captures tick t, which must be later than the tick of the capture before: otherwise it does nothing. Game code must not
-// run meanwhile.
-func (c *Capture) Run(t tick.Tick) {
-	if t <= c.store.Tick() {
-		return
+// run meanwhile. It reports whether the world was reset since.
+func (c *Capture) Run(t tick.Tick) (reset bool) {
+	w, before := c.tracker, c.store.Tick()
+	if t <= before {
+		return false
 	}
-	c.rates.now, c.rates.before = t, c.store.Tick()
+	c.rates.now, c.rates.before = t, before
 	c.store.Begin(t)
-	if c.quick = (snapshot.Mask{}); !c.marks.checked && len(c.rates.every) == 0 {
-		c.quick = c.refs.naming.Union(c.rates.slow).Not()
-	}
 	c.batch.table = nil
-	if !c.tracker.life.isCurrent(c.tracker.world) {
+	if reset = !w.life.isCurrent(w.world); reset {
 		c.rejoin()
 	}
-	c.tracker.noteLocked()
+	if w.locked || w.world.IsLocked() {
+		w.noteLocked()
+	}
 	m := &c.marks
 	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks tell all changes
-		c.tracker.scan(c) // calls differs, rowsDiffer and appears below
-		c.despawnLost()
+		w.scan(c) // calls differs, rowsDiffer and appears below
+		if len(w.lost) > 0 {
+			c.despawnLost()
+		}
 		m.world = false
 	}
 	if len(m.words) > 0 {
 		c.marks.captureMarked()
 	}
-	c.readHanded()
+	if len(c.handed) > 0 {
+		c.readHanded()
+	}
 	if len(c.rates.deferred) > 0 {
 		c.rates.captureDeferred()
 	}
-	if c.tracker.logs { // else no component has entity fields
+	if w.logs { // else no component has entity fields
 		c.seekCopies()
 		c.refs.resolve()
 	}
-	c.tracker.trim()
+	w.trim()
 	if len(c.reserved) > 0 && c.looked {
 		c.endUnborn()
 	}
@@ -153,8 +157,15 @@ func (c *Capture) Run(t tick.Tick) {
 	if c.scene.row >= 0 {
 		c.scene.checkBirths(c)
 	}
-	c.unreplicated.look(c.tracker)
-	c.tracker.flush()
+	if u := &c.unreplicated; u.told < unreplicatedSets {
+		if u.wait--; u.wait <= 0 {
+			u.look(w)
+		}
+	}
+	if len(w.problems) > 0 {
+		w.flush()
+	}
+	return reset
 }
 
 // SetOwner gives an entity that has a components.Owner to another client, at once. The next Run reads the component again, with or

@@ -13,9 +13,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// isQuick reports whether a column's rows are always due. A control of this very run may have set the first rate of the world.
+// isQuick reports whether a column's rows are due in each capture, and need nothing else. A control of this very run may have set the first
+// rate of the world.
 func (c *Capture) isQuick(col *column) bool {
-	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
+	return col.steady && !c.marks.checked && len(c.rates.every) == 0
 }
 
 // captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids.

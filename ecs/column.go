@@ -63,6 +63,7 @@ type table struct {
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
+	reserved  int              // slots that there is room for
 	busy      uint64           // the last scan that found entities in it, or that made it
 	idle      int32            // its place in activeTables.idle, -1: it is active
 	seen      int              // rows counted by the scan
@@ -97,6 +98,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 		_, aimed := plan.Target()
 		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, relation: aimed, control: b.controls.kind(id)}
+		c.steady = c.control == noControl && b.steady.Has(row)
 		c.compare = quantize.NewRows(c.size)
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
@@ -112,10 +114,11 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 // bindColumns points the columns at the query's present archetype and makes room for slots.
 func (t *table) bindColumns(q *ecs.Query, slots int) {
 	t.replicas.bind(q)
-	t.replicas.reserve(slots)
 	for i := range t.columns {
 		t.columns[i].bind(q)
-		t.columns[i].reserve(slots)
+	}
+	if slots > t.reserved {
+		t.reserve(slots)
 	}
 }
 
@@ -129,6 +132,7 @@ func (t *table) unbindColumns() {
 
 // reserve makes room for slots.
 func (t *table) reserve(slots int) {
+	t.reserved = max(t.reserved, slots)
 	t.replicas.reserve(slots)
 	for i := range t.columns {
 		t.columns[i].reserve(slots)
@@ -203,6 +207,7 @@ type column struct {
 	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
 
 	control controlKind // for captures only
+	steady  bool        // for captures only: no control, no entity fields and no options
 
 	// relation reports whether the component is a relation. Its target is no part of its bytes: target is that of the present row
 	// while the query is open, targets is the shadow. Only scattered tables have such columns.
@@ -369,6 +374,7 @@ type binding struct {
 	replicated ecs.ID
 	relations  snapshot.Mask // rows whose component is a relation
 	unscanned  snapshot.Mask // rows that only marks capture
+	steady     snapshot.Mask // captures: rows without entity fields and without options
 	controls   *controls     // nil: control components have no effect
 }
 

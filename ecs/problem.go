@@ -248,11 +248,8 @@ func (u *unreplicated) Matches(mask *ecs.Mask) bool {
 	return mask.ContainsAny(&u.rows) && !mask.Get(u.replicated) && !u.known[*mask]
 }
 
-// look counts captures, and looks at the world in each 32nd.
+// look looks at the world, in each 32nd capture.
 func (u *unreplicated) look(w *tracker) {
-	if u.wait--; u.wait > 0 || u.told == unreplicatedSets {
-		return
-	}
 	u.wait = unreplicatedEach
 	u.query = w.world.Query(u)
 	if u.query.Count() == 0 {

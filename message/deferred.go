@@ -456,10 +456,3 @@ func (in *Inbound) excess(s *Source, size int) int {
 	}
 	return max(s.held+size-in.share, 0) - max(s.held-in.share, 0)
 }
-
-// empty begins with a frame's bytes anew.
-func (in *Inbound) empty() {
-	in.cur.clear(in.number)
-	in.filling++
-	in.common = 0
-}

@@ -168,7 +168,16 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	if last != in.cur {
 		in.carry(last)
 	}
-	in.expire()
+	if len(in.waiting) > 0 {
+		in.expire()
+	}
+}
+
+// empty begins with a frame's bytes anew.
+func (in *Inbound) empty() {
+	in.cur.clear(in.number)
+	in.filling++
+	in.common = 0
 }
 
 // Due says up to which tick nothing has to wait for its own, where that is another one than the end's: until Begin, which

@@ -16,7 +16,7 @@ const PacketOverhead = 28
 type tokenBucket struct {
 	rate  int64 // Bytes a second; below 0: unlimited.
 	level int64 // Below 0 after an acknowledgement or a sign of life, which do not wait.
-	debt  int64 // Borrowed and not paid back.
+	debt  int64 // Borrowed and not paid back; 0 while unlimited.
 	full  int64 // Level at which saving stops.
 }
 
@@ -30,8 +30,6 @@ func (b *tokenBucket) refill(passed time.Duration, full int64) {
 	}
 	b.level, b.full = min(b.level+income, full), full
 }
-
-func (b *tokenBucket) mayBorrow() bool { return b.rate < 0 || b.debt == 0 }
 
 // move takes n bytes out, and adds to the debt what was lent.
 func (b *tokenBucket) move(taken, lent int64) {
@@ -74,6 +72,9 @@ func (b *Budget) SetBound(rate int) {
 	b.bound.rate = min(int64(rate), maxBudgetRate)
 	b.bound.full = max(b.bound.rate*int64(burst), minBurst*byteNanoseconds)
 	b.bound.level = min(b.bound.level, b.bound.full)
+	if rate < 0 {
+		b.bound.debt = 0
+	}
 }
 
 // Pace begins to limit by a rate too, PacketOverhead included. One that is below 0 is none.
@@ -101,7 +102,7 @@ func (b *Budget) Paced() bool {
 
 // MayBorrow reports whether there is a limit and the last loan is paid back.
 func (b *Budget) MayBorrow() bool {
-	return (b.bound.rate >= 0 || b.pace.rate >= 0) && b.bound.mayBorrow() && b.pace.mayBorrow()
+	return (b.bound.rate >= 0 || b.pace.rate >= 0) && b.bound.debt == 0 && b.pace.debt == 0
 }
 
 // Borrow adds n bytes to what is left. It is for a packet that is about to be taken, after MayBorrow.
@@ -195,13 +196,7 @@ func (g *creditGrant) judge(cost int) error {
 	return nil
 }
 
-// offer returns what a credit message would say, and whether it is worth one.
-func (g *creditGrant) offer() (low uint32, due bool) {
-	g.offered = g.freed
-	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
-}
-
-// sent notes that a packet has what offer returned last.
+// sent notes that a packet has what Arrivals.CreditDue returned last.
 func (g *creditGrant) sent(packet uint64) {
 	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
 }

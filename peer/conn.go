@@ -102,6 +102,9 @@ type Outcome interface {
 //
 // A Conn allocates only in NewConn.
 type Conn struct {
+	// Control is the congestion control of what this end sends. Conn tells it what was sent, arrived and got lost; the owner calls Tick.
+	Control congestion.Controller
+
 	config   ConnConfig
 	received received
 	sent     sent
@@ -113,8 +116,7 @@ type Conn struct {
 	heard    time.Duration
 	silence  silence
 	ping     ping
-	control  congestion.Controller
-	// controlled is the first packet that control counted: acknowledgements of earlier ones say nothing to it.
+	// controlled is the first packet that Control counted: acknowledgements of earlier ones say nothing to it.
 	controlled uint64
 	path       path
 	stats      Stats
@@ -139,7 +141,7 @@ func NewConn(cfg ConnConfig) *Conn {
 
 // startControl begins congestion control with the next packet.
 func (c *Conn) startControl() {
-	c.control, c.controlled = congestion.New(c.config.Bound, c.config.TickInterval), c.sent.next
+	c.Control, c.controlled = congestion.New(c.config.Bound, c.config.TickInterval), c.sent.next
 }
 
 // SetBound changes the upper bound of congestion control, in bytes a second as in ConnConfig, and begins or ends it: 0 ends it.
@@ -147,16 +149,13 @@ func (c *Conn) SetBound(bound int) {
 	c.config.Bound = bound
 	switch {
 	case bound <= 0:
-		c.control = congestion.Controller{}
-	case c.control.Rate() < 0:
+		c.Control = congestion.Controller{}
+	case c.Control.Rate() < 0:
 		c.startControl()
 	default:
-		c.control.SetBound(bound)
+		c.Control.SetBound(bound)
 	}
 }
-
-// Control is the congestion control of what this end sends. Conn tells it what was sent, arrived and got lost; the owner calls Tick.
-func (c *Conn) Control() *congestion.Controller { return &c.control }
 
 // Next returns the sequence that the next packet will have.
 func (c *Conn) Next() uint64 { return c.sent.next }
@@ -217,7 +216,7 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 			c.stats.Lost++
 			c.loss.add(true)
 			if seq >= max(c.path.since, c.controlled) {
-				c.control.Lost(c.sent.at(seq).end)
+				c.Control.Lost(c.sent.at(seq).end)
 			}
 		}
 		c.path.missed(seq, int(c.sent.at(seq).size), now)
@@ -347,14 +346,14 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 			c.silence.until = now + min(8*gap, 8*time.Second)
 			c.sampled = c.sent.next
 		}
-		c.silence.add(gap)
+		c.silence.usual += (gap - c.silence.usual) / 8
 	}
 	c.heard = now
 }
 
 // stood reports whether a silence ends now in which one of the ends stood still.
 func (c *Conn) stood(now time.Duration) bool {
-	return c.received.any && now >= c.silence.until && c.silence.broken(now-c.heard)
+	return c.received.any && now >= c.silence.until && now-c.heard > max(leastBroken, brokenBy*c.silence.usual)
 }
 
 // acknowledge applies an ack and its bits, all or nothing: it reports false,
@@ -402,7 +401,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
 	if before != sentAcked && c.sent.next-1-age >= max(c.path.since, c.controlled) {
-		c.control.Acked(now, r.end, int(r.size)+PacketOverhead, before != sentSilent)
+		c.Control.Acked(now, r.end, int(r.size)+PacketOverhead, before != sentSilent)
 	}
 	switch before {
 	case sentPending:

@@ -290,7 +290,7 @@ func TestCongestionControlBeginsAgain(t *testing.T) {
 		x.Add(wire.MessageKeepAlive, 0, 1000)
 		under = append([]byte(nil), a.Finish(&x, 1, now)...)
 		a.DetectLost(now, nil)
-		a.Control().Tick(now, true)
+		a.Control.Tick(now, true)
 	}
 	for range 300 {
 		round()
@@ -300,13 +300,13 @@ func TestCongestionControlBeginsAgain(t *testing.T) {
 	for range 250 { // 8 s
 		round()
 	}
-	require.Greater(t, a.Control().Rate(), 30<<10)
+	require.Greater(t, a.Control.Rate(), 30<<10)
 }
 
 // After another address the rate begins anew, and packets that went to the old one say nothing of it.
 func TestANewPathHasANewRate(t *testing.T) {
 	a, b := NewConn(ConnConfig{Bound: 8 << 20, TickInterval: 16 * ms}), NewConn(ConnConfig{})
-	first := a.Control().State()
+	first := a.Control.State()
 	send := func(c *Conn, now time.Duration, n int) []byte {
 		p := c.Begin(make([]byte, 1200))
 		p.Add(wire.MessageKeepAlive, tick.Initialization, n)
@@ -322,25 +322,25 @@ func TestANewPathHasANewRate(t *testing.T) {
 		now += 16 * ms
 		read(b, send(a, now, 500), now)
 		read(a, send(b, now, 0), now)
-		a.Control().Tick(now, true)
+		a.Control.Tick(now, true)
 	}
 	for range 100 {
 		round()
 	}
-	require.Greater(t, a.Control().State().Rate, 2*first.Rate, "it grew")
+	require.Greater(t, a.Control.State().Rate, 2*first.Rate, "it grew")
 	now += 16 * ms
 	old := send(a, now, 500)
 	a.NewPath()
-	require.Equal(t, first, a.Control().State())
+	require.Equal(t, first, a.Control.State())
 	now += 16 * ms
 	read(b, old, now)
 	read(a, send(b, now, 0), now)
-	a.Control().Tick(now, true)
-	require.Equal(t, first.Rate, a.Control().State().Rate, "an old packet is no sample")
+	a.Control.Tick(now, true)
+	require.Equal(t, first.Rate, a.Control.State().Rate, "an old packet is no sample")
 	for range 100 {
 		round()
 	}
-	require.Greater(t, a.Control().State().Rate, 2*first.Rate, "it grows again")
+	require.Greater(t, a.Control.State().Rate, 2*first.Rate, "it grows again")
 }
 
 // arrive is deliver of a packet that came before the frame in which it is read.

@@ -48,6 +48,7 @@ type Builder struct {
 	due      int          // eliciting packets that this packet acknowledges
 	open     wire.Channel // of the open batch
 	next     wire.Channel // of the next message
+	gap      int          // header of the batch that opens with the next message; 0 where the open one goes on
 	probe    bool         // the packet tries a size
 }
 
@@ -96,7 +97,9 @@ func (c *Conn) Begin(buf []byte) Builder {
 		return Builder{}
 	}
 	header := wire.PacketHeader{Sequence: wire.Sequence(c.sent.next)}
-	header.HasAck, header.Ack, header.AckBits = c.received.ack()
+	if r := &c.received; r.any {
+		header.HasAck, header.Ack, header.AckBits = true, wire.Sequence(r.newest), uint32(r.window[0]>>1)
+	}
 	b := wire.AppendPacketHeader(buf[:0], header)
 	batch := len(b)
 	return Builder{
@@ -133,26 +136,18 @@ func (b *Builder) Sequence() uint64 { return b.sequence }
 // packet begins with channel 0 of Unreliable. Where the channel changes a batch
 // opens with the next message, which takes 3 bytes: Room, Fits and Payload count
 // them. A Switch that no message follows leaves nothing in the packet.
-func (b *Builder) Switch(ch wire.Channel) { b.next = ch }
-
-// position returns where the next message goes.
-func (b *Builder) position() int {
-	if b.next != b.open {
-		return len(b.buf) + furtherBatch
-	}
-	return len(b.buf)
-}
+func (b *Builder) Switch(ch wire.Channel) { b.next, b.gap = ch, b.turnSize(ch) }
 
 // Room returns how many bytes the payload of one more message may have. It is 0
 // also when not even a message header fits any more; see Fits for those without
 // a payload.
 func (b *Builder) Room() int {
-	return max(b.limit-b.position()-wire.MessageHeaderSize, 0)
+	return max(b.limit-len(b.buf)-b.gap-wire.MessageHeaderSize, 0)
 }
 
 // Fits reports whether a message with n bytes of payload still goes in.
 func (b *Builder) Fits(n int) bool {
-	return n >= 0 && n <= b.limit-b.position()-wire.MessageHeaderSize
+	return n >= 0 && n <= b.limit-len(b.buf)-b.gap-wire.MessageHeaderSize
 }
 
 // Payload returns the space for the next message's payload, Room bytes long. It
@@ -162,7 +157,7 @@ func (b *Builder) Payload() []byte {
 	if room == 0 {
 		return nil
 	}
-	at := b.position() + wire.MessageHeaderSize
+	at := len(b.buf) + b.gap + wire.MessageHeaderSize
 	return b.buf[at : at+room : at+room]
 }
 
@@ -173,7 +168,9 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 	if !b.Fits(n) {
 		return false
 	}
-	b.turn()
+	if b.gap > 0 {
+		b.turn()
+	}
 	at := len(b.buf)
 	b.buf = b.buf[:at+wire.MessageHeaderSize+n]
 	wire.MessageHeader{Type: t, Stage: s, Size: uint16(n)}.Put(b.buf[at:])
@@ -184,24 +181,21 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 // the other, as one copy. It reports false, and adds nothing, when they do not
 // fit. Other bytes than whole messages make a packet that the other end refuses.
 func (b *Builder) Append(framed []byte) bool {
-	if len(framed) > b.limit-b.position() {
+	if len(framed) > b.limit-len(b.buf)-b.gap {
 		return false
 	}
-	if len(framed) > 0 {
+	if len(framed) > 0 && b.gap > 0 {
 		b.turn()
-		b.buf = append(b.buf, framed...)
 	}
+	b.buf = append(b.buf, framed...)
 	return true
 }
 
-// turn closes the open batch and opens another where the channel changed. There
-// must be room for a message in it.
+// turn closes the open batch and opens that of another channel. There must be
+// room for a message in it.
 func (b *Builder) turn() {
-	if b.next == b.open {
-		return
-	}
 	b.closeBatch()
-	b.batch, b.open = len(b.buf), b.next
+	b.batch, b.open, b.gap = len(b.buf), b.next, 0
 	b.buf = append(b.buf, 0, 0, byte(b.open))
 }
 
@@ -215,7 +209,7 @@ func (b *Builder) turnSize(ch wire.Channel) int {
 
 // closeBatch writes the open batch's size.
 func (b *Builder) closeBatch() {
-	wire.BatchHeader{Size: uint16(len(b.buf) - b.batch)}.Put(b.buf[b.batch:])
+	binary.LittleEndian.PutUint16(b.buf[b.batch:], uint16(len(b.buf)-b.batch))
 }
 
 // Empty reports whether there is no message in the packet, so that it would
@@ -250,7 +244,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 		c.says(packet)
 	}
 	c.path.sent(c.sent.next, len(packet), b.probe)
-	c.sent.push(t, now, state, len(packet), c.control.Sent(now, len(packet)+PacketOverhead, state == sentPending))
+	c.sent.push(t, now, state, len(packet), c.Control.Sent(now, len(packet)+PacketOverhead, state == sentPending))
 	c.received.due -= b.due
 	c.stats.Sent++
 	c.stats.BytesSent += uint64(len(packet))
@@ -382,14 +376,12 @@ type Reader struct {
 }
 
 // Messages returns a reader before the first message. A copy of it is a mark.
-func (in *Incoming) Messages() Reader { return readBatches(in.Batches) }
-
-func readBatches(batches []byte) Reader {
-	r := Reader{batches: batches}
-	if len(batches) == 0 {
+func (in *Incoming) Messages() Reader {
+	r := Reader{batches: in.Batches}
+	if len(in.Batches) == 0 {
 		return r
 	}
-	size, ok := batchSize(batches, wire.BatchHeaderSize)
+	size, ok := batchSize(in.Batches, wire.BatchHeaderSize)
 	if !ok {
 		r.fail()
 		return r
@@ -530,7 +522,8 @@ type Types struct {
 
 // renumber changes the types of the game's messages in the batches of a packet, in their place. It stops at what is malformed.
 func renumber(batches []byte, by *[1 << 8]wire.MessageType) {
-	for r := readBatches(batches); r.Next(); {
+	in := Incoming{Batches: batches}
+	for r := in.Messages(); r.Next(); {
 		switch h := r.Header; {
 		case h.Type >= wire.FirstUserMessage:
 			batches[r.Start()-wire.MessageHeaderSize] = byte(by[h.Type])

@@ -553,3 +553,6 @@ func FuzzRenumber(f *testing.F) {
 		require.False(t, after.Next())
 	})
 }
+
+// readBatches returns a reader of the batches of a packet.
+func readBatches(batches []byte) Reader { return (&Incoming{Batches: batches}).Messages() }

@@ -227,7 +227,11 @@ func (a *Arrivals) Freed(cost int) { a.credit.freed += uint64(max(cost, 0)) }
 func (a *Arrivals) Waiting() int { return int(a.credit.received - a.credit.freed) }
 
 // CreditDue returns what a credit message would say now, and whether one is to be sent in the next packet.
-func (a *Arrivals) CreditDue() (low uint32, due bool) { return a.credit.offer() }
+func (a *Arrivals) CreditDue() (low uint32, due bool) {
+	g := &a.credit
+	g.offered = g.freed
+	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
+}
 
 // CreditSent notes that the packet seq has a credit message with what CreditDue returned last.
 func (a *Arrivals) CreditSent(seq uint64) { a.credit.sent(seq) }

@@ -111,11 +111,6 @@ func (r *received) shift(n uint64) {
 	}
 }
 
-// ack returns the acknowledgement of everything accepted so far.
-func (r *received) ack() (has bool, newest wire.Sequence, bits uint32) {
-	return r.any, wire.Sequence(r.newest), uint32(r.window[0] >> 1)
-}
-
 // window knows which numbers of a reliable channel are through: everything below base, and of the ReliableWindow numbers
 // from there on those whose bit is set.
 //

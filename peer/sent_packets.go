@@ -340,12 +340,6 @@ type silence struct {
 	until time.Duration // until then no other one is counted
 }
 
-func (s *silence) broken(gap time.Duration) bool {
-	return gap > max(leastBroken, brokenBy*s.usual)
-}
-
-func (s *silence) add(gap time.Duration) { s.usual += (gap - s.usual) / 8 }
-
 // Every minSkip to maxSkip packets one sequence number is skipped, so that an end that acknowledges packets which it cannot have
 // received is detected.
 const (

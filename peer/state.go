@@ -69,7 +69,14 @@ func Allowed(state State, role Role, t wire.MessageType) Verdict {
 	if state >= numStates || role > RoleClient {
 		return VerdictDrop
 	}
-	switch verdictTable[int(kindOf(t))*verdictRow+int(state)*verdictCell+int(role)] {
+	kind := kindNone
+	switch {
+	case t >= wire.FirstUserMessage && t <= wire.MaxMessageType:
+		kind = kindUser
+	case t >= wire.MessageSnapshot && t <= wire.MessageInput:
+		kind = messageKind(t - wire.MessageSnapshot)
+	}
+	switch verdictTable[int(kind)*verdictRow+int(state)*verdictCell+int(role)] {
 	case '+':
 		return VerdictAccept
 	case 'x':
@@ -94,16 +101,6 @@ const (
 	kindUser
 	kindNone // a type that does not exist
 )
-
-func kindOf(t wire.MessageType) messageKind {
-	switch {
-	case t >= wire.FirstUserMessage && t <= wire.MaxMessageType:
-		return kindUser
-	case t >= wire.MessageSnapshot && t <= wire.MessageInput:
-		return messageKind(t - wire.MessageSnapshot)
-	}
-	return kindNone
-}
 
 // verdictTable has a row for each type and a cell for each state, of which the first letter is the server's and the second
 // the client's: + accept, - drop, x close. While connecting nothing passes the checksum, for there is no epoch; when closing

@@ -143,7 +143,7 @@ func (q *batches) send(b *Builder) bool {
 		q.recycle()
 		return true
 	}
-	if n := fitting(framed, b.limit-b.position()); n > 0 {
+	if n := fitting(framed, b.limit-len(b.buf)-b.gap); n > 0 {
 		b.Append(framed[:n])
 		q.queued -= n
 		r.start += n

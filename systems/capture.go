@@ -59,8 +59,9 @@ func (c *Capture) Run(w *ecs.World, t netcode.Tick) {
 		c.otherWorld = true
 		c.Server.Report(ErrOtherWorld)
 	}
-	noteCaptured(c.world, c.Server)
-	c.capture.Run(t)
+	if c.capture.Run(t) {
+		noteCaptured(c.world, c.Server) // The reset dropped the list.
+	}
 	if c.Spawned == nil {
 		return
 	}
@@ -160,7 +161,7 @@ func capturedIn(w *ecs.World) *captured {
 	return list
 }
 
-// noteCaptured adds a server to the list of a world, unless it is there. A reset of the world drops the list, so each tick notes it again.
+// noteCaptured adds a server to the list of a world, unless it is there.
 func noteCaptured(w *ecs.World, s *netcode.Server) {
 	list := capturedIn(w)
 	if list == nil {

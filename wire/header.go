@@ -225,16 +225,11 @@ func legalHeader(v uint32) bool {
 	if kind-uint32(FirstUserMessage) <= uint32(MaxMessageType-FirstUserMessage) {
 		return stage&stageBits < tick.NumStages && stage <= uint32(allFlags|stageBits)
 	}
-	return kind-1 < uint32(FirstUserMessage)-1 && stage&stageBits < tick.NumStages &&
-		stage&^stageBits == uint32(MessageType(kind).ownFlags())
-}
-
-// ownFlags returns the flags that one of netcode's own types has.
-func (t MessageType) ownFlags() MessageFlags {
-	if t == MessageRefusal {
-		return FlagCall
+	flags := uint32(0)
+	if kind == uint32(MessageRefusal) {
+		flags = uint32(FlagCall)
 	}
-	return 0
+	return kind-1 < uint32(FirstUserMessage)-1 && stage&stageBits < tick.NumStages && stage&^stageBits == flags
 }
 
 // ParseMessageHeader reads the header at the start of b. Type, stage and flags are valid and the payload lies within b;

@@ -52,15 +52,12 @@ func (d *Decision) Refuse(reason *peer.Error) { d.State, d.Reason = Refused, rea
 
 // Decisions are the decisions that wait.
 type Decisions struct {
-	waiting []*Decision       // In the order in which they came.
+	Waiting []*Decision       // In the order in which they came.
 	refused peer.PastSessions // The refusals of late: a Join that comes again gets the same one, and the game is not asked.
 }
 
 // NewDecisions returns a list without decisions.
 func NewDecisions() Decisions { return Decisions{refused: peer.NewPastSessions()} }
-
-// Len is the number of decisions that wait.
-func (d *Decisions) Len() int { return len(d.waiting) }
 
 // Refusal returns the reason with which an attempt was refused, nil if it was not.
 func (d *Decisions) Refusal(nonce uint64, now time.Duration) *peer.Error {
@@ -74,7 +71,7 @@ func (d *Decisions) Deny(nonce uint64, reason *peer.Error, now time.Duration) {
 
 // Find returns the decision about a client that waits, nil if there is none.
 func (d *Decisions) Find(from transport.Addr, nonce uint64) *Decision {
-	for _, one := range d.waiting {
+	for _, one := range d.Waiting {
 		if one.Nonce == nonce && one.Address == from {
 			return one
 		}
@@ -85,7 +82,7 @@ func (d *Decisions) Find(from transport.Addr, nonce uint64) *Decision {
 // Wait makes a decision wait until a time.
 func (d *Decisions) Wait(one *Decision, until time.Duration) {
 	one.until = until
-	d.waiting = append(d.waiting, one)
+	d.Waiting = append(d.Waiting, one)
 }
 
 // Crowded reports whether too many decisions wait about clients of an address or of its network: as many as may have places.
@@ -95,7 +92,7 @@ func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
 		return false
 	}
 	address, network := 0, 0
-	for _, one := range d.waiting {
+	for _, one := range d.Waiting {
 		other := one.Address.IP.Addr()
 		if IsExempt(other) {
 			continue
@@ -113,16 +110,16 @@ func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
 // Settle ends a decision.
 func (d *Decisions) Settle(one *Decision) {
 	one.State = Over
-	if i := slices.Index(d.waiting, one); i >= 0 {
-		d.waiting = slices.Delete(d.waiting, i, i+1)
+	if i := slices.Index(d.Waiting, one); i >= 0 {
+		d.Waiting = slices.Delete(d.Waiting, i, i+1)
 	}
 }
 
 // Expire ends the decisions whose time is over, and refuses with late the clients about whom the game did not decide. It returns how
 // many these are.
 func (d *Decisions) Expire(now time.Duration, late *peer.Error) (n uint64) {
-	kept := d.waiting[:0]
-	for _, one := range d.waiting {
+	kept := d.Waiting[:0]
+	for _, one := range d.Waiting {
 		if now < one.until {
 			kept = append(kept, one)
 			continue
@@ -133,7 +130,7 @@ func (d *Decisions) Expire(now time.Duration, late *peer.Error) (n uint64) {
 		}
 		one.State = Over
 	}
-	clear(d.waiting[len(kept):])
-	d.waiting = kept
+	clear(d.Waiting[len(kept):])
+	d.Waiting = kept
 	return n
 }

@@ -60,7 +60,7 @@ func TestDecisionsExpire(t *testing.T) {
 	require.Equal(t, []State{Over, Given, Over, Over}, []State{list[0].State, list[1].State, list[2].State, list[3].State})
 	require.Same(t, list[1], all.Find(at, 1), "its next Join finds a place that was given late")
 	require.Zero(t, all.Expire(6*time.Second, late))
-	require.Zero(t, all.Len())
+	require.Zero(t, len(all.Waiting))
 }
 
 func TestDecisionsOfAnAddressAreBounded(t *testing.T) {

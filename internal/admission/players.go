@@ -23,7 +23,7 @@ type Player struct {
 type Players struct {
 	byIdentity map[string]*Player // Looked up only.
 	byClient   map[wire.ClientID]*Player
-	away       []*Player // In the order in which they left.
+	Away       []*Player // In the order in which they left. It is good until the next change.
 }
 
 // NewPlayers returns a list without players.
@@ -52,23 +52,20 @@ func (p *Players) Enter(identity string, client wire.ClientID) (one *Player, ret
 // GoAway makes a player away until a time. It came from a network.
 func (p *Players) GoAway(one *Player, from netip.Prefix, until time.Duration) {
 	one.Connected, one.from, one.until = false, from, until
-	p.away = append(p.away, one)
+	p.Away = append(p.Away, one)
 }
-
-// Away returns the players that are away, in the order in which they left. The list is good until the next change.
-func (p *Players) Away() []*Player { return p.away }
 
 // Shift gives the players that are away more time.
 func (p *Players) Shift(by time.Duration) {
-	for _, one := range p.away {
+	for _, one := range p.Away {
 		one.until += by
 	}
 }
 
 // Due returns a player whose time is over, nil if there is none.
 func (p *Players) Due(now time.Duration) *Player {
-	if len(p.away) > 0 && now >= p.away[0].until {
-		return p.away[0]
+	if len(p.Away) > 0 && now >= p.Away[0].until {
+		return p.Away[0]
 	}
 	return nil
 }
@@ -76,14 +73,14 @@ func (p *Players) Due(now time.Duration) *Player {
 // TooMany returns the player to forget where more than most are away, nil if there are not. It is the one that left first of the network
 // from which most are away, so that a client that comes with many identities takes the time of its neighbours alone.
 func (p *Players) TooMany(most int) *Player {
-	if len(p.away) <= most {
+	if len(p.Away) <= most {
 		return nil
 	}
 	counts := map[netip.Prefix]int{}
-	for _, one := range p.away {
+	for _, one := range p.Away {
 		counts[one.from]++
 	}
-	return slices.MaxFunc(p.away, func(a, b *Player) int { return counts[a.from] - counts[b.from] })
+	return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts[a.from] - counts[b.from] })
 }
 
 // Leave makes a player have left for good. Of finds it until Forget.
@@ -105,10 +102,10 @@ func (p *Players) Forget(client wire.ClientID) { delete(p.byClient, client) }
 
 // notAway takes a player out of those that are away: without a look at the others if it left first.
 func (p *Players) notAway(one *Player) {
-	switch i := slices.Index(p.away, one); {
+	switch i := slices.Index(p.Away, one); {
 	case i == 0:
-		p.away[0], p.away = nil, p.away[1:]
+		p.Away[0], p.Away = nil, p.Away[1:]
 	case i > 0:
-		p.away = slices.Delete(p.away, i, i+1)
+		p.Away = slices.Delete(p.Away, i, i+1)
 	}
 }

@@ -30,7 +30,7 @@ func TestAPlayerReturnsUnderItsID(t *testing.T) {
 	require.True(t, returned)
 	require.Same(t, one, again)
 	require.Equal(t, wire.ClientID(7), again.ID)
-	require.Empty(t, p.Away())
+	require.Empty(t, p.Away)
 }
 
 func TestAPlayerThatLeftIsAnotherOneNextTime(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAPlayerThatLeftIsAnotherOneNextTime(t *testing.T) {
 			require.Same(t, one, p.Of(7), "until the game was told")
 			p.Forget(7)
 			require.Nil(t, p.Of(7))
-			require.Empty(t, p.Away())
+			require.Empty(t, p.Away)
 		})
 	}
 }
@@ -111,8 +111,8 @@ func TestPlayersAgainstAModel(t *testing.T) {
 					away++
 				}
 			}
-			if len(p.Away()) != away {
-				t.Fatalf("%d are away, not %d", len(p.Away()), away)
+			if len(p.Away) != away {
+				t.Fatalf("%d are away, not %d", len(p.Away), away)
 			}
 		}
 	})

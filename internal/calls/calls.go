@@ -14,12 +14,12 @@ const MaxOpen = 1 << 12
 // Table stores the questions of one end that wait for their answers, by number. A number names a place in the ring and is
 // not used again before the others had their turn, so that an answer that comes late finds nothing.
 type Table struct {
-	ring  []Call // A power of two, at least twice the limit.
-	limit int
-	open  int
-	next  uint16
-	Late  error                                       // Given to a waiter whose deadline has come.
-	Tell  func(w Waiter, of wire.ClientID, err error) // Tells a waiter that there is no answer.
+	Waiting int    // Questions without an answer.
+	ring    []Call // A power of two, at least twice the limit.
+	limit   int
+	next    uint16
+	Late    error                                       // Given to a waiter whose deadline has come.
+	Tell    func(w Waiter, of wire.ClientID, err error) // Tells a waiter that there is no answer.
 }
 
 // Call is one question that waits.
@@ -49,7 +49,7 @@ func (c *Table) place(number uint16) *Call { return &c.ring[int(number)&(len(c.r
 
 // Open opens a call and gives it a number, unless too many are open.
 func (c *Table) Open(call Call) (number uint16, ok bool) {
-	if c.open >= c.limit {
+	if c.Waiting >= c.limit {
 		return 0, false
 	}
 	for c.place(c.next).Waiter != nil {
@@ -58,7 +58,7 @@ func (c *Table) Open(call Call) (number uint16, ok bool) {
 	call.number = c.next
 	c.next++
 	*c.place(call.number) = call
-	c.open++
+	c.Waiting++
 	return call.number, true
 }
 
@@ -85,14 +85,11 @@ func (c *Table) Waiter(number uint16, from wire.ClientID) Waiter {
 // free empties a place.
 func (c *Table) free(at *Call) {
 	*at = Call{}
-	c.open--
+	c.Waiting--
 }
 
 // Expire ends the calls whose deadline has come or whose context is done.
 func (c *Table) Expire(now time.Duration) (late, cancelled uint64) {
-	if c.open == 0 {
-		return 0, 0
-	}
 	for i := range c.ring {
 		at := &c.ring[i]
 		if at.Waiter == nil {
@@ -117,7 +114,7 @@ func (c *Table) Expire(now time.Duration) (late, cancelled uint64) {
 
 // Drop ends the calls that were put to an end that is gone.
 func (c *Table) Drop(of wire.ClientID, reason error) {
-	if c.open == 0 {
+	if c.Waiting == 0 {
 		return
 	}
 	for i := range c.ring {

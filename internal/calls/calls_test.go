@@ -84,7 +84,7 @@ func TestCallsAgainstAMap(t *testing.T) {
 					}
 				}
 			}
-			require.Equal(t, len(model), c.open)
+			require.Equal(t, len(model), c.Waiting)
 			for _, o := range model {
 				require.NoError(t, o.asker.ended)
 			}

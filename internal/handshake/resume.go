@@ -23,7 +23,7 @@ type Resume struct {
 	token  peer.Token    // A Reset with it is the server's.
 	number uint32        // Of the newest Resume of the session.
 
-	asks    bool   // The server is silent, and was asked.
+	Asks    bool   // The server is silent, and was asked: the silence has a path. Else Ask begins one.
 	path    uint64 // Of this silence.
 	cookie  peer.Cookie
 	sayAt   time.Duration
@@ -38,23 +38,18 @@ func NewResume(client wire.ClientID, nonce uint64, token peer.Token) Resume {
 
 // Heard ends the attempt: a packet came. It reports whether the session goes on at another address than before.
 func (r *Resume) Heard() (moved bool) {
-	if r.asks {
-		moved = r.moved
-		*r = Resume{client: r.client, nonce: r.nonce, token: r.token, number: r.number}
-	}
+	moved = r.moved
+	*r = Resume{client: r.client, nonce: r.nonce, token: r.token, number: r.number}
 	return moved
 }
 
 // Due reports whether a Resume is to be sent after a silence; quiet is the shortest one that counts.
 func (r *Resume) Due(now, silence, quiet time.Duration) bool {
-	return silence >= quiet && (!r.asks || now >= r.sayAt)
+	return silence >= quiet && (!r.Asks || now >= r.sayAt)
 }
 
-// Asks reports whether the silence has a path. Else Ask begins one.
-func (r *Resume) Asks() bool { return r.asks }
-
 // Ask begins to ask in this silence, under a random path.
-func (r *Resume) Ask(path uint64) { r.asks, r.path = true, path }
+func (r *Resume) Ask(path uint64) { r.Asks, r.path = true, path }
 
 // Append appends a Resume. check is that of the client's packets.
 func (r *Resume) Append(b []byte, check wire.Checksum, now, silence time.Duration) []byte {
@@ -68,7 +63,7 @@ func (r *Resume) Append(b []byte, check wire.Checksum, now, silence time.Duratio
 
 // Take takes a datagram of the server.
 func (r *Resume) Take(kind peer.Kind, packet []byte, now time.Duration) Answer {
-	if !r.asks {
+	if !r.Asks {
 		return Answer{}
 	}
 	switch kind {

@@ -19,7 +19,7 @@ func newResume() *Resume {
 // ask begins a silence and sends a Resume.
 func ask(t *testing.T, r *Resume, now, silence time.Duration) peer.Resume {
 	require.True(t, r.Due(now, silence, 150*time.Millisecond))
-	if !r.Asks() {
+	if !r.Asks {
 		r.Ask(path)
 	}
 	fromClient, _ := Checksums(7, hash)

@@ -66,9 +66,9 @@ type Limits struct {
 
 // Queue is the messages for one end that are held.
 type Queue struct {
+	Count  int // Messages that are held: those of the list that are not gone.
 	list   []Message
 	bodies []byte
-	count  int // Of the list, without messages that are gone.
 	bytes  int // Of their bodies.
 	costs  [2]int
 
@@ -86,14 +86,6 @@ func kind(ch wire.Channel) int {
 	return 0
 }
 
-// Len is the number of messages that are held; 0 for nil.
-func (q *Queue) Len() int {
-	if q == nil {
-		return 0
-	}
-	return q.count
-}
-
 // Bytes returns the bytes of held bodies; 0 for nil.
 func (q *Queue) Bytes() int {
 	if q == nil {
@@ -108,7 +100,7 @@ func (q *Queue) Holds(waits bool, p *peer.Post) bool {
 	switch {
 	case waits:
 		return true
-	case q.count == 0:
+	case q.Count == 0:
 	case p.Channel.Delivery() == wire.ReliableOrdered:
 		return q.ordered[p.Channel.Number()] > 0
 	case p.Channel.Delivery() == wire.UnreliableSequenced:
@@ -145,7 +137,7 @@ func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, li
 
 // tally counts a message that comes (+1) or goes (-1).
 func (q *Queue) tally(m *Message, by int) {
-	q.count += by
+	q.Count += by
 	q.bytes += by * m.Size
 	q.costs[kind(m.Channel)] += by * m.cost
 	switch m.Channel.Delivery() {
@@ -192,7 +184,7 @@ func (q *Queue) Free(m *Message) {
 
 // Sweep closes the gaps that Leave and Drop made.
 func (q *Queue) Sweep() {
-	if q.count == len(q.list) {
+	if q.Count == len(q.list) {
 		return
 	}
 	kept, bodies := q.list[:0], q.bodies[:0]

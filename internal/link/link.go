@@ -67,15 +67,14 @@ type Link struct {
 
 // Config is the part of an end's configuration that its links need. The fields are those of netcode.Config.
 type Config struct {
-	PacketSize     int                 // Bytes of a packet at most.
-	SendBudget     int                 // Bytes a second; below 0 without a bound.
-	TickInterval   time.Duration       // Between two network ticks.
-	Outgoing       peer.OutgoingConfig // Bounds of messages that wait to be sent.
-	FloodFrames    int                 // Frames beyond the quota until the connection ends.
-	SilenceTimeout time.Duration       // Of the other end.
-	ReliableStall  time.Duration       // How long reliable messages may wait.
-	FlushTimeout   time.Duration       // How long a close waits for messages to be delivered.
-	LeaveTimeout   time.Duration       // How long messages of an end that closed may wait to be handled.
+	PacketSize    int                 // Bytes of a packet at most.
+	SendBudget    int                 // Bytes a second; below 0 without a bound.
+	TickInterval  time.Duration       // Between two network ticks.
+	Outgoing      peer.OutgoingConfig // Bounds of messages that wait to be sent.
+	FloodFrames   int                 // Frames beyond the quota until the connection ends.
+	ReliableStall time.Duration       // How long reliable messages may wait.
+	FlushTimeout  time.Duration       // How long a close waits for messages to be delivered.
+	LeaveTimeout  time.Duration       // How long messages of an end that closed may wait to be handled.
 }
 
 // Counters counts the limits that links reach, as netcode.Stats does.
@@ -109,7 +108,7 @@ func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, rem
 	l.Arrivals = peer.Arrivals{}
 	l.Source = message.NewSource(remote)
 	l.Budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
-	l.Budget.Pace(l.Conn.Control().Rate())
+	l.Budget.Pace(l.Conn.Control.Rate())
 	l.skipper = peer.NewSkipper(seed)
 	l.ReceivedAt, l.SentAt = now, now
 	l.gotMessages, l.tooMuch, l.floods = false, false, 0
@@ -118,7 +117,7 @@ func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, rem
 
 // Refill fills the budget at the rate of congestion control, of which two ticks, or saves if that is more, may be saved up.
 func (l *Link) Refill() {
-	l.Budget.Refill(l.Frame.Now, l.Conn.Control().Rate(), max(2*l.config.TickInterval, l.Saves))
+	l.Budget.Refill(l.Frame.Now, l.Conn.Control.Rate(), max(2*l.config.TickInterval, l.Saves))
 }
 
 // EndTick tells congestion control whether the rate kept something from being sent in this tick.
@@ -126,12 +125,12 @@ func (l *Link) EndTick(waits bool) {
 	waits = waits && l.Conn.CanSend()
 	paced := l.Budget.Paced()
 	l.bounded = waits && !paced
-	l.Conn.Control().Tick(l.Frame.Now, waits && paced)
+	l.Conn.Control.Tick(l.Frame.Now, waits && paced)
 }
 
 // Line returns the state of congestion control of what this end sends.
 func (l *Link) Line() congestion.State {
-	state := l.Conn.Control().State()
+	state := l.Conn.Control.State()
 	if state.Reason == congestion.Application && l.bounded {
 		state.Reason = congestion.Bound // There is more to send than the budget allows.
 	}
@@ -152,7 +151,7 @@ func (l *Link) Begin() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.Conn.CanSend()); ok {
 		size := l.Conn.PathSize()
 		if l.Saves == 0 { // Saved state goes out in as few packets as possible: all have to arrive.
-			size = min(size, l.Conn.Control().PacketSize()-peer.PacketOverhead)
+			size = min(size, l.Conn.Control.PacketSize()-peer.PacketOverhead)
 		}
 		if left := l.Budget.Left(); left >= 0 {
 			size = min(size, max(left, LeastPacket))
@@ -174,18 +173,15 @@ func (l *Link) mayGrow() (may, borrows bool) {
 // pathLeft returns how many bytes a packet may grow by until it is as large as the path is known to take.
 func (l *Link) pathLeft(b *peer.Builder) int { return max(l.Conn.PathSize()-b.Size(), 0) }
 
-// FitPath makes the state of a view fit what the path is known to take.
-func (l *Link) FitPath(view *snapshot.View) {
-	if n := l.Conn.SettledSize(); n != l.Fitted {
-		l.Fitted = n
-		view.SetPayload(peer.MaxPayload(n))
-	}
+// FitPath makes the state of a view fit packets of a size, the SettledSize of the path.
+func (l *Link) FitPath(view *snapshot.View, size int) {
+	l.Fitted = size
+	view.SetPayload(peer.MaxPayload(size))
 }
 
-// Probe sends a keep-alive that is padded with zeros, if it is to be learned whether the path takes packets of a size.
-func (l *Link) Probe(payload []byte) {
-	n := l.Conn.ProbeDue(l.Frame.Now)
-	if left := l.Budget.Left(); n == 0 || left >= 0 && left < n || !l.Conn.CanSend() {
+// Probe sends a keep-alive that is padded with zeros to n bytes, the ProbeDue of the path, if the budget allows.
+func (l *Link) Probe(n int, payload []byte) {
+	if left := l.Budget.Left(); left >= 0 && left < n || !l.Conn.CanSend() {
 		return
 	}
 	room := l.Out.Room(l.config.PacketSize)
@@ -297,7 +293,7 @@ func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.En
 	}
 	if spare > 0 {
 		borrowed := max(n-share, 0)
-		if borrows {
+		if borrows && borrowed > 0 {
 			l.Budget.Borrow(borrowed)
 		}
 		b.Grow(borrowed - spare)
@@ -429,7 +425,7 @@ func (l *Link) SetPacketSize(n int) bool {
 func (l *Link) SetBudget(bytesPerSecond int) {
 	l.Conn.SetBound(Bound(bytesPerSecond))
 	l.Budget.SetBound(bytesPerSecond)
-	l.Budget.Pace(l.Conn.Control().Rate())
+	l.Budget.Pace(l.Conn.Control.Rate())
 }
 
 // maxBudget is the highest budget that is a limit, in bytes a second.
@@ -445,13 +441,12 @@ func Bound(budget int) int {
 	return budget + budget/LeastPacket*peer.PacketOverhead
 }
 
-// Silent reports whether nothing came for the silence timeout.
-func (l *Link) Silent() bool { return l.Frame.Now-l.ReceivedAt >= l.config.SilenceTimeout }
-
 // Overrun returns, once a frame, the reason to end the connection; nil if there is none. A queue of reliable messages
 // overflowed at one of the two ends, or a client exceeded its quota for long. t is the tick that messages wait for.
 func (l *Link) Overrun(t tick.Tick) *peer.Error {
-	l.Arrivals.Freed(l.Source.TakeFreed())
+	if freed := l.Source.TakeFreed(); freed > 0 {
+		l.Arrivals.Freed(freed)
+	}
 	if l.gotMessages {
 		if l.tooMuch && l.Remote != 0 { // A server does not know the quotas of its clients, and they trust it.
 			l.floods++

@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Entities collects commands about entities until the next capture, Publish.
+// Entities collects commands about entities until the next capture, Publish. A nil pointer is an Entities without any.
 type Entities struct {
 	store    *snapshot.Store
 	commands []command
@@ -45,11 +45,11 @@ const (
 )
 
 // Waits reports whether the next capture has anything to publish.
-func (e *Entities) Waits() bool { return len(e.commands)+len(e.pace.late) > 0 }
+func (e *Entities) Waits() bool { return e != nil && len(e.commands)+len(e.pace.late) > 0 }
 
 // Has reports whether id is an entity of Spawn that was not despawned.
 func (e *Entities) Has(id wire.NetworkID) bool {
-	return int64(id.Index) < int64(len(e.spawned)) && id.Generation != 0 && e.spawned[id.Index] == id.Generation
+	return e != nil && int64(id.Index) < int64(len(e.spawned)) && id.Generation != 0 && e.spawned[id.Index] == id.Generation
 }
 
 // Spawn names a new entity. It exists, without components, from the next capture on. The zero id means that no more entities can
@@ -110,11 +110,11 @@ func (e *Entities) Publish() {
 	if !e.store.Open() {
 		return
 	}
-	if len(e.commands)+len(e.pace.late)+len(e.pace.anew) == 0 {
-		e.pace.next(e.store.Tick())
-		return
+	p := &e.pace
+	if len(p.late)+len(p.anew) > 0 {
+		e.putLate()
 	}
-	e.putLate()
+	p.before, p.last = p.last, e.store.Tick()
 	schema := e.store.Schema()
 	for _, c := range e.commands {
 		switch c.kind {
@@ -261,11 +261,7 @@ func (e *Entities) putLate() {
 		delete(p.at, lateKey{l.id, l.row})
 	}
 	p.late, p.anew = p.late[:still], p.anew[:0]
-	p.next(now)
 }
-
-// next notes that a capture is over.
-func (p *pace) next(now tick.Tick) { p.before, p.last = p.last, now }
 
 // Control is the value of a control component, such as components.Owner, in the store's own form. The zero value is none.
 type Control struct {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -141,14 +142,30 @@ func run(end string, all []systems.System, w *ecs.World, last bool) []step {
 	return steps
 }
 
-// leftOut reports whether a function is of the transport, or of the client's clock, which the walk does not count.
-func leftOut(function string) bool {
-	for _, prefix := range []string{"transport/", "internal/walk/", "tick/sync", "tick/drift", "tick/clocks.go", "client_time.go"} {
-		if strings.HasPrefix(function, prefix) {
-			return true
+// path returns the calls without the transport and the clocks that a client keeps beside the state: their functions, and those of package tick
+// that they call.
+func path(calls []trace.Call) (left []trace.Call) {
+	clock := 0 // Depth of the clock's function that is under way; 0: none is.
+	for _, c := range calls {
+		if clock > 0 && c.Depth <= clock {
+			clock = 0
+		}
+		switch {
+		case hasPrefix(c.Function, "transport/", "internal/walk/"):
+		case hasPrefix(c.Function, "tick/sync", "tick/drift", "tick/clocks.go", "client_time.go"):
+			if clock == 0 {
+				clock = c.Depth
+			}
+		case clock > 0 && hasPrefix(c.Function, "tick/"):
+		default:
+			left = append(left, c)
 		}
 	}
-	return false
+	return left
+}
+
+func hasPrefix(function string, any ...string) bool {
+	return slices.ContainsFunc(any, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // within returns the calls below the first call of a function, itself included.
@@ -170,10 +187,8 @@ func within(calls []trace.Call, function string) []trace.Call {
 func line(name string, calls []trace.Call, all map[string]bool, verbose bool) {
 	functions, files, order := map[string]bool{}, map[string]bool{}, []string(nil)
 	changes, at := 0, ""
+	calls = path(calls)
 	for _, c := range calls {
-		if leftOut(c.Function) {
-			continue
-		}
 		file, _, _ := strings.Cut(c.Function, ":")
 		if !functions[c.Function] {
 			order = append(order, c.Function)
