@@ -43,6 +43,11 @@ func (c *BatchColumn) Take(k int, indexes []uint32, h *RowSlice) int {
 	return c.column.Take(k, indexes, (*kernel.RowSlice)(h))
 }
 
+// Touch asks for the memory of the rows that Take is to take of some indexes. Several calls of it before the first Take wait together.
+func (c *BatchColumn) Touch(indexes []uint32, h *RowSlice) {
+	c.column.Touch(indexes, (*kernel.RowSlice)(h))
+}
+
 // RowSlice is rows of up to 64 bodies in memory, one behind the other in the order of their indexes.
 type RowSlice struct {
 	First            uint32   // the index of the first body

@@ -20,6 +20,7 @@ type deltaBatch struct {
 	t       tick.Tick // their baseline
 	before  tick.Tick
 	columns [delta.MaxStreamRows]delta.BatchColumn
+	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of rows lie, as far as aim finds that
 	strands delta.Batch
 	made    [delta.MaxStreams]uint32 // their numbers, 0 where a baseline is missing
 }
@@ -82,20 +83,45 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 		end = min(w+pagesAhead, uint32(len(v.pages)))
 	}
 	for range pairsAhead {
-		b, u := p.newBatch(), w
+		b, u, others := p.newBatch(), w, 0
 		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			p.setPage(&v.pages[u])
-			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
-				p.addToBatch(b, firstOf(u, of))
-			}
+			others += p.addPage(b, u)
 		}
 		if b == nil || b.n < leastTogether {
 			break
 		}
 		p.encodeBound(b)
-		end = u
+		if end = u; others < leastTogether {
+			break
+		}
 	}
 	p.ahead = end
+}
+
+// addPage adds the entities of a page that wait to a batch. It returns how many have another T or T', or other rows.
+func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
+	wait := p.waitsIn(w)
+	if wait == 0 {
+		return 0
+	}
+	g := &p.v.pages[w]
+	p.setPage(g)
+	of, usual := p.usualIn(g, w, wait)
+	if !usual {
+		of = wait
+	}
+	for ; of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
+		index, n := firstOf(w, of), b.n
+		if usual {
+			p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualBefore(g, index))
+		} else {
+			p.addToBatch(b, index)
+		}
+		if b.n == n {
+			others++
+		}
+	}
+	return others
 }
 
 // newBatch returns an empty batch, nil where nothing is encoded ahead.
@@ -127,7 +153,15 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 		return
 	}
 	before, known := p.before(index, &ack)
-	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, before) != 0 {
+	if base != tick.None && known {
+		p.addVersion(b, index, rows, base, before)
+	}
+}
+
+// addVersion adds an entity to a batch if it has the rows, T and T' of the first, and was not encoded.
+func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, before tick.Tick) {
+	s := p.v.store
+	if p.cache.deltas.find(index, rows, base, before) != 0 {
 		return
 	}
 	if b.n == 0 {
@@ -180,9 +214,11 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; !m.IsZero(); m = m.Rest() {
-		row := m.Lowest()
-		b.gather(s, &b.columns[n], row, &way, t, before)
+		b.aim(s, n, m.Lowest(), &way, t, before)
 		n++
+	}
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		b.gather(s, i, m.Lowest(), t, before)
 	}
 	b.strands.Begin(b.n, s.schema.Codes.Which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
@@ -191,39 +227,53 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 }
 
-// gather finds the versions of a row of all entities, as Store.versions does. Most rows changed since T and T' and are at the
-// log offset; others have not changed since T'.
-func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOffset, t, before tick.Tick) {
-	h, n := &s.past, uint32(s.schema.Widths[row])
+// aim begins the i-th column. It finds where the three versions of a row lie, stripe by stripe, and asks for their memory, so that
+// gather waits for all of them together. Most rows changed since T and T' and are at the log offset.
+func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Tick) {
+	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
 	if n != 3 && n != 4 || before == tick.None {
 		atT.count = 0
 	}
+	s.schema.Codes.Deltas[row].BeginColumn(c)
+	for k, stripe := 0, 0; k < b.n; stripe++ {
+		number, from, held := b.index[k]/stripeRows, k, &b.held[i][stripe]
+		for k++; k < b.n && b.index[k]/stripeRows == number; {
+			k++
+		}
+		held.InBase = 0
+		if int(number) >= len(stripes) {
+			continue
+		}
+		newest := stripes[number].newest
+		x, y := newest+uint64(way.base), newest+uint64(way.before)
+		if x-atT.number < atT.count && y-after.number < after.count && h.twice(x, y, uint16(row), number, held) {
+			first := number * stripeRows
+			held.First, held.Now, held.Gap = first, pages[first/pageRows][first%pageRows*n:], ageLanes
+			c.Touch(b.index[from:k], held)
+		}
+	}
+}
+
+// gather fills in the i-th column, as Store.versions does: the rows that aim has found, those that have not changed since T', and
+// any others.
+func (b *deltaBatch) gather(s *Store, i, row int, t, before tick.Tick) {
+	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
+	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	still := before
 	if before == tick.None {
 		still = t
 	}
-	at, held, known := ^uint32(0), delta.RowSlice{Gap: ageLanes}, false
-	s.schema.Codes.Deltas[row].BeginColumn(c)
+	at, stripe := b.index[0]/stripeRows, 0
 	for k := 0; k < b.n; {
 		index := b.index[k]
 		if number := index / stripeRows; number != at {
-			at, known = number, false
-			if int(number) < len(stripes) {
-				newest := stripes[number].newest
-				x, y := newest+uint64(way.base), newest+uint64(way.before)
-				if x-atT.number < atT.count && y-after.number < after.count && h.twice(x, y, uint16(row), number, &held) {
-					first := number * stripeRows
-					held.First, held.Now, known = first, pages[first/pageRows][first%pageRows*n:], true
-				}
-			}
+			at, stripe = number, stripe+1
 		}
-		if known {
-			if to := c.Take(k, b.index[:b.n], &held); to > k {
-				k = to
-				continue
-			}
+		if to := c.Take(k, b.index[:b.n], &b.held[i][stripe]); to > k {
+			k = to
+			continue
 		}
 		if int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still {
 			now := pages[index/pageRows][index%pageRows*n:][:n]

@@ -250,8 +250,8 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 	}
 	number, bit, stride := stripes[index/stripeRows].newest, uint64(1)<<(index%stripeRows), ageLanes+h.rows[row].width
 	if !plain.On {
-		if guess := h.guess(number, t); guess != 0 && h.at(guess).there&bit != 0 {
-			number = guess
+		if c := h.firstAfter(number, bit, t); c != nil {
+			return h.old(c, bit, stride)[ageLanes:]
 		}
 	}
 	for number >= h.oldest { // which is not below 1
@@ -260,9 +260,7 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 			break
 		}
 		if c.there&bit != 0 {
-			place := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
-			lanes := h.lanes[place : place+stride : place+stride]
-			if t >= c.tick-tick.Tick(lanes[0]) { // so old was it at least when it changed
+			if lanes := h.old(c, bit, stride); t >= c.tick-tick.Tick(lanes[0]) { // so old was it at least when it changed
 				return lanes[ageLanes:]
 			}
 		}
@@ -272,6 +270,29 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 		number -= uint64(c.back)
 	}
 	return nil
+}
+
+// old is the lanes of a row in a change, behind their age.
+func (h *history) old(c *undoEntry, bit uint64, stride int) []uint32 {
+	place := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
+	return h.lanes[place : place+stride : place+stride]
+}
+
+// firstAfter returns the first change of a row after t if guess finds those of its stripe in each tick up to that, else nil. Most rows
+// change in every tick, or rest for a few. It reads no lanes, so that the waits for those of several rows overlap.
+func (h *history) firstAfter(newest uint64, bit uint64, t tick.Tick) *undoEntry {
+	for ; ; t++ {
+		number := h.guess(newest, t)
+		if number == 0 {
+			return nil
+		}
+		switch c := h.at(number); {
+		case c.there&bit != 0:
+			return c
+		case c.rows&bit != 0: // it was not there
+			return nil
+		}
+	}
 }
 
 // guess returns the number of the change of the same stripe in the tick after t, or 0. What changes in every tick mostly does so at the

@@ -171,9 +171,16 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		return false // each entity may need a group of its own
 	}
 	p.setPage(g)
-	if few := bits.OnesCount64(wait) < fewEntities; !plain.On && !(p.cache.alone && few) { // else no other client is likely to need the text
-		if room, done := p.copyPage(g, w, wait); done {
-			return room
+	of, usual := p.usualIn(g, w, wait)
+	if usual {
+		if wait = of; wait == 0 {
+			p.passPage(g, w)
+			return true
+		}
+		if few := bits.OnesCount64(wait) < fewEntities; !p.cache.alone || !few { // else no other client is likely to need the text
+			if room, done := p.copyPage(g, w, wait); done {
+				return room
+			}
 		}
 	}
 	if !plain.On && v.listed >= leastTogether {
@@ -183,7 +190,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	list := v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index := firstOf(w, wait)
-		if !p.candidate(index) {
+		if !usual && !p.candidate(index) {
 			continue
 		}
 		if len(list) == cap(list) {
@@ -191,8 +198,11 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		} else {
 			list = list[:len(list)+1]
 		}
-		if p.prepare(index, &list[len(list)-1]); list[len(list)-1].explicit {
-			list = list[:len(list)-1] // a list has implicit records only
+		if r := &list[len(list)-1]; !usual || !p.prepareUsual(g, index, r) {
+			usual = false
+			if p.prepare(index, r); r.explicit {
+				list = list[:len(list)-1] // a list has implicit records only
+			}
 		}
 	}
 	v.records = list[:0]
@@ -201,13 +211,45 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		return true
 	}
 	n := p.writeMembers(g, w, list)
-	for i := range list[:n] {
-		p.recordSent(&list[i])
+	if usual {
+		p.listSent(g, w, list[:n])
+	} else {
+		for i := range list[:n] {
+			p.recordSent(&list[i])
+		}
 	}
 	if n == len(list) {
 		return true
 	}
 	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
+}
+
+// prepareUsual is prepare for a record that is as usual. It says false where the entity has rows that may be written whole, or a
+// baseline is not held any more.
+func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
+	d, mask := &p.cache.deltas, p.v.maskOf(index)
+	if mask.Overlaps(p.v.store.schema.Whole) {
+		return false
+	}
+	number := d.get(p.v.store, index, mask, g.ref, p.usualBefore(g, index), Mask{})
+	*r = record{index: index, mask: mask, base: g.ref, known: true, same: true, delta: number}
+	return !d.entries[number].none
+}
+
+// listSent is recordSent for usual records of a page.
+func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
+	all, deltas, same := uint64(0), 0, 0
+	for len(list) > 0 {
+		of, n, rows := uint64(0), 0, list[0].mask
+		for ; n < len(list) && list[n].mask == rows; n++ {
+			d := &p.cache.deltas.entries[list[n].delta]
+			of |= 1 << (list[n].index % format.PageEntities)
+			deltas, same = deltas+int(d.deltas), same+int(d.same)
+		}
+		p.groupSent(sentGroup{of: of, rows: rows, word: w, span: spanOf(p.s - g.ref)}, n)
+		list, all = list[n:], all|of
+	}
+	p.usualSent(w, all, deltas, same)
 }
 
 // grouped returns which of some entities of a page are sent with others, and so not in a list.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -129,18 +130,20 @@ func (c *pageCache) encoded(t *cachedPage) bool {
 	return false
 }
 
-// shareable returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
+// usualIn returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
 // have the same bits. It says false where writePage has to ask about each.
-func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
+func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
+	if plain.On || p.cache.plain || p.short || v.store.watch != nil || v.plan.active {
+		return 0, false
+	}
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
-	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.cache.plain {
-		return 0, false
-	}
-	if p.short || v.store.watch != nil || v.plan.active {
-		return 0, false
+	if v.part > 0 {
+		if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 {
+			return 0, false
+		}
 	}
 	near := p.near
 	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
@@ -162,6 +165,17 @@ func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, 
 	return of, true
 }
 
+// usualBefore is before for an entity whose record is as usual.
+func (p *packetWriter) usualBefore(g *ackPage, index uint32) tick.Tick {
+	switch {
+	case p.near == tick.None:
+		return p.v.store.own(g.base, g.span)
+	case g.nearOf>>(index%format.PageEntities)&1 != 0:
+		return p.near
+	}
+	return tick.None
+}
+
 // key returns everything that the text of some entities of a page depends on.
 func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of, hidden: p.v.overrides.usual}
@@ -179,18 +193,9 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	return k
 }
 
-// copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
-// writePage asks about each entity.
+// copyPage writes the usual records of a page as writePage does, from a text that clients share. It says done false, and writes
+// nothing, where there is none.
 func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
-	switch of, ok := p.shareable(g, w, wait); {
-	case !ok:
-		return false, false
-	case of == 0:
-		p.passPage(g, w)
-		return true, true
-	default:
-		wait = of
-	}
 	if c := &p.cache.pages; c.tick != p.s {
 		c.reset(p.v.store)
 	}
@@ -221,7 +226,7 @@ func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 
 // copied notes which records of a text the packet has.
 func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
-	v, c := p.v, &p.cache.pages
+	c := &p.cache.pages
 	if t.used {
 		c.copied++
 	}
@@ -233,15 +238,21 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 			p.groupSent(sentGroup{of: of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(of))
 		}
 	}
-	v.unsent[t.page] &^= cut.of
-	v.unacked[t.page] |= cut.of
+	p.usualSent(t.page, cut.of, cut.deltas, cut.same)
+}
+
+// usualSent notes usual records of a page that are in the packet, but for their groups.
+func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
+	v := p.v
+	v.unsent[w] &^= of
+	v.unacked[w] |= of
 	if v.anyOversize {
-		v.oversize[t.page] &^= cut.of
+		v.oversize[w] &^= of
 	}
-	v.sentPage(t.page, cut.of, p.s)
-	v.stats.Updates += uint64(bits.OnesCount64(cut.of))
-	v.stats.Deltas += uint64(cut.deltas)
-	v.stats.Unchanged += uint64(cut.same)
+	v.sentPage(w, of, p.s)
+	v.stats.Updates += uint64(bits.OnesCount64(of))
+	v.stats.Deltas += uint64(deltas)
+	v.stats.Unchanged += uint64(same)
 }
 
 // text returns the text of a page, made now if it was not yet; nil where it is none that can be shared.

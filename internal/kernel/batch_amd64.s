@@ -124,6 +124,54 @@ done:
 	MOVQ R8, ret+40(FP)
 	RET
 
+// func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
+//
+// It goes over the rows as take does, and asks for the memory of each.
+TEXT ·touch(SB), NOSPLIT, $0-40
+	MOVQ c+0(FP), DI
+	MOVQ k+8(FP), R8
+	MOVQ to+16(FP), R10
+	MOVQ indexes+24(FP), SI
+	MOVQ h+32(FP), DX
+	MOVQ RowSlice_InBase(DX), R12
+	MOVQ RowSlice_InBefore(DX), R13
+	MOVQ Column_Lanes(DI), R9
+	MOVQ RowSlice_Gap(DX), BX
+	LEAQ (R9)(BX*1), R11
+	SHLQ $2, R9
+	SHLQ $2, R11
+	MOVQ RowSlice_Now(DX), DI
+	MOVQ RowSlice_Base(DX), BX
+	MOVQ RowSlice_Before(DX), CX
+	MOVL RowSlice_First(DX), DX
+	JMP  next
+
+ask:
+	MOVL    (SI)(R8*4), AX
+	SUBL    DX, AX
+	BZHIQ   AX, R12, R14
+	POPCNTQ R14, R14
+	IMULQ   R11, R14
+	ADDQ    BX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 -4(R14)(R11*1)
+	BZHIQ   AX, R13, R14
+	POPCNTQ R14, R14
+	IMULQ   R11, R14
+	ADDQ    CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 -4(R14)(R11*1)
+	IMULQ   R9, AX
+	ADDQ    DI, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 -4(AX)(R9*1)
+	INCQ    R8
+
+next:
+	CMPQ R8, R10
+	JLT  ask
+	RET
+
 // func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
 //
 // Eight bodies at a time. What a row comes to is put together first, and only where all of it is known and 64 bits hold it do its strand's

@@ -88,6 +88,13 @@ func (c *Column) Take(k int, indexes []uint32, h *RowSlice) int {
 	return to
 }
 
+// Touch asks for the memory of rows that Take is to take: of some indexes, all of them of the RowSlice. It reads nothing.
+func (c *Column) Touch(indexes []uint32, h *RowSlice) {
+	if c.Wide && h.InBase&h.InBefore != 0 && len(indexes) > 0 {
+		touch(c, 0, len(indexes), &indexes[0], h)
+	}
+}
+
 // takeDense is Take if the first entities, and no others, are there.
 func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, gap uintptr, now, base, before *byte) int {
 	n, last, drop := uintptr(c.Lanes), uintptr(4*c.Lanes-8), uint(4-c.Lanes)*32&63

@@ -47,6 +47,7 @@ func takes(taken *int) func(*rapid.T) {
 		var got, want Column
 		got.Begin(n, Wide() && rapid.Bool().Draw(t, "several at a time"))
 		want.Begin(n, false)
+		got.Touch(indexes[k:], &h) // wherever they lead
 		to, end := got.Take(k, indexes, &h), k
 		for ; end < len(indexes); end++ {
 			in := indexes[end] - h.First

@@ -81,6 +81,11 @@ func FloatTokens(s *Batch, c *Column, rows int, contexts uint32, age, span float
 //go:noescape
 func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 
+// touch is Column.Touch from the k-th up to the to-th index, after the checks of Take.
+//
+//go:noescape
+func touch(c *Column, k, to int, indexes *uint32, h *RowSlice)
+
 // Write appends the symbol and the tokens of the rows of a column, of all lanes that are in any, if t has them. It returns the rows that it did not write: bit k
 // for the k-th. No row from s.N up to the next multiple of eight has usual lanes.
 //

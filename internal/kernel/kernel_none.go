@@ -47,6 +47,8 @@ func FloatTokens(*Batch, *Column, int, uint32, float64, float64) { panic(noKerne
 
 func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
 
+func touch(*Column, int, int, *uint32, *RowSlice) { panic(noKernel) }
+
 // Write panics: see Wide.
 func Write(*Batch, *Column, *TokenTables, uint64, uint64, uint64, uint64) uint64 { panic(noKernel) }
 

@@ -44,7 +44,7 @@ func pages() []mutation {
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
 			"snapshot/page_cache.go", "if !p.v.overrides.alike(w, of) {", "if false {"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1LostPartOfACutPageWaits",
-			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
+			"snapshot/page_cache.go", "if v.part > 0 {", "if false {"),
 
 		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || p.v.recent.at(l.ref, w) != nil:", ":"),
 		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),

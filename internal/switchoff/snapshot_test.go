@@ -21,11 +21,13 @@ func rules1and2() []mutation {
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/acked.go", "= t, rows, span, 0", "= t, q.mask.Union(rows), span, 0"},
-			{"snapshot/history.go", "\t\tnumber -= uint64(c.back)\n\t}\n\treturn nil\n}\n\n// guess",
-				"\t\tnumber -= uint64(c.back)\n\t}\n\tif t > 0 {\n\t\treturn h.rowAt(row, index, t-1)\n\t}\n\treturn nil\n}\n\n// guess"},
+			{"snapshot/history.go", "\t\tnumber -= uint64(c.back)\n\t}\n\treturn nil\n}\n\n// old",
+				"\t\tnumber -= uint64(c.back)\n\t}\n\tif t > 0 {\n\t\treturn h.rowAt(row, index, t-1)\n\t}\n\treturn nil\n}\n\n// old"},
 		}},
 		change("rule 2", "what was not there is what others were", "TestHistoryOfStripes",
-			"snapshot/history.go", "guess != 0 && h.at(guess).there&bit != 0", "guess != 0"),
+			"snapshot/history.go", "case c.there&bit != 0:\n", "case c.rows != 0:\n"),
+		change("rule 2", "what came after T was there at T", "TestHistoryOfStripes",
+			"snapshot/history.go", "case c.rows&bit != 0: // it was not there", "case false:"),
 		change("rule 1", "who pauses is taken to have moved when its neighbours did", "TestWhenEntitiesMoved",
 			"snapshot/moved.go", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = now"),
 		change("rule 1", "who moves in each tick is written as still", "TestWhenEntitiesMoved",
