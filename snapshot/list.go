@@ -177,7 +177,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			p.passPage(g, w)
 			return true
 		}
-		if few := bits.OnesCount64(wait) < fewEntities; !p.cache.alone || !few { // else no other client is likely to need the text
+		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.large(firstOf(w, wait))) { // else no other client is likely to need the text
 			if room, done := p.copyPage(g, w, wait); done {
 				return room
 			}
