@@ -232,6 +232,22 @@ func (s *shop) answered(item uint32) *[]string {
 
 // A frame may have no fixed step, one or several. What arrived for FixedUpdate is handled before the first step that comes,
 // once, and in the order in which it was sent.
+// Server.Time is that of the frame, and while a datagram is read it is when that came.
+func TestServerTimeIsThatOfTheDatagram(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{})
+	var frame tick.Time
+	waited := tick.Span(0)
+	r.server.Extend(netcode.ServerHooks{
+		BeginFrame: func() { frame = r.server.Time() },
+		Opened:     func(*netcode.Session) any { waited = frame.Sub(r.server.Time()); return nil },
+	})
+	r.waited = time.Second / 120
+	r.joined(protocol(), netcode.Config{})
+	require.InDelta(t, .25, waited.Float(), 1e-6, "of a tick of 30 a second")
+	require.Equal(t, frame, r.server.Time())
+	require.Equal(t, r.server.Tick(), frame.Add(tick.OneTick/1000).Tick)
+}
+
 func TestFixedStepsOfAFrame(t *testing.T) {
 	p := protocol()
 	type handled struct{ frame, step, number int }

@@ -44,7 +44,7 @@ import (
 //
 // # Methods for extensions
 //
-//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.Seat], [Server.Records], [Server.ClientsFrom]
+//   - [Server.Extend], [Server.Session], [Server.Time], [Server.MayConcern], [Server.PutRow], [Server.RemoveRow], [Server.Post], [Server.Seat], [Server.Records], [Server.ClientsFrom]
 type Server struct {
 	protocol *Protocol
 	config   Config
@@ -211,6 +211,10 @@ func (s *Server) ID() ClientID { return 0 }
 
 // Tick is the current network tick.
 func (s *Server) Tick() Tick { return s.frame.Clock.Tick() }
+
+// Time is the server's clock: the tick that has begun, and the part of it that had passed when this frame began. While a datagram is read it is the
+// moment at which that came.
+func (s *Server) Time() tick.Time { return s.frame.Clock.Time(s.frame.Now - s.frame.Waited) }
 
 // TickRate is the number of network ticks a second.
 func (s *Server) TickRate() int { return s.config.TickRate }

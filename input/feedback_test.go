@@ -8,6 +8,21 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
+// The server tells to a part of a tick how early an input came: that of several which had the least time left.
+func TestFeedbackTellsPartsOfATick(t *testing.T) {
+	p := newSticks()
+	p.note(t, 11, sticks{})
+	p.note(t, 12, sticks{})
+	payload := p.message()
+	p.moment = moment{now: 10, came: tick.Time{Tick: 10, Fraction: 3 << 30}}
+	require.NoError(t, p.server.staged.read(p.in, payload))
+	p.queue.take(&p.server.staged)
+	var room [feedbackSize]byte
+	require.Equal(t, feedbackSize, p.queue.writeAnswer(room[:]))
+	require.Equal(t, feedback{input: 11, early: tick.OneTick / 4}, parseFeedback(room[:]))
+	require.Zero(t, p.queue.writeAnswer(room[:]), "it is told once")
+}
+
 func TestFeedbackTravels(t *testing.T) {
 	for _, c := range []struct {
 		early, want tick.Span

@@ -39,11 +39,18 @@ type moment struct {
 	now   tick.Tick
 	due   bool
 	steps int
+	came  tick.Time // Zero: as the tick begins.
 }
 
 func (m *moment) Tick() tick.Tick { return m.now }
 func (m *moment) TickDue() bool   { return m.due }
 func (m *moment) Steps() int      { return m.steps }
+func (m *moment) Time() tick.Time {
+	if m.came == (tick.Time{}) {
+		return m.now.Begin()
+	}
+	return m.came
+}
 
 // newPair is a pair of a protocol with inputs.
 func newPair(p *netcode.Protocol) *pair {

@@ -2,6 +2,7 @@ package input
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
@@ -101,7 +102,7 @@ func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
 	for n := range r.in.plans {
 		if r.in.relays.types>>n&1 != 0 {
 			guess := r.of(p, n, at)
-			asGuessed = asGuessed && (guess != nil) == (types>>n&1 != 0) && (guess == nil || equalRows(guess, r.in.of(rows, n)))
+			asGuessed = asGuessed && (guess != nil) == (types>>n&1 != 0) && (guess == nil || slices.Equal(guess, r.in.of(rows, n)))
 		}
 	}
 	slot := at % reach

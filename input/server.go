@@ -90,6 +90,7 @@ type clock interface {
 	Tick() tick.Tick // The tick that is simulated,
 	TickDue() bool   // if one is,
 	Steps() int      // as the last of so many.
+	Time() tick.Time // When the datagram came that is read.
 }
 
 // queues is the inputs of a server.
@@ -268,7 +269,7 @@ func (q *queue) take(g *staged) {
 	if q.all.clock.TickDue() {
 		begun-- // Packets are read before the tick of their frame is simulated.
 	}
-	newest := tick.Near(g.low, now)
+	newest, came := tick.Near(g.low, now), q.all.clock.Time()
 	for i := range g.count {
 		at := newest - tick.Tick(g.count-1-i)
 		switch verdict := q.window.Judge(at, begun); verdict {
@@ -277,7 +278,7 @@ func (q *queue) take(g *staged) {
 			if next := q.nextTick(); at < next {
 				q.postpone(at, next)
 			}
-			q.answered(at, begun)
+			q.answered(at, tick.EarlyAt(at, begun, came))
 			stats.Taken++
 			q.stats.Taken++
 			if verdict == tick.Late {
@@ -285,7 +286,7 @@ func (q *queue) take(g *staged) {
 				q.stats.Late++
 			}
 		case tick.TooFar:
-			q.answered(at, begun)
+			q.answered(at, tick.EarlyAt(at, begun, came))
 			stats.TooFar++
 		case tick.TooOld:
 			stats.TooOld++
@@ -334,10 +335,10 @@ func (q *queue) put(t *tail, shown tick.Time) {
 	}
 }
 
-// answered notes when an input came. Of several between two ticks the one is told that came latest for its tick, so that none
+// answered notes how early an input came. Of several between two ticks the one is told that came latest for its tick, so that none
 // that is late is left out, or else the one that came too early.
-func (q *queue) answered(at, begun tick.Tick) {
-	if a, early := &q.answer, tick.Early(at, begun); !a.due || early < a.early {
+func (q *queue) answered(at tick.Tick, early tick.Span) {
+	if a := &q.answer; !a.due || early < a.early {
 		*a = answer{due: true, tick: at, early: early}
 	}
 }

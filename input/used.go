@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
@@ -247,35 +248,32 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 			},
 			Take: func(payload []byte) {
 				_ = readUsed(in, payload, scratch, func(low uint16, types uint8, rows []uint32) {
-					p.take(tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
+					p.take(tailOf(c), tick.Near(low, c.Time().Tick), c.Time().Tick, types, rows)
 				})
 			},
 		},
 	}
 }
 
-// take keeps what the server used in a tick.
-func (p *playerInputs) take(at, now tick.Tick, types uint8, rows []uint32) {
+// take keeps what the server used in a tick, if the client used something else. It did not where it was told before, and where the input that stood in
+// is the same: a stick that is held.
+func (p *playerInputs) take(t *tail, at, now tick.Tick, types uint8, rows []uint32) {
 	if at <= tick.None || at > now || at <= now-reach {
 		return
 	}
-	if p.ticks[at%reach] == at && p.types[at%reach] == types && equalRows(p.row(at), rows) {
-		return // It was told again.
+	differs := false
+	for n := range p.in.plans {
+		used, told := t.used(p, n, at), p.in.of(rows, n)
+		differs = differs || (used != nil) != (types>>n&1 != 0) || used != nil && !slices.Equal(used, told)
+	}
+	if !differs {
+		return
 	}
 	p.ticks[at%reach], p.types[at%reach] = at, types
 	copy(p.row(at), rows)
 	if p.since == tick.None || at < p.since {
 		p.since = at
 	}
-}
-
-func equalRows(a, b []uint32) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // readUsed reads a section. The rows are good during the call; those of a type that is not there are 0.
@@ -333,7 +331,13 @@ func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
 		t.settles = true
 		t.note(c.Time().Tick, c.Present())
 	}
-	if p, ok := netcode.ExtensionOf[*playerInputs](c); ok && at > tick.None && p.ticks[at%reach] == at {
+	p, _ := netcode.ExtensionOf[*playerInputs](c)
+	return t.used(p, n, at)
+}
+
+// used is the lanes of one type with which a tick is simulated here, nil if nothing is known. p may be nil.
+func (t *tail) used(p *playerInputs, n int, at tick.Tick) []uint32 {
+	if p != nil && at > tick.None && p.ticks[at%reach] == at {
 		if p.types[at%reach]>>n&1 == 0 {
 			return nil
 		}

@@ -20,21 +20,17 @@ func (c *client) compare() (back netcode.Tick) {
 			back = t
 		}
 	}
-	other, corrected := input.Corrected(c.end)
-	if corrected = corrected && other <= c.now && c.history.holds(other-1); corrected {
+	if t, ok := input.Corrected(c.end); ok && t <= c.now && c.history.holds(t-1) {
 		c.stats.Corrected++
-		earlier(other - 1)
+		earlier(t - 1)
 	}
-	if guessed, ok := input.Guessed(c.end); ok && guessed <= c.now && c.history.holds(guessed-1) {
+	if t, ok := input.Guessed(c.end); ok && t <= c.now && c.history.holds(t-1) {
 		c.stats.Guessed++
-		earlier(guessed - 1)
+		earlier(t - 1)
 	}
+	k := comparison{client: c, corrected: back, back: tick.None}
 	if c.begins {
 		c.beginNew(earlier)
-	}
-	k := comparison{client: c, corrected: tick.None, back: tick.None}
-	if corrected {
-		k.corrected = other
 	}
 	k.records()
 	k.rests()
@@ -77,7 +73,7 @@ type seen struct {
 // comparison is a look at what has become known.
 type comparison struct {
 	*client
-	corrected netcode.Tick // The first tick for which the server used another input; None: there is none.
+	corrected netcode.Tick // Later ticks were simulated with other inputs than the server used; None: none was.
 	back      netcode.Tick // The tick to go back to; None: none.
 }
 
@@ -258,7 +254,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 			return false
 		}
 	}
-	if k.corrected == tick.None || t < k.corrected { // Else the server used another input: of course it differs.
+	if k.corrected == tick.None || t <= k.corrected { // Else the server used another input: of course it differs.
 		k.stats.Mispredictions++
 		if k.slots[n].asked+Window < k.now {
 			k.wantLocals(n)

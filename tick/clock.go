@@ -62,6 +62,15 @@ const slack = time.Microsecond
 // Tick returns the newest step begun; None before the first Advance.
 func (c *Clock) Tick() Tick { return c.tick }
 
+// Time returns the newest step begun, and the part of it that has passed at a moment; a moment before the step began is one of an earlier step. It is the
+// zero Time before the first Advance.
+func (c *Clock) Time(at time.Duration) Time {
+	if !c.running {
+		return Time{}
+	}
+	return c.tick.Begin().Add(SpanOf(at-c.start, int(c.rate)) - Ticks(Tick(c.done)))
+}
+
 // Slipped returns how many steps were given up after stalls.
 func (c *Clock) Slipped() uint64 { return c.slipped }
 

@@ -103,6 +103,10 @@ func TestClockAccountsForEveryStep(t *testing.T) {
 			steps := c.Advance(now)
 			require.LessOrEqual(t, steps, catchUp)
 			made += steps
+			at, microsecond := c.Time(now), tick.SpanOf(time.Microsecond, rate)+1
+			require.Less(t, at.Sub(c.Tick().Begin()), tick.OneTick)
+			require.GreaterOrEqual(t, at.Sub(c.Tick().Begin()), -microsecond)
+			require.InDelta(t, float64(tick.SpanOf(time.Second/8, rate)), float64(at.Sub(c.Time(now-time.Second/8))), 2)
 		}
 		passed := int64(now-start) / int64(time.Second) * int64(rate)
 		passed += (int64(now-start)%int64(time.Second) + int64(time.Microsecond)) * int64(rate) / int64(time.Second)

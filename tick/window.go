@@ -88,6 +88,15 @@ func (w *Window) Holds(input Tick) bool {
 // has begun: what Sync.Feedback wants to be told. It is 0 or more while the verdict is Accepted.
 func Early(input, server Tick) Span { return Ticks(input - server - 1) }
 
+// EarlyAt is Early for an input that came at a moment of the server's clock: for one that is in time, what was left until its tick began counts to the fraction.
+func EarlyAt(input, server Tick, came Time) Span {
+	whole := Early(input, server)
+	if whole < 0 {
+		return whole
+	}
+	return max(whole, input.Begin().Sub(came))
+}
+
 // Step asks whether one more step of this client may be simulated in the server's tick. Each tick allows one, and what was
 // not used adds up to the catch-up: in the long run a client gets no more steps than there are ticks, however many
 // inputs it sends.

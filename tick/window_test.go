@@ -59,6 +59,27 @@ func TestCase53InputTicks(t *testing.T) {
 	require.Equal(t, tick.Span(math.MaxInt64), tick.Early(1<<40, 10))
 }
 
+// An input that is in time is as early as a part of a tick tells, if that is more than the whole ticks that are left. One that is late is late by whole ticks.
+func TestEarlyAtCountsPartsOfATick(t *testing.T) {
+	const quarter = tick.OneTick / 4
+	for _, c := range []struct {
+		input tick.Tick
+		came  tick.Time // While 10 is the newest tick that began.
+		want  tick.Span
+	}{
+		{11, tick.Time{Tick: 10}.Add(3 * quarter), quarter},
+		{11, tick.Time{Tick: 10}, tick.OneTick},
+		{11, tick.Time{Tick: 11}.Add(quarter), 0}, // Read in the frame of its tick, which is later than it should be.
+		{13, tick.Time{Tick: 11}.Add(quarter), 2 * tick.OneTick},
+		{13, tick.Time{Tick: 10}.Add(quarter), 3*tick.OneTick - quarter},
+		{11, tick.Time{Tick: 8}, 3 * tick.OneTick}, // The server hung.
+		{10, tick.Time{Tick: 10}.Add(quarter), -tick.OneTick},
+		{10, tick.Time{Tick: 8}, -tick.OneTick},
+	} {
+		require.Equal(t, c.want, tick.EarlyAt(c.input, 10, c.came), "%d at %v", c.input, c.came)
+	}
+}
+
 // The first tick of a server has nothing before it.
 func TestWindowAtTheStart(t *testing.T) {
 	w := tick.NewWindow(64, 64, 4)

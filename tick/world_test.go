@@ -230,7 +230,7 @@ func (w *world) read(f flight, server tick.Tick) {
 		default:
 			continue
 		}
-		if early := tick.Early(n, server); !w.hasFeedback || early < w.early {
+		if early := tick.EarlyAt(n, server, w.clock.Time(w.now)); !w.hasFeedback || early < w.early {
 			w.feedback, w.early, w.hasFeedback = n, early, true
 		}
 	}
