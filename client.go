@@ -168,8 +168,8 @@ func (c *Client) TickDue() bool {
 	return c.frame.Due
 }
 
-// Tick is the client's own count of network ticks. It starts at the server's when the connection begins, and falls behind
-// by what a stall takes beyond Config.CatchUp. A message with NotBefore waits for the later of it and of ServerTime's tick.
+// Tick is the client's own count of network ticks. It starts at the server's when the connection begins. A stall longer than Config.CatchUp
+// leaves it behind. A message with NotBefore waits for the later of Tick and the tick of ServerTime.
 func (c *Client) Tick() Tick {
 	if c.host != nil {
 		return c.host.Tick()
@@ -208,8 +208,8 @@ func (c *Client) RTT() (smoothed, jitter time.Duration) {
 }
 
 // Ping returns the time to the server and back without the waits of both ends for their frames, as of the last second: the figure for a
-// scoreboard, where RTT is for what the game does. 0 is not known yet. It is exact as far as the socket is a transport.Timed, and the
-// time that a frame takes until its packets leave counts. It is 0 for the player of a host.
+// scoreboard. Use RTT for timeouts. 0 is not known yet, and the player of a host. It is exact if the socket is a transport.Timed; the time from
+// the beginning of a frame until its packets leave is part of it.
 func (c *Client) Ping() time.Duration {
 	if c.link.Conn == nil {
 		return 0
@@ -225,8 +225,8 @@ func (c *Client) Waiting() int {
 	return c.link.Outgoing.Waiting()
 }
 
-// Line returns the state of congestion control of what this client sends: its rate, the reason, and what it knows of the line to
-// the server. For the other direction ask the server (ClientStats.Line).
+// Line returns the congestion control of the direction to the server: its rate, the reason, and its estimates of the line. For the
+// other direction ask the server (ClientStats.Line).
 func (c *Client) Line() congestion.State {
 	if c.link.Conn == nil {
 		return congestion.State{}
@@ -445,13 +445,12 @@ func (c *Client) ask() {
 	c.out.Commit(c.attempt.Server, len(datagram))
 }
 
-// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver
-// what was sent, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. The server handles the
+// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed. The next frames deliver the
+// sent messages, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. The server handles the
 // reliable messages that it has accepted, also those that wait for a stage or a tick, for its Config.LeaveTimeout at most;
-// its OnDisconnect follows on that. Nothing that arrives or waits here is handled any more. What the server showed stays in
-// Replica until the next connection.
+// then it calls its OnDisconnect. This end handles no message any more. Replica keeps the received state until the next connection.
 //
-// After the server closed, while what it had sent is still handled (State is Closing), Close ends that: OnDisconnect follows
+// After the server closed, while its last messages are still handled (State is Closing), Close drops them: OnDisconnect follows
 // with the server's reason.
 func (c *Client) Close() {
 	c.attempt.Rejoins = false

@@ -60,10 +60,9 @@ func (c *Client) PresentDelay() tick.Span {
 	return c.time.Shown.Delay()
 }
 
-// SetPresentDelay bounds PresentDelay, in time. Without it the delay follows what is measured, up to 1 s. least above 0 shows older
-// state, so that a burst of losses is not seen; most below what is measured shows newer state, which is extrapolated where it is
-// missing. Both the same fix the delay. It holds for this and later connections; what is shown slews to it by 5 %. It panics unless
-// 0 <= least <= most and most is above 0.
+// SetPresentDelay bounds PresentDelay, in time. Without it the delay follows the measured jitter and loss, up to 1 s. A larger least
+// shows older state and hides bursts of losses. A smaller most shows newer state and extrapolates missing values. Equal values fix the
+// delay. It counts for this and later connections; Present moves to it by 5 %. It panics unless 0 <= least <= most and most is above 0.
 func (c *Client) SetPresentDelay(least, most time.Duration) {
 	if least < 0 || most <= 0 || most < least {
 		panic(fmt.Sprintf("netcode: Client.SetPresentDelay(%v, %v): the bounds are 0 <= least <= most, and most is above 0", least, most))
@@ -122,9 +121,8 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 	}
 }
 
-// AdjustTime tells the clock of Time how early what the client did in a tick came to the server: before the tick began there,
-// or after it where early is below 0. low is the 16 low bits of the tick. The clock runs so far ahead that it comes just in
-// time.
+// AdjustTime tells the clock of Time how early the client's input for a tick came to the server: before the tick began there,
+// or after it if early is below 0. low is the 16 low bits of the tick. The clock runs just far enough ahead that inputs come in time.
 func (c *Client) AdjustTime(low uint16, early tick.Span) {
 	if c.time.Running {
 		c.time.Sync.Feedback(tick.Near(low, c.time.Sync.Tick()), early)

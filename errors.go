@@ -64,7 +64,7 @@ var (
 	errNotOwner = errors.New("the entity does not belong to the caller")
 )
 
-// TooLargeError says that a message is larger than what can travel: a packet, or 32 of them for a reliable one. It is not sent.
+// TooLargeError says that a message is too large: at most a packet, or 80 pieces for a reliable one. It is not sent.
 type TooLargeError struct {
 	Name string // Wire name of the message type.
 	Size int    // Bytes that it may have.
@@ -76,8 +76,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel", e.Name, e.Size, e.Max)
 }
 
-// UnhandledError says that a message came whose handler is nil at this end, or that it was sent by it to itself. It is dropped, and so are all others of
-// its type, which Stats.Messages.Unhandled counts; each type is told of once.
+// UnhandledError says that a message came, or was sent to oneself, and its handler is nil at this end. It is dropped, and so are all others of
+// its type. Stats.Messages.Unhandled counts them; OnError is told once for each type.
 type UnhandledError struct {
 	Name string // Wire name of the message type.
 }
@@ -124,8 +124,8 @@ func (e *OversizeError) Error() string {
 		e.Entity, e.Client, e.Max)
 }
 
-// ViewpointError says that a client has had no viewpoint in its interest.Grid for as many network ticks: of what has a position it sees nothing. It is told once
-// for each client.
+// ViewpointError says that a client has had no viewpoint in its interest.Grid for Ticks network ticks: it sees no entity that has a position. OnError is told
+// once for each client.
 type ViewpointError struct {
 	Client ClientID // The client that sees nothing.
 	Ticks  int      // For how many network ticks.

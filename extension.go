@@ -285,7 +285,7 @@ type Freezing struct {
 	of       *Extension
 }
 
-// Describe adds an entry to the canonical description, in the form "kind name{...}": what both ends must have alike. The
+// Describe adds an entry to the canonical description, in the form "kind name{...}": facts that both ends must share. The
 // entries of a kind are sorted by name.
 func (f *Freezing) Describe(name, text string) {
 	e := canon.Entry{Kind: f.of.Kind, Name: name, Text: text}
@@ -296,7 +296,7 @@ func (f *Freezing) Describe(name, text string) {
 	}
 }
 
-// DescribeComponent adds to the entry of a component, behind its fields: what both ends must have alike.
+// DescribeComponent adds text to the entry of a component, behind its fields: facts that both ends must share.
 func (f *Freezing) DescribeComponent(row int, text string) {
 	f.protocol.described.components[row] += text
 }
@@ -306,7 +306,7 @@ func (f *Freezing) Set(row int, setting any) {
 	f.protocol.settings[row] = append(f.protocol.settings[row], setting)
 }
 
-// SettingOf finds what a feature has set of a component, by the type of the setting. It freezes the protocol.
+// SettingOf finds a feature's setting of a component, by the type of the setting. It freezes the protocol.
 func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
 	p.freeze()
 	if row < 0 || row >= len(p.settings) {

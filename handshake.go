@@ -369,13 +369,13 @@ type Approval struct {
 // called for the player of a host, whose Identity is empty.
 func (s *Server) OnApprove(f func(a *Approval)) { s.onApprove = f }
 
-// SetProver lets Approval.User and Approval.Data be what the socket of the server proves of its peers. NewServer of package systems
-// calls it with its socket. A socket that is no transport.Prover proves nothing.
+// SetProver makes the server's socket the source of Approval.User and Approval.Data. NewServer of package systems calls it with its
+// socket. A socket that is no transport.Prover proves nothing.
 func (s *Server) SetProver(socket any) { s.prover, _ = socket.(transport.Prover) }
 
 // Accept gives the client a place, if there is one when its next Join comes: at once or within 100 ms. identity names the player, as
-// by its account, so that it is known when it comes back. It has at most MaxIdentity bytes. Whoever is accepted with it is that player:
-// take it from User, or from a payload that proves it. A client with an empty one is no player who can come back. Of two clients with
+// by its account, so that it is known when it comes back. It has at most MaxIdentity bytes. A client that is accepted with it is that
+// player: take it from User, or from a payload that proves it. A client with an empty one cannot come back as a player. Of two clients with
 // one identity the second replaces the first, see Config.RefuseSecond. Accept returns false without any effect if the approval is
 // decided, or its time is over. With a longer identity it refuses the client and tells OnError.
 func (a *Approval) Accept(identity string) bool {

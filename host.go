@@ -34,18 +34,18 @@ func CanHost(s *Server, c *Client) error {
 
 // Host makes a client the player at the server itself: a host. It has an id of its own like any client, and OnConnect of
 // both ends tells. Game code is the same as for a client that connects: it sends to ToServer and is among ToAll, asks and
-// answers, sets inputs and is rewound to what it saw. Inputs and messages come with the values that others get, and after the same
-// checks. A message arrives in the frame in which it was sent, unreliable ones too: where its stage is the present one of the other end
-// the handler runs before Send returns, to whomever it was sent; where it is still to come, in that stage; else in the next frame.
+// answers, sets inputs and is rewound. Its inputs and messages are rounded and checked as those of others. A message, also an unreliable
+// one, is handled in the frame in which it was sent: before Send returns if its stage is the present one of the other end, in its stage
+// if that is still to come, else in the next frame.
 //
-// The two share one world, the server's: the client has no Replica and needs no Apply, and what it may write it writes
-// there, see Write. Collections of what it may see come to it in the next frame as to any client, with the same changes, and only the
-// server writes them. systems.NewHost runs both in one loop, and HostSystems.View tells the player what it sees. A player with a world of its own is a client that connects over package
-// transport/memory, as over any other network.
+// The two share one world, the server's. The client has no Replica and needs no Apply; it writes its components there, see Write.
+// Collections of entities that it may see come to it in the next frame as to any client, and only the server writes them.
+// systems.NewHost runs both in one loop, and HostSystems.View is the player's part of the world. For a player with a world of its own
+// connect a client over package transport/memory.
 //
 // Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
-// server handles the reliable messages that the player had sent, as those of any client; what waits for the player is
-// dropped whoever ends it.
+// server handles the reliable messages that the player had sent, as those of any client. Messages that wait for the player are
+// dropped.
 func Host(s *Server, c *Client) error {
 	if err := CanHost(s, c); err != nil {
 		return err

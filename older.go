@@ -29,10 +29,10 @@ type older struct {
 
 // Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
 // lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
-// components and messages that this one has beside those of the older build are left out. The older build needs to know nothing of it.
+// components and messages that the older build lacks are left out. The older build needs no change.
 //
-// All that the older build has must be here as it was there, but for messages, which may be gone. The first NewServer or NewClient panics,
-// naming the entry, where that is not so. A component that has more fields takes a second place among the components of the protocol, and
+// All entries of the older build must be here unchanged, but for messages, which may be gone. Else the first NewServer or NewClient panics
+// and names the entry. A component that has more fields takes a second place among the components of the protocol, and
 // memory of one more at the server; it has neither bands nor is it written by clients. A client reads zero from a field that an older server lacks.
 //
 // Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.

@@ -259,12 +259,12 @@ func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
-// that, for Config.FlushTimeout at most; but not those that the server still keeps back for an entity that the client does
-// not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
+// that, for Config.FlushTimeout at most. Messages that wait for an entity that the client does not have yet (Stats.Delayed), and those
+// behind them on an ordered channel, are dropped (Stats.DelayedDropped).
 // OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
 // Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
-// yet. A player that is away (Config.Keep) has left for good with Kick. Kick says false if there is no such client. It keeps
-// nobody out: a kicked player may connect again at once. Refuse it in OnApprove.
+// yet. A player that is away (Config.Keep) has left for good with Kick. Kick returns false if there is no such client. A kicked player
+// may connect again at once: refuse it in OnApprove.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {
@@ -276,10 +276,10 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 }
 
 // Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
-// The frames that follow deliver what was sent, for Config.FlushTimeout at most, and tell the clients, until Closed. What is
-// kept back for an entity that a client does not hold yet is dropped, as by Kick, and so is what the server has not handled
+// The next frames deliver the sent messages, for Config.FlushTimeout at most, and tell the clients, until Closed. Messages that wait
+// for an entity that a client does not have yet are dropped, as by Kick, and so are received messages that the server has not handled
 // yet. A client handles the reliable messages that it has accepted, also those that wait for a stage or a tick, for its
-// Config.LeaveTimeout at most; its OnDisconnect follows on that.
+// Config.LeaveTimeout at most; then it calls its OnDisconnect.
 func (s *Server) Close(reason Reason) {
 	if reason == peer.ReasonNone {
 		reason = peer.ReasonShuttingDown
@@ -450,9 +450,9 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 	return view != nil && view.Visible(entity)
 }
 
-// VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
-// the interest hides (interest.NewRows), and none of an entity that it may not see. Beside a component with distance bands it has the band that
-// the client gets. A component that has fewer fields in the client's build is in it as itself.
+// VisibleRows returns the components that a connected client may see of an entity, whether the entity has them or not: all but those
+// that interest hides (interest.NewRows), and none of an entity that it may not see. A component with distance bands is in it, with the
+// client's band. So is a component that has fewer fields in the client's build.
 func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	view := s.sightOf(client)
 	if view == nil {
@@ -507,9 +507,9 @@ func (s *Server) forget(c *Session) {
 // has the usual ones. Without a policy every client sees everything that was not hidden from it by Hide. With one, Show and Hide hold
 // until the policy says otherwise.
 //
-// Nil takes the policy away, at once: every client sees every entity, with all components, also those that Hide had hidden
-// before the policy or during it, and those that spawn from then on. Hide what is to stay hidden right after it, and
-// no byte about it is sent. Where there is no policy, nil changes nothing.
+// Nil removes the policy, at once: every client sees every entity, with all components, also those that Hide had hidden
+// before the policy or during it, and those that spawn from then on. To keep entities hidden, call Hide right after it: no byte about
+// them is sent. Without a policy, nil changes nothing.
 func (s *Server) SetInterest(policy Interest) {
 	if s.interest != nil {
 		for _, c := range s.sessions {
@@ -586,10 +586,10 @@ func (s *Server) reportGroups() {
 // Interest is a policy of visibility. See [snapshot.Interest].
 type Interest = snapshot.Interest
 
-// SetOpen lets clients of other processes in, which is how a server begins, or not. With false their connections end with
-// peer.ReasonShuttingDown, after what was sent to them, for Config.FlushTimeout at most, and players that are away have left; new
-// ones are refused with the same reason. The player of a host and the game go on. Alone tells when all were told: then nothing needs the
-// socket. It is how a game that was open for others becomes one of a single player, and the other way round.
+// SetOpen opens or closes the server for clients of other processes; a server begins open. With false their connections end with
+// peer.ReasonShuttingDown, once their messages are delivered, for Config.FlushTimeout at most. Players that are away have left, and new
+// ones are refused with the same reason. The player of a host and the game continue. Alone tells when all clients were told: then nothing
+// needs the socket.
 func (s *Server) SetOpen(open bool) {
 	s.shut = !open
 	if open {

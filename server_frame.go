@@ -459,8 +459,8 @@ func (s *Server) rotateSecret() {
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
-// server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
-// somebody drains it.
+// server starts no goroutine itself. The packets are the same, byte by byte, with any Executor and without one, as long as
+// Drain takes them.
 //
 // One that keeps its goroutines is best, since Do is called several times in a tick. The guide's page docs/guide/profiling.md has one.
 type Executor interface {

@@ -154,7 +154,7 @@ func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 // Config.HistoryBytes does not suffice; ok is false if the entity lacked it then. The errors are ErrNoComponent if T is not
 // registered with Replicate, and those of Store().RowAt: snapshot.ErrEvicted for a tick before the history,
 // snapshot.ErrNotYet for one after the newest capture, snapshot.ErrNotAlive if the entity did not live then. Entity handles in
-// T are zero. What one client saw, and between ticks, is PastOf.
+// T are zero. rewind.At shows the sight of one client, also between ticks.
 func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err error) {
 	schema := s.protocol.schema
 	row := schema.RowOf(reflect.TypeFor[T]())

@@ -13,12 +13,11 @@ type Owner struct {
 	Client wire.ClientID // 0: the server
 }
 
-// Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not yet,
-// so that no client ever sees a part of a change. That holds for the despawn of a member too, for one that a client loses
-// sight of, and for one that leaves the group, be it for another one: an item that passes from one member to another is
-// never seen with both of them, or with neither, by who passes over those that are Replicated.Gone. If the members that a client sees may be too large for
-// a packet, they are sent to that client entity by entity. A group that is too large for a client that sees all
-// of it is reported. Where despawns and departures make it too large they go apart.
+// Group makes entities arrive together: all changes that a client lacks of the entities with one number are sent in one packet, so
+// that no client ever sees a part of a change. That includes members that despawn, leave the client's sight, or leave the
+// group: code that skips entities that are Replicated.Gone never sees an item that passes from one member to another with
+// both of them, or with neither. If the members that a client sees are too large for a packet, they are sent to it entity by entity, and
+// a group that is too large as a whole is reported. If despawns and departures make it too large, they are sent separately.
 //
 // Changes that are captured in one tick are seen together. With a Rate, or netcode.Every, members have their turns in the
 // same ticks. Values that are written at once are seen at once if they are captured equally often: by the same Rate
@@ -44,8 +43,8 @@ type Rate struct {
 	Every uint16 // ticks; 0 and 1: each tick
 }
 
-// Kind tells what an entity is, so that clients can give it what is local to them: netcode carries the number, games
-// give it a meaning. It does nothing on the server, and is to be registered with netcode.Replicate.
+// Kind is the game's own number for a kind of entities. Clients use it to give an entity its local components, such as a sprite
+// (OnSpawnKind). Register it with netcode.Replicate.
 type Kind struct {
 	ID uint16 // the game's own number for it
 }

@@ -1,5 +1,5 @@
-// Package components holds the plain data that game code puts on entities: what says how they replicate,
-// and the colours, vectors and rotations that messages and components are made of.
+// Package components has the plain data that game code puts on entities: components that control replication,
+// and colours, vectors and rotations for components and messages.
 //
 // The word it owns: a [Replicated] entity is one that exists on every client
 // that may see it.

@@ -2,9 +2,9 @@ package components
 
 import "github.com/arche-netcode/netcode/wire"
 
-// The types here are data that is sent, and bring no arithmetic: games have a library for that, whose
-// vectors convert to these or replace them. None has padding or pointers, so each can be a replicated
-// component, a field of one with a net tag of its own, or part of a message.
+// The types here are data without arithmetic: the vectors of a game's library convert to these or replace
+// them. None has padding or pointers, so each can be a replicated component, a field of one with a net tag of
+// its own, or part of a message.
 //
 // In messages every number is a float32 of 4 bytes and must be finite: writing a NaN or an infinity is
 // wire.ErrNotFinite, reading one is wire.ErrMalformed. So one client cannot poison the physics of others.

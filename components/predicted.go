@@ -25,8 +25,8 @@ func (p Predicted) By(client wire.ClientID) bool {
 	return p == Predicted{} || client != 0 && p.Client == client || p.Mask>>(client%64)&1 != 0
 }
 
-// SpawnOf names the step that spawned an entity, so that the client whose input it was recognises the one that it has spawned
-// itself. predict.Step.Spawn writes it, and predict.Spawns registers it. Tick and Ordinal go around.
+// SpawnOf names the step that spawned an entity. The owner's client finds by it the entity that it has spawned in that step
+// itself. predict.Step.Spawn writes it, and predict.Spawns registers it. Tick and Ordinal wrap around.
 type SpawnOf struct {
 	Client  wire.ClientID // The owner of the entity.
 	Tick    uint16        // The low bits of the tick that was simulated.

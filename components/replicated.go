@@ -4,10 +4,10 @@ import "github.com/arche-netcode/netcode/wire"
 
 // Replicated makes an entity exist on every client that may see it. Game code
 // on the server adds it with its zero value; the next capture gives the entity
-// its network id. Taking it away, or removing the entity, despawns it there.
+// its network id. Removing it, or the entity, despawns the entity there.
 //
-// Game code reads the fields and does not write them. What happens when it
-// does, or when it copies the component, is said at netecs.Capture.
+// Game code reads the fields and does not write them. See netecs.Capture about
+// written and copied ones.
 type Replicated struct {
 	// ID names the entity on every machine. Zero until the first capture.
 	ID wire.NetworkID
@@ -17,5 +17,5 @@ type Replicated struct {
 }
 
 // Gone reports whether the entity is gone at the server and still here because
-// what is presented lies before its end, see Smooth. It has no id any more.
+// the presented moment is before its end, see Smooth. It has no id any more.
 func (r Replicated) Gone() bool { return r.ID.IsZero() && r.World != 0 }

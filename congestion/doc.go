@@ -1,21 +1,22 @@
 // Package congestion finds the rate of one direction of a connection: how many bytes a second its line takes without a long
-// queue. It knows nothing of packets' contents: a [Controller] is told what was sent, what arrived and when a tick ended, and has
-// a [State] with the rate, its [Reason] and the estimates; a [Group] joins those of one address. It does no I/O and reads no clock.
+// queue. It does not know the contents of packets. A [Controller] is told of sent and arrived packets and of the end of a tick. Its
+// [State] has the rate, its [Reason] and the estimates. A [Group] joins the controllers of one address. The package does no I/O and reads
+// no clock.
 //
-// The delay rules, the rate is bounded only where a queue stands. The parts are published ones:
+// The delay decides: only a queue lowers the rate for long. The parts are published ones:
 //
 //   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as HyStart (RFC 9406) ends it
 //   - delay: the growth of the delay above a base, over a least of the newest samples (standing RTT of Copa, NSDI 2018), decreases the
-//     rate to below what was delivered (Google congestion control, draft-ietf-rmcat-gcc-02); the base has a history (LEDBAT, RFC 6817)
-//   - jitter: noise makes some samples late, a queue all. So many late ones in a row are a queue as noise makes once in a hundred times,
-//     by the share that is late where no queue is. A queue that is gone too soon was none; the decrease is undone (Eifel, RFC 4015)
+//     rate to below the delivered one (Google congestion control, draft-ietf-rmcat-gcc-02); the base has a history (LEDBAT, RFC 6817)
+//   - jitter: jitter makes some samples late, a queue all. A queue is a run of late samples that jitter makes once in a hundred times, by
+//     the share of late samples without a queue. A queue that is gone too soon was none: the decrease is undone (Eifel, RFC 4015)
 //   - growth: slow around the newest estimate of the line, doubled each round trip where no queue shows above it (velocity of Copa)
 //   - competing: where the queue stays though the rate falls, another sender fills it; a window grows each round trip to a share of
 //     the line and falls at losses (TCP mode of Copa, RFC 5681), until a check empties the queue
 //   - loss without a queue: lowers the rate once. If it stays, it is learned and no congestion
 //   - silence: halves the rate (RFC 8085, section 3.1.1)
 //   - several clients of one address: empty a queue that all see together, and come to equal rates (Congestion Manager, RFC 3124)
-//   - less to send than the rate allows: what is delivered says nothing about the line (RFC 7661)
+//   - less to send than the rate allows: the delivered rate tells nothing about the line (RFC 7661)
 //
 // # Constants
 //

@@ -1,4 +1,4 @@
-// Package input brings what players do to the server, tick by tick: sticks, buttons, where they look. It is a feature beside
+// Package input brings the actions of players to the server, tick by tick: sticks, buttons, directions. It is a feature beside
 // the kernel of package netcode.
 //
 //	input.Register[Control](protocol)           // on both sides
@@ -10,7 +10,7 @@
 //
 // # Words
 //
-//   - input: what a player does in one tick
+//   - input: a player's action in one tick
 //   - event: a field of an input that is a press, set in one tick; see [Register]
 //   - tail: the inputs of a client that the server has not acknowledged
 //   - queue: the inputs of a client by tick, at the server
@@ -20,7 +20,7 @@
 // # Files
 //
 //   - input.go: Register, and the section of inputs, written and read
-//   - client.go: what a player does, and the tail
+//   - client.go: the inputs of a client, and the tail
 //   - server.go: the queue of a client: which input a tick takes
 //   - feedback.go: tells a client how early its inputs come
 //   - used.go: tells a client which inputs the server used in place of its own

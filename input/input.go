@@ -57,7 +57,7 @@ type types struct {
 // handles: it names an entity by a NetworkID. The only option is netcode.Named.
 //
 // Most fields are state: sticks, keys that are held. The value that was set last is the input of every tick until another is
-// set, and stands in for ticks whose input did not arrive.
+// set, and of ticks whose input did not arrive.
 //
 // A press that must count once is an event: a field tagged `net:"event"`, a bool or an unsigned integer of bits. Set it in the
 // frame of the press. It is set in the input of exactly one tick, whatever the rates of frames and ticks are: the next tick

@@ -62,9 +62,9 @@ type decay struct {
 }
 
 // Relay makes the server send a player's inputs of type T to each other client that sees one of the player's entities. Server.SetOwner
-// and components.Owner say whose an entity is. Relayed has the inputs at the client, and predict.Input, so that entities of others can be predicted. Call it
-// on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. When the protocol freezes,
-// it panics if T is no input.
+// and components.Owner name an entity's owner. At the client Relayed and predict.Input return the inputs, so that it can predict entities of others. Call Relay
+// on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. The freezing protocol panics if T
+// is no input.
 func Relay[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("input.Relay", t)

@@ -304,10 +304,10 @@ func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16,
 	return nil
 }
 
-// Own returns the input of the client's own player in a tick, for a game that predicts: with it the server simulates, or has
-// simulated, the tick. It is what Set gave last when the tick began, or what the server says that it used. The inputs of ticks up
-// to now are settled by the call: what Set gives later in the frame is for later ticks. It is false if nothing is known of
-// the tick, which lies at most 63 ticks back, and if T is no input, which OnError is told once. It allocates nothing.
+// Own returns the input of the client's own player in a tick, for a game that predicts: the input with which the server simulates the
+// tick. It is the last one of Set before the tick began, or the one that the server says it used. The call fixes the inputs of ticks up
+// to now: a later Set in the frame is for later ticks. ok is false if the tick's input is not known, as more than 63 ticks back, and if
+// T is no input; OnError is told of that once. It allocates nothing.
 func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 	t, n := tailOf(c), -1
 	if t != nil {

@@ -28,8 +28,8 @@ type BandsConfig struct {
 // bandsEvery is the number of ticks after which the distances from a client are measured again.
 const bandsEvery = 8
 
-// Bands chooses the distance bands of what another policy shows: a client gets the components of an entity that is far from its viewpoint
-// in coarser steps, or less often, as the option netcode.Bands of the component says. Distances are measured when an entity comes into sight, when
+// Bands chooses the distance bands of the entities of another policy: a client gets the components of an entity that is far from its
+// viewpoint in coarser steps, or less often, by the option netcode.Bands of the component. Distances are measured when an entity comes into sight, when
 // its owner changes, and every 8 ticks. A client without a viewpoint gets everything as it is.
 type Bands struct {
 	lifetimes
@@ -64,8 +64,8 @@ type bandsSight struct {
 	levels  []uint8 // by index, of what the client sees
 }
 
-// NewBands returns a policy that shows what another one shows. It panics if the schema has no component with bands, or if the config
-// makes no sense.
+// NewBands returns a policy that shows the entities of another one. It panics if the schema has no component with bands, and on an
+// illegal config.
 func NewBands(of Policy, c BandsConfig) *Bands {
 	if c.Keep == 0 {
 		c.Keep = 0.9

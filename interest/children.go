@@ -58,8 +58,8 @@ func parentAt(row, lane int) Parent {
 	}
 }
 
-// Children shows what another policy shows, and each entity whose parent is visible, and the children of that. No bytes are sent for
-// it. Entities that are each other's parents in a cycle are visible if one of them is.
+// Children shows the entities of another policy, their children, and the children of these. No bytes are sent for it. Entities that
+// are each other's parents in a cycle are visible if one of them is.
 type Children struct {
 	lifetimes
 	of      Policy
@@ -83,10 +83,10 @@ type family struct {
 	built uint64 // the number of changes that the set reflects
 }
 
-// NewChildren returns the policy that adds the children of what another one shows.
+// NewChildren returns the policy that adds the children of another policy's entities.
 func NewChildren(of Policy, parent Parent) *Children { return &Children{of: of, parent: parent} }
 
-// RefreshAll asks for the parents of all entities again: what the function goes by has changed.
+// RefreshAll asks for the parents of all entities again. Call it when the function's answers have changed.
 func (c *Children) RefreshAll() {
 	refreshAll(c.of)
 	if c.store == nil {

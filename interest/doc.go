@@ -1,14 +1,14 @@
-// Package interest decides who may see what: built-in policies, ways to combine them, and the code that tells a
-// client's view what came into sight and what left it.
+// Package interest decides which entities and components each client may see: built-in policies, ways to combine them, and the code
+// that shows and hides entities in a client's view.
 //
 // The words it owns (docs/design.md):
 //
-//   - interest: the rule for who may see what
-//   - visible: its outcome for one client and one entity, or one component of it; no byte about what is not visible
-//     reaches that client
+//   - interest: the rule that decides which entities and components a client may see
+//   - visible: its result for one client and one entity, or one component of it; no byte about others reaches that client
 //
 // A [Policy] says which entities a client may see: [All], [Explicit], [Rooms], [OwnerOnly], [Grid], [Any] or [Both] of
-// several, [Children] of what is visible, [Teams] that share their sight, [Rows] for components, [Bands] for their precision. [New] makes of it what a server asks each network tick:
+// several, [Children] of visible entities, [Teams] that share their sight, [Rows] for components, [Bands] for their precision. [New] makes
+// of it the interest of a server, which decides each network tick:
 //
 //	near := interest.NewGrid(interest.GridConfig{
 //		Position: interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, p.Z }),
@@ -26,9 +26,9 @@
 // # Files
 //
 //   - policy.go: Policy, All, Any, Both
-//   - grid.go: what is near a viewpoint: the two radii, the rings of weights
+//   - grid.go: entities near a viewpoint: the two radii, the rings of weights
 //   - bands.go: Bands: coarser and slower components for clients far away
-//   - children.go: Children: what is visible with its parent; Parent
+//   - children.go: Children: entities that are visible with their parent; Parent
 //   - teams.go: Teams: sight that is shared
 //   - refresh.go: Refresher, and decisions at once
 //   - rooms.go, owner.go, explicit.go: the other policies

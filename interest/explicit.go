@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Explicit shows a client nothing but what game code shows it.
+// Explicit shows a client only the entities that game code names by Show.
 type Explicit struct {
 	namedEntities
 	clients perClient[Set]

@@ -49,9 +49,9 @@ type GridConfig struct {
 // rings is the number of steps in which weights go from Near to Far.
 const rings = 8
 
-// Grid shows a client what is near its viewpoint: an entity or a point that game code sets. A client without one sees
-// nothing that is anywhere. Distances are kept to 1/8192 of the leave radius or finer, and beyond 32 768 leave radii
-// from the origin along an axis, positions count as there.
+// Grid shows a client the entities near its viewpoint: an entity or a point that game code sets. A client without one sees
+// no entity that has a position. Distances are kept to 1/8192 of the leave radius or finer. A coordinate beyond 32 768 leave
+// radii from the origin counts as that.
 type Grid struct {
 	lifetimes
 	cells        cells
@@ -137,7 +137,7 @@ func (g *Grid) Prepare(s *snapshot.Store) {
 	}
 }
 
-// RefreshAll asks where everything is, again: what [GridConfig].Position goes by has changed.
+// RefreshAll asks for all positions again. Call it when the answers of [GridConfig].Position have changed.
 func (g *Grid) RefreshAll() {
 	if g.store == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Leaving tells what becomes of an entity at a client that may not see it any more.
+// Leaving is the fate of an entity at a client that may not see it any more.
 type Leaving uint8
 
 // Effects of leaving sight.
@@ -15,7 +15,7 @@ const (
 	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
 )
 
-// Interest brings the views of a server's clients to what a policy says. [New] makes one; SetInterest of a server takes it.
+// Interest applies a policy to the views of a server's clients. [New] makes one; SetInterest of a server takes it.
 type Interest struct {
 	policy  Policy
 	leaving Leaving
@@ -31,9 +31,9 @@ type outcome struct {
 	tick  tick.Tick // of the last update
 }
 
-// New returns what SetInterest of a server takes. Each network tick it compares what each client may see with what it
-// could see before, and shows, hides or keeps the difference; what is new in the world is visible only if the policy says
-// so. Coming back into sight sends full state.
+// New returns the interest for SetInterest of a server. Each network tick it compares each client's sight with the one
+// before, and shows, hides or keeps the difference. A new entity is visible only if the policy says so. An entity that comes
+// back into sight is sent whole.
 func New(policy Policy, leaving Leaving) *Interest {
 	return &Interest{policy: policy, leaving: leaving}
 }

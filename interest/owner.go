@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// OwnerConfig tells what [OwnerOnly] shows beside a client's own.
+// OwnerConfig tells which entities [OwnerOnly] shows beside a client's own.
 type OwnerConfig struct {
 	ServersToAll bool // Entities of the server are visible to everybody; else to nobody.
 }

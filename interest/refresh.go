@@ -23,9 +23,9 @@ func refreshClient(p Policy, client wire.ClientID) {
 	}
 }
 
-// RefreshAll decides anew about all clients, here and now and not in the next network tick, so that messages about what comes into sight
-// need not wait. What the policy keeps of functions of the game is asked again. It counts for entities that the newest network tick had.
-// It is for changes of the whole game, as the begin of a match: it costs as much as a tick in which everything changed.
+// RefreshAll decides anew about all clients, at once and not in the next network tick, so that messages about entities that come into
+// sight need not wait. The policy calls functions of the game again whose results it keeps. RefreshAll counts for entities of the newest
+// network tick. Use it for changes of the whole game, such as the begin of a match: it costs as much as a tick in which everything changed.
 func (a *Interest) RefreshAll() {
 	refreshAll(a.policy)
 	for i, client := range a.clients.clients {

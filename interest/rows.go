@@ -41,7 +41,7 @@ func OwnerRows(private snapshot.Mask) RowsFunc {
 	}
 }
 
-// Refresh makes rows be asked again about an entity, for every client that sees it: what it goes by has changed.
+// Refresh asks again for the rows of an entity, for every client that sees it. Call it when the function's answer has changed.
 func (r *Rows) Refresh(id wire.NetworkID) {
 	if r.is(id) {
 		r.asked.add(id.Index)

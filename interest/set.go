@@ -3,7 +3,7 @@ package interest
 import "math/bits"
 
 // Set is a set of living entities by network index, 64 in a word: bit i of word w is index 64w+i. It may be shorter than
-// there are entities; what is behind its end is not in it.
+// the number of entities; entities behind its end are not in it.
 type Set []uint64
 
 // Has reports whether the entity at index is in the set.

@@ -10,7 +10,7 @@ import (
 // Team names a team of clients. Teams need no making; 0 is none.
 type Team uint32
 
-// Teams shows a client what another policy shows any member of its team. A client without a team sees what the other policy shows it.
+// Teams shows a client the entities that another policy shows any member of its team. A client without a team sees its own.
 // The zero value is not ready: see [NewTeams].
 type Teams struct {
 	of      Policy
@@ -27,7 +27,7 @@ type team struct {
 }
 
 // NewTeams returns the policy of teams that share their sight, with nobody in any. With [OwnerOnly] as a part of the other policy, a
-// client sees what belongs to its team.
+// client sees the entities of its team.
 func NewTeams(of Policy) *Teams { return &Teams{of: of, teams: map[Team]*team{}, round: 1} }
 
 // Join puts a client into a team, and takes it out of the one that it was in. 0 is no team. The client need not be there yet; it is

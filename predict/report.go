@@ -24,7 +24,7 @@ func (r *Reported) Serialize(s *wire.Serializer) {
 	s.String(&r.Newest, reportText)
 }
 
-// Report makes clients tell their server once a second what they had to correct, if anything: see ReportOf and the page of inspect/live.
+// Report makes clients send their mispredictions to the server, once a second at most: see ReportOf and the page of inspect/live.
 // With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
 func Report(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Report", nil)

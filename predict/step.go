@@ -40,8 +40,8 @@ func (s *Step) Seconds() float64 {
 }
 
 // Input is the input of a client's player in the tick that is simulated: the same call on both sides, in first runs and in replays.
-// On the server an earlier input stands in where that of the tick did not arrive, and replays use what the server used. It is
-// false where there is none. At a client the input of another player is there if it is relayed: input.Relay.
+// If the input of the tick did not arrive, the server uses an earlier one, and replays use the server's. ok is false if there is none. A
+// client has the input of another player if it is relayed: input.Relay.
 func Input[T any](s *Step, owner netcode.ClientID) (v T, ok bool) {
 	if s.simulation.server != nil {
 		return input.At[T](s.simulation.server.end, owner, s.Tick)
@@ -69,8 +69,8 @@ func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
 }
 
 // Rand is a random source for an entity in this tick. It gives the same numbers on server and client, and in a replay: it is a function of
-// Config.Seed, the tick and the entity. The entity counts by its network id, or by the step that spawned it; the zero entity is for
-// what concerns none. An entity without either counts as the zero entity. The source is good until the next call.
+// Config.Seed, the tick and the entity. The entity counts by its network id, or by the step that spawned it. Use the zero entity for
+// numbers of no entity; an entity without id and step counts as it. The source is valid until the next call.
 func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	sim := s.simulation
 	name := uint64(0)

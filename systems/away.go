@@ -10,11 +10,11 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
-// WhileAway says what becomes of the entities that belong to a player while it is away: its connection was lost, and
-// Config.Keep of the server lets it come back.
+// WhileAway decides about the entities of a player while it is away: its connection was lost, and Config.Keep of the server
+// lets it come back.
 type WhileAway uint8
 
-// The choices. In each, what a player may write by authority.Grant has the fate of its entities.
+// The choices. They count for entities that a player may write by authority.Grant too.
 const (
 	// KeepEntities leaves them as they are. They wait for their player, and are removed when it has left for good.
 	KeepEntities WhileAway = iota

@@ -9,9 +9,9 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// HostSystems are the systems of a server and of the player in its process, who share one world. They are those of the server,
-// and at each stage the player's messages beside the server's. Attach opens the game for others through a socket, as from a menu.
-// Detach ends it for them, and the host plays on.
+// HostSystems are the systems of a server and of the player in its process, who share one world. They are the server's systems, which
+// handle the player's messages too. Attach opens the game for others through a socket. Detach closes it for them, and the host
+// continues.
 type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
@@ -21,11 +21,10 @@ type HostSystems struct {
 	begun bool   // The first frame was, and the player joined the game in it, or could not.
 }
 
-// NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player
-// needs none. Its messages are handled before the server's own of the same stage. The player joins in the first frame, as a client
-// whose connection comes about: OnConnect of both ends tells, and may be set until then; client.ID() is 0 before. The error
-// wraps netcode.ErrHost and names the cause, see netcode.CanHost; where the server is full or closing only in
-// the first frame, OnError of both ends is given it, and nobody plays. NewHost panics on an argument that is nil.
+// NewHost makes the systems of a server whose player is client: netcode.Host. The socket is the server's; the player
+// needs none. Its messages are handled before the server's own of the same stage. The player joins in the first frame: then OnConnect of
+// both ends is called; client.ID() is 0 before. The error wraps netcode.ErrHost and names the cause, see netcode.CanHost. If the server is
+// full or closing in the first frame, OnError of both ends gets the error, and there is no player. NewHost panics on a nil argument.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")

@@ -59,9 +59,9 @@ func eachChanged[T any](v PlayerView, yield func(ecs.Entity, *T) bool) {
 	}
 }
 
-// HostView is the PlayerView of a host. The player shares the world of the server, with all that interest hides from it: Sees tells
-// what it may see. What it sees comes and goes in the frame after the network tick. For each component T of
-// interpolate.Register an entity that it sees has a components.Smooth[T], a value on the way between the last two ticks.
+// HostView is the PlayerView of a host. The player shares the world of the server, also the entities that interest hides from it: Sees
+// tells which it may see. Its sight changes in the frame after the network tick. For each component T of interpolate.Register a visible
+// entity has a components.Smooth[T], a value between those of the last two ticks.
 type HostView struct {
 	playerHooks
 	group *HostSystems

@@ -18,9 +18,9 @@ import (
 var ErrNotInitialized = errors.New("netcode: the systems are not initialized: call this after Initialize of them, or NewRunner")
 
 // Load makes the entities of a saved game of record.Save in a server's world, and returns them. They replicate from the next network
-// tick on. Fields that name entities, and relations, name those that it made; owners, and who is named to write, are those that were saved.
-// It adds to what is in the world. Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved,
-// and one where the server has no room; then nothing was made.
+// tick on. Fields that name entities, and relations, name the new ones; owners and named writers are the saved ones. Load keeps the
+// other entities of the world. Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved, and
+// one if the server has no room. After an error nothing was made.
 func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error) {
 	s := group.Server
 	schema := s.Protocol().Schema()

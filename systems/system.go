@@ -86,9 +86,9 @@ type stages struct {
 }
 
 // Add puts systems of the game into a stage, after those that are there already. They run after the handlers of the stage's
-// messages. Simulation belongs in FixedUpdate or Update: what runs after PreLateUpdate is not captured in this frame. Add
-// everything before Systems is called, which the first frame of a Runner does: Add panics after that, since the systems
-// would never run. It also panics on a stage that is none, and on a system that is nil.
+// messages. Simulation belongs in FixedUpdate or Update: changes after PreLateUpdate are not captured in this frame. Call Add before
+// Systems is called, which a Runner does: later Add panics, since the systems would never run. It also panics on an
+// unknown stage and on a nil system.
 func (s *stages) Add(stage netcode.Stage, systems ...System) {
 	if !stage.Valid() {
 		panic(fmt.Sprintf("systems: Add: %v is no stage", stage))
