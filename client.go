@@ -276,9 +276,8 @@ func (c *Client) ConnectedTo(s *Server) bool {
 	return c.state == Connected && session != nil && session.nonce == c.attempt.Nonce
 }
 
-// OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come, with
-// the ID that the client has now: both ends know then that they are connected. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come. self is
+// the client's ID. Both ends know then that they are connected. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
 // nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")

@@ -18,9 +18,9 @@ func (c *Client) ServerTime() tick.Time {
 	return c.time.Sync.Server(c.time.Raw)
 }
 
-// Time is the clock of the client's inputs: as far ahead of ServerTime as an input needs to arrive just before its tick
-// begins there. It runs up to 5 % faster or slower than the server to get to where it should be, and jumps only when it is
-// off by more than 250 ms. It is the zero Time before the first connection.
+// Time is the clock of the client's inputs. It is just far enough ahead of ServerTime that an input arrives before its tick
+// begins there. It corrects itself by running up to 5 % faster or slower than the server; it jumps only when it is off by more
+// than 250 ms. It is the zero Time before the first connection.
 func (c *Client) Time() tick.Time {
 	if c.host != nil {
 		return c.host.Tick().Begin()
@@ -70,9 +70,9 @@ func (c *Client) SetPresentDelay(least, most time.Duration) {
 	c.time.SetDelay(least, most)
 }
 
-// Pace is by how much a loop should run faster than its nominal frame rate until the next frame, as num/den within 12 % of
-// 1, so that the frames keep their place between the ticks of Time. systems.Runner minds it. A loop of one's own waits
-// its frame time × den / num; one that cannot, because the display sets its pace, does nothing and asks Steps.
+// Pace is the factor num/den, within 12 % of 1, by which a loop should run faster than its nominal frame rate until the next frame.
+// It keeps the frames in step with the ticks of Time. systems.Runner obeys it. A loop of your own waits its frame time × den / num.
+// A loop at the pace of a display ignores it and asks Steps.
 func (c *Client) Pace() (num, den int64) {
 	if !c.time.Running {
 		return 1, 1

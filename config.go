@@ -81,9 +81,9 @@ type Config struct {
 	// neither a bound nor congestion control: for a LAN, and for tests. Each network tick sends its share, in packets of 96 bytes at
 	// least: what is less is saved. Server.SetBudget changes it for one client.
 	SendBudget int
-	// HistoryBytes bounds the memory for the versions of the last Window, 20 to 90 bytes for each changed row and 8.6 for each component
-	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows are sent whole that would
-	// be coded against them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
+	// HistoryBytes bounds the memory for the versions of the last Window; default 128 MiB. A changed row takes 20 to 90 bytes, and room for
+	// an entity 8.6 for each component, also beyond the bound. If it is full, the oldest versions are forgotten, and rows are sent whole that
+	// would be coded against them. Server only.
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 

@@ -1,4 +1,4 @@
-// Package netcode replicates the entities of an Arche world from a server to its clients, and carries messages between
+// Package netcode replicates the entities of an Arche world from a server to its clients, and sends messages between
 // them.
 //
 // A [Protocol] lists the contents of packets: components are registered with [Replicate], messages with [Handle], questions

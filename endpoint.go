@@ -401,7 +401,7 @@ func (c *endpointCore) Redeliver(past int) int {
 	return c.inbound.Redeliver(past)
 }
 
-// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel, entities
+// OnError adds a function that is given every error that has no caller: socket faults, values that cannot be sent, entities
 // that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many
 // times in a frame. It is the last resort: a panic of its own is not contained.
 func (c *endpointCore) OnError(f func(error)) {

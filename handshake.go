@@ -349,7 +349,7 @@ const (
 
 // Approval is a client that asks for a place, for the function of Server.OnApprove. Its address is proved. Nothing else that
 // the client sends is: check the payload. Accept or Refuse decides, in the function or in a later frame. Until then the decision is
-// pending: the client takes no place and goes on asking. A decision is pending for Config.HandshakeTimeout of the server at most.
+// pending: the client takes no place and asks again. A decision is pending for Config.HandshakeTimeout of the server at most.
 // Then the client is refused. An Approval belongs to the goroutine of its server.
 type Approval struct {
 	Address transport.Addr // Where the client is.

@@ -90,7 +90,7 @@ func (p *Protocol) Messages() *message.Registry {
 	return &p.messages
 }
 
-// Debug turns packing off: every component and message travels byte by byte, each field at the size and with the value
+// Debug turns packing off: every component and message is sent byte by byte, each field at the size and with the value
 // that it has in memory, so that a dump of packets can be read by eye. Call it on both sides, in any order with Replicate
 // and Handle: the hash tells a protocol with packing from one without, and a server refuses the other kind. Packets are
 // several times as large, so it is for finding faults and not for play. Debug panics on a frozen protocol.
@@ -101,9 +101,9 @@ func (p *Protocol) Debug() {
 	p.unpacked = true
 }
 
-// UseTables makes state travel in prefix codes that were trained on recordings of the user's own game, in place of those
+// UseTables makes state use prefix codes that were trained on recordings of the user's own game, in place of those
 // that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
-// tells protocols with other tables. Components that the tables do not know travel in what the same training made of fields
+// tells protocols with other tables. Components that the tables do not know use the tables that the same training made for fields
 // of their kind. UseTables panics on a frozen protocol; NewServer and NewClient do where a component that the tables know has
 // other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
 func (p *Protocol) UseTables(tables *delta.Tables) {
@@ -211,7 +211,7 @@ func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 }
 
 // ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
-// computes the next one, and only the difference travels. It can use facts that netcode does not know: gravity, the track
+// computes the next one, and only the difference is sent. It can use facts that netcode does not know: gravity, the track
 // of a train. Give the same function under the same name on both sides; the hash holds the name. The
 // function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
@@ -222,7 +222,7 @@ func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	return func(r *registration) { r.extrapolator, r.extrapolate = name, f }
 }
 
-// Every makes a component travel at most once in so many ticks, 1 to 65535. A value that is written meanwhile travels at the
+// Every sends a component at most once in so many ticks, 1 to 65535. A value that is written meanwhile is sent at the
 // next turn. Adding or removing the component does not wait, nor does a new entity, nor do the components that control
 // replication, such as components.Owner. Which ticks are a
 // component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
@@ -239,11 +239,11 @@ func Every(ticks int) Option {
 // maxEvery is the most that Every takes, as components.Rate does.
 const maxEvery = 1<<16 - 1
 
-// Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
+// Once sends a component when it is added to an entity, with the value that it has in the next capture, and never
 // again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
 func Once() Option { return func(r *registration) { r.rows.Once = true } }
 
-// Marked makes a component travel only when game code marks it as written, with systems.Mark, or when its entity is new. It is
+// Marked sends a component only when game code marks it as written, with systems.Mark, or when its entity is new. It is
 // not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
 // one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
 // is a write, and needs a mark. Only the server asks for it.
@@ -261,11 +261,11 @@ func Importance(weight float32) Option {
 	return func(r *registration) { r.rows.Importance = importance }
 }
 
-// Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
+// Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
 // the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
-// the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, on Once with
+// the type and the field, on a type that cannot be sent, on a wire name or a type that is registered already, on Once with
 // Every, and on a frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
@@ -302,7 +302,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 }
 
-// compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
+// compile turns T into its list of fields, or panics with the field that cannot be sent. Events are refused.
 func compile(call string, t reflect.Type, name string) *quantize.Plan {
 	plan := compileEvents(call, t, name)
 	if plan.Events() {
@@ -380,7 +380,7 @@ func Over(delivery Delivery) Option {
 	return func(r *registration) { r.delivery, r.delivered, r.last = delivery, true, "Over" }
 }
 
-// OnChannel sets the number of the channel on which a message travels, 0 to 63, unless the sender sets another with
+// OnChannel sets the number of the channel of a message, 0 to 63, unless the sender sets another with
 // Channel. OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its
 // own; channels do not affect each other's order or loss.
 func OnChannel(number int) Option {
@@ -555,7 +555,7 @@ type (
 	Endpoint = message.Endpoint
 	// Delivery is the mode of delivery of a message. See [wire.Delivery].
 	Delivery = wire.Delivery
-	// FieldError reports a field of a message with a value that cannot travel; the message is not sent. See [message.FieldError].
+	// FieldError reports a field of a message with a value that cannot be sent; the message is not sent. See [message.FieldError].
 	FieldError = message.FieldError
 )
 

@@ -16,7 +16,7 @@ import (
 
 // Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send
 // are steps of the frame, which the systems call.) It leaves at the end of the frame, if the budget allows. Its registration
-// sets how it travels; the last arguments change that for this message. m is not kept. The
+// sets its delivery; the last arguments change that for this message. m is not kept. The
 // receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
 // QueueSenderBytes) and drops the rest, without an error here; a server closes a client that continues so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
@@ -638,7 +638,7 @@ func ToServer() Recipient { return To(0) }
 
 // ToSelf is the sending end itself: the message is handled before Send returns if its stage is the present one, later in this frame
 // if its stage is still to come, and else in the next frame. So is one to a host's player from its server and the other way,
-// whoever else it goes to. Its values are checked and rounded in each stage as those of a message that travels.
+// whoever else it goes to. Its values are checked and rounded in each stage as those of a message over the network.
 func ToSelf() Recipient { return Recipient{kind: toSelf} }
 
 func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
@@ -710,7 +710,7 @@ func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 // with the network tick that captures the frame, and waits at the client until the entity's state of that tick is in the world, if the
 // entity changed. A client's message waits likewise for the state of the entity that the client itself writes, and for the tick of its newest input.
 // An unreliable message is dropped where that takes longer than Config.DeferredTime, or too many wait; a reliable one is handled
-// after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that travel seldom
+// after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that are sent seldom
 // (Every, Rate) or once (Once) are not waited for beyond what the tick captures of them. AtOnce turns this off.
 func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
 
@@ -722,7 +722,7 @@ func AtOnce() How { return How{what: howAfter, after: held.AfterNothing} }
 // or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
 // longer under a short budget; messages behind it on an ordered channel wait too. A server's message waits for everything the
 // client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
-// after Config.DeferredTime; a reliable one waits as long as it takes. A component that travels seldom is waited for as in About, and an
+// after Config.DeferredTime; a reliable one waits as long as it takes. A component that is sent seldom is waited for as in About, and an
 // entity that is too large for a packet is not.
 func AfterAllState() How { return How{what: howAfter, after: held.AfterAll} }
 

@@ -249,7 +249,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
-// OnMigrate adds a function that is called when a client goes on at another address, which it has proved to be its own: its NAT
+// OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT
 // gave it another port, or it changed networks. ClientStats has the new address. Nothing of its state is lost; packet size, rate and round
 // trip are measured anew. Over transport/secure, ClientStats and Config.ClientsPerAddress keep the address at which the session began:
 // from and to are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.

@@ -27,7 +27,7 @@ var (
 	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
 )
 
-// UnstorableError says that a field of a component or an input has a value that cannot travel; nothing was stored.
+// UnstorableError says that a field of a component or an input has a value that cannot be sent; nothing was stored.
 type UnstorableError struct {
 	Name   string           // Wire name of the component or input.
 	Field  string           // Path within it.
@@ -43,7 +43,7 @@ func (e *UnstorableError) Error() string {
 	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
 }
 
-// Unstorable is the error of a value with a field that cannot travel. v points to the value.
+// Unstorable is the error of a value with a field that cannot be sent. v points to the value.
 func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
 	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
 }

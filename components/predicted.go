@@ -4,7 +4,7 @@ import "github.com/arche-netcode/netcode/wire"
 
 // Simulate marks the entities that the simulation of package predict moves here: at the server all with a predicted component, at
 // a client those that it predicts. Systems of the simulation put it into their filters. Package predict adds it and takes it
-// away; it never travels.
+// away; it is never sent.
 type Simulate struct{}
 
 // Predicted has a client predict an entity that it does not own, as one that its own entities push. Game code on the server writes

@@ -5,7 +5,7 @@
 //	err := input.Set(client, &Control{Move: 1}) // once a frame
 //	c, ok := input.Of[Control](server, player)  // in each tick
 //
-// Inputs travel unreliably and many times over: every packet has those of all ticks that the server has not acknowledged, so a
+// Inputs are sent unreliably and many times over: every packet has those of all ticks that the server has not acknowledged, so a
 // lost packet costs nothing unless the packets that follow are lost too.
 //
 // # Words

@@ -52,7 +52,7 @@
 //
 //   - step: the simulation of one tick
 //   - predicted: simulated at a client ahead of the server
-//   - local: a component that does not travel with the state and goes back with the predicted ones
+//   - local: a component that is not sent with the state and goes back with the predicted ones
 //   - misprediction: the server's state of a tick differs from the predicted one
 //   - rollback: predicted entities go back to an earlier tick
 //   - replay: a step of a tick that was simulated before

@@ -16,7 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Local components do not travel with the state. A client that cannot know them asks the server, once: when the prediction of an
+// Local components are not sent with the state. A client that cannot know them asks the server, once: when the prediction of an
 // entity begins, after a hang, and when the entity was mispredicted. The answer is those of the server's last step, whole. They enter
 // the history in that tick, and the ticks since are replayed.
 

@@ -36,7 +36,7 @@ func Tolerance(difference float64) Option {
 }
 
 // Unrounded lets the server simulate the component in full precision. Without it each step begins, on both sides, with the
-// value that travels, so that the same code gives the same result. With it most ticks differ by up to half a quantisation step:
+// value that is sent, so that the same code gives the same result. With it most ticks differ by up to half a quantisation step:
 // give a Tolerance too.
 func Unrounded() Option { return func(r *registered) { r.unrounded = true } }
 
@@ -103,7 +103,7 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 	all.registered = append(all.registered, r)
 }
 
-// Local makes component T part of the simulation, though it never travels with the state: a cooldown, a timer. It is kept for each tick
+// Local makes component T part of the simulation, though it is never sent with the state: a cooldown, a timer. It is kept for each tick
 // and goes back with the predicted components. A client that cannot know the values asks the server for them: when it begins to predict
 // an entity that it owns or that has components.Predicted, after a hang, and when such an entity was mispredicted. T is plain data:
 // no pointers, and sized integers. An entity has at most 512 bytes of local components. Local panics on a T that is not plain, on one

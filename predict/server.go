@@ -225,7 +225,7 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 	}
 }
 
-// round makes the values of a component those that travel: what clients have, and continue from, is what is there. One that cannot travel
+// round makes the values of a component those that travel: what clients have, and continue from, is what is there. One that cannot be sent
 // stays as it is.
 func (s *server) round(i int) {
 	for n := range s.simulated.list {

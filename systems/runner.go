@@ -23,8 +23,8 @@ const (
 )
 
 // Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
-// for a few frames and skips the rest of the time. The loop of a client runs a little faster or slower than its rate, as
-// Client.Pace says, so that a tick of Client.Time begins in each frame, or in every second, and never in none or two.
+// for a few frames and skips the rest of the time. The loop of a client follows Client.Pace: it runs a little faster or slower
+// than its rate, so that the ticks of Client.Time fall evenly into its frames.
 type Runner struct {
 	World *ecs.World // The systems run over it.
 	Group Group      // It has the systems.

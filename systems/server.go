@@ -56,7 +56,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 
 // OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
 // sent: the place to Hide it from clients. The world is unlocked; the next tick captures changes that the function makes.
-// If it panics, Server.OnError is given a *netcode.PanicError, and the frame goes on. OnSpawn panics on nil.
+// If it panics, Server.OnError is given a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)

@@ -1,4 +1,4 @@
-// Package transfer sends large messages, of several MB, between a server and its clients: maps, pictures, saved games. They travel in
+// Package transfer sends large messages, of several MB, between a server and its clients: maps, pictures, saved games. They are sent in
 // pieces over a reliable channel, beside state and other messages, with progress at both ends, and either end may cancel them.
 //
 // [Register] adds it to a protocol, [Send] begins a transfer, [On] takes those that come. A receiver says how large they may be, and
