@@ -2,6 +2,7 @@ package delta
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,7 +121,7 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 			if known {
 				of = cases[k].before
 			}
-			got, want := make([]uint32, width), make([]uint32, width)
+			got, want := slices.Clone(cases[k].base), make([]uint32, width)
 			var q RowReader
 			q.Begin(&fast)
 			ok := q.Entity(g[:], k, got, cases[k].base, of)

@@ -75,6 +75,30 @@ type Quats struct {
 	Length          float64 // that length times 256
 }
 
+// MaxExpected is the number of rows that are expected together.
+const MaxExpected = 16
+
+// Expected is the lanes of rows of a column before their tokens are read.
+type Expected struct {
+	Lanes [MaxExpected * Lanes]ExpectedLane // by row and lane
+	Moved [MaxExpected]uint8                // by row: bit i that lane i moved from T' to T
+}
+
+// ExpectedLane is a lane before its token is read.
+type ExpectedLane struct {
+	At    uint32 // where it is expected
+	Place uint16 // where the entries of its token begin, if the lane before was not far off
+	Down  uint16 // the bit of the sign in an entry, if the lane is expected to move down
+}
+
+// Movement has the numbers that Expect extrapolates by. Lanes are up to 31 bits wide.
+type Movement struct {
+	Lanes           [Lanes]uint32 // the upmost bit of each tells that a row has the lane
+	Top             [Lanes]uint32 // the largest number of each lane
+	First           uint32        // Place of a lane that does not move
+	Age, Half, Part float64       // the age; half of the span, rounded down, and 1/2; 1 divided by the span
+}
+
 // FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds

@@ -114,3 +114,9 @@ func AimQuats(s *Batch, c *Column, t *Quats)
 //
 //go:noescape
 func QuatParts(s *Batch, c *Column, t *Quats)
+
+// Expect fills in e for the first n rows of a column: base has those as of T, before those as of T', each stride lanes behind the one before it. Lanes that
+// a row has not are read nowhere.
+//
+//go:noescape
+func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
