@@ -26,6 +26,8 @@ type RowGroup struct {
 	which     *SymbolReader // which rows changed
 	context   [MaxExpected]uint16
 	rows      [MaxGroupRows]expectedRow
+	quick     [MaxGroupRows]*kernel.ReadRow // the rows that are read in assembly
+	wide      bool                          // there are such
 	count     int
 	first     int // the first context of lanes at this age
 	age, span int64
@@ -33,21 +35,16 @@ type RowGroup struct {
 
 // expectedRow is one component of several entities.
 type expectedRow struct {
-	kernel.Expected                                 // Lanes: all of them if eager, else of the row that is being read
-	movement        [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
-	context         [MaxExpected]uint16             // by entity: where the entries of the symbol begin that tells which lanes changed
-	which           *SymbolReader
-	tokens          [groupLanes]*SymbolReader
-	most            [groupLanes]uint64 // the largest legal number of each lane
-	top             [groupLanes]int64  // the largest of its bits
-	lanes           []deltaLane
-	delta           *Delta
-	at              int  // its first lane, of those of an entity
-	odd             uint // in which lanes a row changes that Delta.Read has to read
-	turn            bool
-	wide            *turnBatch // of rotations, nil: they are extrapolated one by one
-	eager           bool       // all lanes are expected before the first bit is read
-	class           int        // 1 + the class of age that all is ready for; 0: none
+	kernel.ReadRow                                 // Lanes: all of them if eager, else of the row that is being read
+	movement       [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
+	which          *SymbolReader
+	tokens         [groupLanes]*SymbolReader
+	top            [groupLanes]int64 // the largest of a lane's bits
+	lanes          []deltaLane
+	delta          *Delta
+	wide           *turnBatch // of rotations, nil: they are extrapolated one by one
+	eager          bool       // all lanes are expected before the first bit is read
+	class          int        // 1 + the class of age that all is ready for; 0: none
 }
 
 // Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
@@ -56,19 +53,20 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.which, g.count = which.SymbolReader(), len(deltas)
 	for i, d := range deltas {
 		row := &g.rows[i]
-		*row = expectedRow{delta: d, at: at[i], odd: 1, wide: row.wide}
+		*row = expectedRow{delta: d, wide: row.wide}
+		row.At = at[i]
 		if !d.canExpect() {
 			continue
 		}
-		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
-		if row.turn = d.class == classTurn; row.turn {
-			row.odd = 1
+		row.which, row.lanes, row.Which = d.groups[0].read, d.lanes, &d.groups[0].read.entries[0]
+		if d.class == classTurn {
+			row.Odd, row.Turn = 1, d.m
 		}
-		if row.turn && d.wideRead && row.wide == nil {
+		if row.Turn != 0 && d.wideRead && row.wide == nil {
 			row.wide = new(turnBatch)
 		}
 		for k := range d.lanes {
-			row.most[k], row.top[k], row.tokens[k] = d.lanes[k].most, d.top(k), d.lanes[k].read
+			row.Most[k], row.top[k], row.tokens[k] = uint32(d.lanes[k].most), d.top(k), d.lanes[k].read
 		}
 	}
 }
@@ -115,11 +113,15 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	for k := range g.context[:n] {
 		g.context[k] = context
 	}
+	g.wide = false
 	for i := range g.rows[:g.count] {
 		row := &g.rows[i]
 		row.prepare(class)
-		row.expect(g, n, stride, base[row.at:], before[row.at:])
+		row.expect(g, n, stride, base[row.At:], before[row.At:])
 		row.contexts(g.context[:n], i, known)
+		if g.quick[i] = nil; row.eager {
+			g.quick[i], g.wide = &row.ReadRow, true
+		}
 	}
 }
 
@@ -128,9 +130,10 @@ func (e *expectedRow) prepare(class int) {
 	if !e.delta.expects || e.class == class+1 {
 		return
 	}
-	for i := range e.lanes {
-		if of := e.lanes[i].read; of != nil {
+	for i, of := range e.tokens {
+		if of != nil {
 			of.wantClass(class)
+			e.Tokens[i], e.More[i] = &of.entries[0], &of.more[class][0]
 		}
 	}
 	e.which.wantClass(class)
@@ -142,7 +145,7 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 	d, age, span := e.delta, g.age, g.span
 	e.eager = e.which != nil && d.wideRead && age <= widest && span <= widest
 	switch {
-	case e.eager && e.turn:
+	case e.eager && e.Turn != 0:
 		e.expectTurnsWide(g, n, stride, base, before)
 	case e.eager:
 		_, _ = base[(n-1)*stride:][:len(d.lanes)], before[(n-1)*stride:][:len(d.lanes)] // SAFETY: the assembly reads and writes so many rows
@@ -151,7 +154,7 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 		kernel.Expect(&e.Expected, &m, &base[0], &before[0], stride, n)
 	default:
 		e.moves(n, stride, base, before)
-		if e.turn {
+		if e.Turn != 0 {
 			e.expectTurns(n, stride, base, before, age, span)
 		}
 	}
@@ -183,7 +186,7 @@ func (e *expectedRow) contexts(group []uint16, i int, known bool) {
 		if !known {
 			moved = 1 << width
 		}
-		e.context[k&(MaxExpected-1)] = uint16((first + moved) << decoderBits)
+		e.Context[k&(MaxExpected-1)] = uint16((first + moved) << decoderBits)
 	}
 }
 
@@ -193,7 +196,7 @@ func (e *expectedRow) expectLanes(g *RowGroup, k int, changed uint, base, before
 	for ; changed != 0; changed &= changed - 1 {
 		i := bits.TrailingZeros(changed) & (groupLanes - 1)
 		from, movement := int64(base[i]), int64(turns[i])
-		if !e.turn {
+		if e.Turn == 0 {
 			if movement = (from - int64(before[i])) * g.age; g.span != 1 {
 				movement = divide(movement, g.span)
 			}
@@ -298,24 +301,17 @@ func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32,
 
 // RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back the rest. It reads the same as [Delta.Read],
 // which it calls for rare rows.
-type RowReader struct {
-	buf []byte // of the reader it began with
-	at  int    // the next byte of buf that is not in acc
-	acc uint64 // bits next to be read; above n some that come after them
-	n   uint   // how many
-
-	miss uint // Versions.Miss
-}
+type RowReader struct{ kernel.Bits }
 
 // Begin begins with the bits that are left of a reader.
 func (q *RowReader) Begin(r *wire.BitReader) {
-	q.buf, q.acc, q.n = r.State()
-	q.at = 0
+	q.Buf, q.Acc, q.N = r.State()
+	q.At = 0
 }
 
 // End gives back the bits that are left.
 func (q *RowReader) End(r *wire.BitReader) {
-	r.SetState(q.buf[q.at:], q.acc&(1<<q.n-1), q.n)
+	r.SetState(q.Buf[q.At:], q.Acc&(1<<q.N-1), q.N)
 }
 
 // refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
@@ -330,20 +326,28 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 // at T'; lanes begins as a copy of base. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1
-	q.miss = 0
+	q.Miss = 0
 	for i := range groups {
 		g := &groups[i]
 		q.refill()
-		entry := uint(g.which.entries[uint(g.context[k])|uint(uint8(q.acc))])
-		if entry == 0 {
-			entry = g.which.long(uint(g.context[k]), q.acc)
+		entry := uint(g.which.entries[uint(g.context[k])|uint(uint8(q.Acc))])
+		if entry&sizeMask == 0 {
+			entry = g.which.long(uint(g.context[k]), q.Acc)
 		}
-		if entry&sizeMask > q.n {
+		if entry&sizeMask > q.N {
 			return false
 		}
-		q.acc, q.n = q.acc>>(entry&sizeMask), q.n-entry&sizeMask
-		for changed := entry >> symbolShift; changed != 0; changed &= changed - 1 {
-			row := &g.rows[bits.TrailingZeros(changed)&(MaxGroupRows-1)]
+		q.Acc, q.N = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask
+		for left := entry >> symbolShift; left != 0; left &= left - 1 {
+			if g.wide {
+				if left = kernel.ReadRows(&q.Bits, &g.quick, left, k, &lanes[0]); left == 0 {
+					break
+				}
+			}
+			row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
+			if g.wide {
+				copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
+			}
 			q.refill()
 			if row.which == nil {
 				if !q.rare(g, row, lanes, base, before) {
@@ -359,24 +363,24 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint3
 
 // row reads a row that differs.
 func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, before []uint32) bool {
-	acc, n, miss := q.acc, q.n, q.miss<<decoderBits
-	entry := uint(row.which.entries[uint(row.context[k])|uint(uint8(acc))])
-	if entry == 0 {
-		entry = row.which.long(uint(row.context[k]), acc)
+	acc, n, miss := q.Acc, q.N, q.Miss
+	entry := uint(row.which.entries[uint(row.Context[k])|uint(uint8(acc))])
+	if entry&sizeMask == 0 {
+		entry = row.which.long(uint(row.Context[k]), acc)
 	}
 	changed := entry >> symbolShift
-	if changed&row.odd != 0 {
+	if changed&row.Odd != 0 {
 		return q.rare(g, row, lanes, base, before)
 	}
 	if entry&sizeMask > n || changed == 0 {
 		return false
 	}
 	acc, n = acc>>(entry&sizeMask), n-entry&sizeMask
-	expected, to := (*[groupLanes]kernel.ExpectedLane)(row.Lanes[k<<2:]), lanes[row.at:]
+	expected, to := (*[groupLanes]kernel.ExpectedLane)(row.Lanes[k<<2:]), lanes[row.At:]
 	if !row.eager {
 		was := to // nothing moved
 		if before != nil {
-			was = before[row.at:]
+			was = before[row.At:]
 		}
 		row.expectLanes(g, k, changed, to, was)
 	}
@@ -385,13 +389,13 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 		l := &expected[i]
 		place := uint(l.Place) + miss
 		entry := uint(row.tokens[i].entries[place|uint(uint8(acc))])
-		if entry == 0 {
+		if entry&sizeMask == 0 {
 			entry = row.tokens[i].long(place, acc)
 		}
 		size := entry & sizeMask
 		if size > n { // then it may be another code
 			had := n
-			if q.at, acc, n = refillLast(q.buf, q.at, acc, n); n == had {
+			if q.At, acc, n = refillLast(q.Buf, q.At, acc, n); n == had {
 				return false
 			}
 			continue
@@ -402,46 +406,46 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 		acc, n = acc>>size, n-size
 		sign := -(uint64(entry^uint(l.Down)) >> signShift & 1)
 		now := uint64(l.At) + (magnitude ^ sign - sign)
-		if now > row.most[i] || now == uint64(to[i]) {
+		if now > uint64(row.Most[i]) || now == uint64(to[i]) {
 			return false
 		}
 		to[i], miss = uint32(now), entry>>missShift<<decoderBits
 		changed &= changed - 1
 	}
-	q.acc, q.n, q.miss = acc, n, miss>>decoderBits
-	return !row.turn || row.legalTurn((*[4]uint32)(to))
+	q.Acc, q.N, q.Miss = acc, n, miss
+	return row.Turn == 0 || row.legalTurn((*[4]uint32)(to))
 }
 
 // refill brings 56 bits into the accumulator, or all that are left.
 func (q *RowReader) refill() {
-	if at := q.at; at+8 <= len(q.buf) && q.n < 56 {
-		q.acc |= binary.LittleEndian.Uint64(q.buf[at:]) << (q.n & 63)
-		q.at, q.n = at+int((63-q.n)>>3), q.n|56
+	if at := q.At; at+8 <= len(q.Buf) && q.N < 56 {
+		q.Acc |= binary.LittleEndian.Uint64(q.Buf[at:]) << (q.N & 63)
+		q.At, q.N = at+int((63-q.N)>>3), q.N|56
 		return
 	}
-	q.at, q.acc, q.n = refillLast(q.buf, q.at, q.acc, q.n)
+	q.At, q.Acc, q.N = refillLast(q.Buf, q.At, q.Acc, q.N)
 }
 
 // rare reads a row by Delta.Read.
 func (q *RowReader) rare(g *RowGroup, row *expectedRow, lanes, base, before []uint32) bool {
 	n := len(row.delta.lanes)
-	v := quantize.Baselines{Base: base[row.at:][:n], Age: g.age, Span: g.span, Miss: int(q.miss)}
+	v := quantize.Baselines{Base: base[row.At:][:n], Age: g.age, Span: g.span, Miss: int(q.Miss >> decoderBits)}
 	if before != nil {
-		v.Before = before[row.at:][:n]
+		v.Before = before[row.At:][:n]
 	}
 	var r wire.BitReader
 	q.End(&r)
-	if !row.delta.Read(&r, lanes[row.at:][:n], &v) {
+	if !row.delta.Read(&r, lanes[row.At:][:n], &v) {
 		return false
 	}
 	q.Begin(&r)
-	q.miss = uint(v.Miss)
+	q.Miss = uint(v.Miss) << decoderBits
 	return true
 }
 
 // legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.
 func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
-	m := int64(e.most[1])
+	m := e.Turn
 	x, y, z := 2*int64(lanes[1])-m, 2*int64(lanes[2])-m, 2*int64(lanes[3])-m
 	if near := max(abs(x), abs(y), abs(z)) + 3; near*near <= 2*m*m-x*x-y*y-z*z {
 		return true
@@ -453,7 +457,8 @@ func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
 type SymbolReader struct {
 	table   *Table
 	tokens  bool
-	entries []uint16                  // by context and the next decoderBits bits; 0 where the code is longer
+	entries []uint16                  // by context and the next decoderBits bits; without a size where the code is longer
+	more    [AgeClasses][]uint16      // by class of age: entries of longer codes, by the further bits, of parts that entries name from symbolShift on
 	made    [AgeClasses]atomic.Uint32 // by class of age: the entries of its contexts are there
 	making  sync.Mutex
 }
@@ -462,6 +467,7 @@ type SymbolReader struct {
 // magnitude, its sign, and how far off it says the lane to be.
 const (
 	decoderBits = 8
+	furtherBits = MaxCodeLength - decoderBits
 	sizeMask    = 63
 	symbolShift = 6
 	lengthShift = 6
@@ -484,7 +490,11 @@ func (t *Table) tokenReader() *SymbolReader {
 }
 
 func newSymbolReader(t *Table, tokens bool) *SymbolReader {
-	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
+	r := &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
+	for class := range r.more {
+		r.more[class] = make([]uint16, 1<<furtherBits) // the part that no entry names
+	}
+	return r
 }
 
 // Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
@@ -514,9 +524,29 @@ func (t *SymbolReader) make(class int) {
 			for i := int(e & 0xFFFF); length <= decoderBits && i < len(entries); i += 1 << length {
 				entries[i] = t.entry(length, symbol)
 			}
+			if length > decoderBits {
+				t.addLong(class, &entries[e&(1<<decoderBits-1)], length, e&0xFFFF, symbol)
+			}
 		}
 	}
 	t.made[class].Store(1)
+}
+
+// addLong adds a code of more than decoderBits bits. first is the entry of its first bits, which names the part of the others. It has room for mostParts of them;
+// further ones are found by long alone.
+func (t *SymbolReader) addLong(class int, first *uint16, length, code uint32, symbol int) {
+	const mostParts = 1<<(16-symbolShift) - 1
+	parts := &t.more[class]
+	if n := len(*parts) >> furtherBits; *first == 0 && n <= mostParts {
+		*first, *parts = uint16(n)<<symbolShift, append(*parts, make([]uint16, 1<<furtherBits)...)
+	}
+	if *first == 0 {
+		return
+	}
+	part := (*parts)[*first>>symbolShift<<furtherBits:][:1<<furtherBits]
+	for i := int(code >> decoderBits); i < len(part); i += 1 << (length - decoderBits) {
+		part[i] = t.entry(length, symbol)
+	}
 }
 
 // entry is that of a symbol.

@@ -99,6 +99,29 @@ type Movement struct {
 	Age, Half, Part float64       // the age; half of the span, rounded down, and 1/2; 1 divided by the span
 }
 
+// Bits is the state of a reader of rows.
+type Bits struct {
+	Buf  []byte
+	At   int    // the next byte of Buf that is not in Acc
+	Acc  uint64 // bits next to be read; above N some that come after them
+	N    uint   // how many
+	Miss uint   // Versions.Miss, times 256
+}
+
+// ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by context and the next eight bits, and of
+// longer codes to those by the next seven.
+type ReadRow struct {
+	Expected
+	Context [MaxExpected]uint16 // by entity: where the entries of the symbol begin that tells which lanes changed
+	Which   *uint16
+	Tokens  [Lanes]*uint16
+	More    [Lanes]*uint16
+	Most    [Lanes]uint32 // the largest legal number of each lane
+	At      int           // its first lane, of those of an entity
+	Odd     uint          // in which lanes a row changes that ReadRows does not read
+	Turn    int64         // of a rotation the largest number of a lane, else 0
+}
+
 // FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds

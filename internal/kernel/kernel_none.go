@@ -67,3 +67,6 @@ func QuatParts(*Batch, *Column, *Quats) { panic(noKernel) }
 
 // Expect panics: see Wide.
 func Expect(*Expected, *Movement, *uint32, *uint32, int, int) { panic(noKernel) }
+
+// ReadRows panics: see Wide.
+func ReadRows(*Bits, *[Lanes]*ReadRow, uint, int, *uint32) uint { panic(noKernel) }
