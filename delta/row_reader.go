@@ -23,14 +23,13 @@ const MaxGroupRows = 4
 // symbol tells which changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
 // operands then overlaps with those of the other rows. [RowReader.Entity] reads the rows.
 type RowGroup struct {
-	which     *SymbolReader // which rows changed
-	context   [MaxExpected]uint16
-	rows      [MaxGroupRows]expectedRow
-	quick     [MaxGroupRows]*kernel.ReadRow // the rows that are read in assembly
-	wide      bool                          // there are such
-	count     int
-	first     int // the first context of lanes at this age
-	age, span int64
+	kernel.ReadGroup               // of rows that are eager
+	which            *SymbolReader // which rows changed
+	rows             [MaxGroupRows]expectedRow
+	count            int
+	first            int // the first context of lanes at this age
+	age, span        int64
+	wide             bool // there are rows that are eager
 }
 
 // expectedRow is one component of several entities.
@@ -51,6 +50,7 @@ type expectedRow struct {
 // place of the same number.
 func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.which, g.count = which.SymbolReader(), len(deltas)
+	g.Which = &g.which.entries[0]
 	for i, d := range deltas {
 		row := &g.rows[i]
 		*row = expectedRow{delta: d, wide: row.wide}
@@ -110,17 +110,17 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	}
 	g.which.Want(age)
 	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
-	for k := range g.context[:n] {
-		g.context[k] = context
+	for k := range g.Context[:n] {
+		g.Context[k] = context
 	}
 	g.wide = false
 	for i := range g.rows[:g.count] {
 		row := &g.rows[i]
 		row.prepare(class)
 		row.expect(g, n, stride, base[row.At:], before[row.At:])
-		row.contexts(g.context[:n], i, known)
-		if g.quick[i] = nil; row.eager {
-			g.quick[i], g.wide = &row.ReadRow, true
+		row.contexts(g.Context[:n], i, known)
+		if g.Rows[i] = nil; row.eager {
+			g.Rows[i], g.wide = &row.ReadRow, true
 		}
 	}
 }
@@ -151,6 +151,9 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 		_, _ = base[(n-1)*stride:][:len(d.lanes)], before[(n-1)*stride:][:len(d.lanes)] // SAFETY: the assembly reads and writes so many rows
 		m := d.movement
 		m.First, m.Age, m.Half, m.Part = uint32(g.first)<<decoderBits, float64(age), float64(span/2)+0.5, 1/float64(span)
+		if span == 1 && age*int64(slices.Max(m.Top[:])) < 1<<31 {
+			m.Whole = int32(age)
+		}
 		kernel.Expect(&e.Expected, &m, &base[0], &before[0], stride, n)
 	default:
 		e.moves(n, stride, base, before)
@@ -240,7 +243,7 @@ func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before [
 		}
 	}
 	m := d.movement
-	m.First, m.Age, m.Half, m.Part = uint32(g.first)<<decoderBits, 1, 0.5, 1
+	m.First, m.Whole = uint32(g.first)<<decoderBits, 1
 	kernel.Expect(&e.Expected, &m, &c.Base[0], &s.Origin[0], groupLanes, n)
 	for k := range e.Moved[:n] {
 		e.Moved[k] = c.Moved(k)
@@ -329,36 +332,48 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint3
 	q.Miss = 0
 	for i := range groups {
 		g := &groups[i]
-		q.refill()
-		entry := uint(g.which.entries[uint(g.context[k])|uint(uint8(q.Acc))])
-		if entry&sizeMask == 0 {
-			entry = g.which.long(uint(g.context[k]), q.Acc)
+		left, ok := uint(kernel.Unread), true
+		if g.wide {
+			left = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, &lanes[0])
 		}
-		if entry&sizeMask > q.N {
-			return false
+		if left == kernel.Unread {
+			left, ok = q.changedRows(g, k)
 		}
-		q.Acc, q.N = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask
-		for left := entry >> symbolShift; left != 0; left &= left - 1 {
-			if g.wide {
-				if left = kernel.ReadRows(&q.Bits, &g.quick, left, k, &lanes[0]); left == 0 {
-					break
-				}
-			}
+		for ; left != 0; left &= left - 1 {
 			row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
-			if g.wide {
-				copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
-			}
+			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
 			q.refill()
 			if row.which == nil {
-				if !q.rare(g, row, lanes, base, before) {
-					return false
-				}
-			} else if !q.row(g, row, k, lanes, base, before) {
+				ok = q.rare(g, row, lanes, base, before)
+			} else {
+				ok = q.row(g, row, k, lanes, base, before)
+			}
+			if !ok {
 				return false
 			}
+			if rest := left & (left - 1); g.wide && rest != 0 {
+				left = left&-left | kernel.ReadRows(&q.Bits, &g.ReadGroup, rest, k, &lanes[0])
+			}
+		}
+		if !ok {
+			return false
 		}
 	}
 	return true
+}
+
+// changedRows reads which rows of an entity changed.
+func (q *RowReader) changedRows(g *RowGroup, k int) (changed uint, ok bool) {
+	q.refill()
+	entry := uint(g.which.entries[uint(g.Context[k])|uint(uint8(q.Acc))])
+	if entry&sizeMask == 0 {
+		entry = g.which.long(uint(g.Context[k]), q.Acc)
+	}
+	if entry&sizeMask > q.N {
+		return 0, false
+	}
+	q.Acc, q.N = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask
+	return entry >> symbolShift, true
 }
 
 // row reads a row that differs.

@@ -153,7 +153,7 @@ func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
 	var g RowGroup
 	g.Begin(which, []*Delta{d}, []int{0})
 	g.Expect(1, len(base), base, before, 1, 1)
-	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.context[0]))
+	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.Context[0]))
 }
 
 // rowsMoved returns the rows that differ.

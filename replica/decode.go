@@ -548,6 +548,9 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 			return r.malformed()
 		}
 		from, page := l.at, l.records.at(l.at).index/format.PageEntities
+		if last := l.at + format.PageEntities - 1; last < l.records.len() && l.records.at(last).index/format.PageEntities == page {
+			l.at = last // most pages are full
+		}
 		for l.at < l.records.len() && l.records.at(l.at).index/format.PageEntities == page {
 			l.at++
 		}

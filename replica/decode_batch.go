@@ -62,6 +62,13 @@ func (g *readBatch) gather(r *Replica, l *readList, i int) {
 		if v.mask != g.mask || v.first != first+at {
 			return
 		}
+		if next := l.nearAt + 1; g.near != nil && l.nears.order == nil && next < len(l.nears.versions) {
+			w := &l.nears.versions[next]
+			if w.index == v.index && w.generation == v.generation && w.mask == v.mask && w.first == nearFirst+at {
+				l.nearAt = next
+				continue
+			}
+		}
 		if w := l.nearOf(v); (w != nil) != (g.near != nil) || w != nil && w.first != nearFirst+at {
 			return
 		}

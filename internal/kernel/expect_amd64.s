@@ -44,6 +44,8 @@ TEXT ·Expect(SB), NOSPLIT, $0-48
 	VPXOR        X9, X9, X9
 	VMOVDQU      Movement_Top(AX), X8
 	VPBROADCASTD Movement_First(AX), X7
+	MOVL         Movement_Whole(AX), R10
+	VPBROADCASTD Movement_Whole(AX), X6
 
 row:
 	VPMASKMOVD (DX), X15, X0              // at T
@@ -53,6 +55,9 @@ row:
 	XORL       $15, BX
 	MOVB       BX, (R9)
 	VPSUBD     X1, X0, X1                 // the movement
+	VPMULLD    X6, X1, X2
+	TESTL      R10, R10
+	JNE        whole
 	VCVTDQ2PD  X1, Y2
 	VANDPD     Y11, Y2, Y3                // its sign
 	VANDNPD    Y2, Y11, Y2                // and magnitude
@@ -62,7 +67,10 @@ row:
 	VROUNDPD   $3, Y2, Y2
 	VMINPD     Y10, Y2, Y2                // further than any bound is as far as that
 	VORPD      Y3, Y2, Y2
-	VCVTTPD2DQY Y2, X1                    // the movement to where it is expected
+	VCVTTPD2DQY Y2, X2
+
+whole:
+	VMOVDQA    X2, X1                     // the movement to where it is expected
 	VPSUBD     X0, X9, X3                 // how far down there is room
 	VPSUBD     X0, X8, X4                 // and how far up
 	VPMAXSD    X3, X1, X3

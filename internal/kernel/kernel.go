@@ -96,8 +96,12 @@ type Movement struct {
 	Lanes           [Lanes]uint32 // the upmost bit of each tells that a row has the lane
 	Top             [Lanes]uint32 // the largest number of each lane
 	First           uint32        // Place of a lane that does not move
+	Whole           int32         // the age, if the span is 1 and a movement times the age is within 32 bits; else 0
 	Age, Half, Part float64       // the age; half of the span, rounded down, and 1/2; 1 divided by the span
 }
+
+// Unread tells ReadRows that the symbol which tells the rows is not read yet.
+const Unread = 1 << Lanes
 
 // Bits is the state of a reader of rows.
 type Bits struct {
@@ -106,6 +110,13 @@ type Bits struct {
 	Acc  uint64 // bits next to be read; above N some that come after them
 	N    uint   // how many
 	Miss uint   // Versions.Miss, times 256
+}
+
+// ReadGroup is components of which one symbol tells which changed. Which and Context are as those of a ReadRow.
+type ReadGroup struct {
+	Rows    [Lanes]*ReadRow // nil: ReadRows does not read it
+	Which   *uint16
+	Context [MaxExpected]uint16
 }
 
 // ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by context and the next eight bits, and of

@@ -122,8 +122,8 @@ func QuatParts(s *Batch, c *Column, t *Quats)
 func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
 
 // ReadRows reads rows of the k-th entity, those of left, lowest first, and returns those that it did not read: it stops before a row that is nil, has no usual
-// code, is illegal, or whose bits end in less than 8 bytes. lanes are those of the entity and begin as the rows as of T; of the row where it stops they are
-// undefined.
+// code, is illegal, or whose bits end in less than 8 bytes. If left is Unread, it reads first which rows these are. lanes are those of the entity and begin as
+// the rows as of T; of the row where it stops they are undefined.
 //
 //go:noescape
-func ReadRows(q *Bits, rows *[Lanes]*ReadRow, left uint, k int, lanes *uint32) uint
+func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint

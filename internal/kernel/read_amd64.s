@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// func ReadRows(q *Bits, rows *[Lanes]*ReadRow, left uint, k int, lanes *uint32) uint
+// func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint
 //
 // What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit.
 TEXT ·ReadRows(SB), NOSPLIT, $16-48
@@ -12,11 +12,13 @@ TEXT ·ReadRows(SB), NOSPLIT, $16-48
 	MOVQ Bits_Acc(AX), DX
 	MOVQ Bits_N(AX), SI
 	MOVQ Bits_Miss(AX), DI
+	CMPQ BX, $16
+	JEQ  which
 
 row:
 	TZCNTQ BX, CX
 	MOVQ   BX, left-8(SP)
-	MOVQ   rows+8(FP), R8
+	MOVQ   group+8(FP), R8
 	MOVQ   (R8)(CX*8), R8
 	TESTQ  R8, R8
 	JEQ    stop
@@ -152,6 +154,51 @@ legal:
 	BLSRQ BX, BX
 	JNE   row
 	MOVQ  BX, ret+40(FP)
+	RET
+
+which:
+	// Which rows changed.
+	MOVQ    BX, left-8(SP)
+	// 56 bits, if so many bytes are left.
+	MOVQ  Bits_At(AX), R13
+	LEAQ  8(R13), R15
+	CMPQ  R15, (Bits_Buf+8)(AX)
+	JGT   stop
+	CMPQ  SI, $56
+	JCC   ready
+	MOVQ  Bits_Buf(AX), R15
+	MOVQ  (R15)(R13*1), R15
+	SHLXQ SI, R15, R15
+	ORQ   R15, DX
+	MOVL  $63, R15
+	SUBQ  SI, R15
+	SHRQ  $3, R15
+	ADDQ  R15, R13
+	ORQ   $56, SI
+
+ready:
+	MOVQ    R13, Bits_At(AX)
+	MOVQ    group+8(FP), R8
+	MOVQ    k+24(FP), CX
+	MOVWLZX ReadGroup_Context(R8)(CX*2), R12
+	MOVBQZX DX, R13
+	ORQ     R13, R12
+	MOVQ    ReadGroup_Which(R8), R15
+	MOVWLZX (R15)(R12*2), R12
+	MOVQ    DX, Bits_Acc(AX)
+	MOVQ    SI, Bits_N(AX)
+	MOVQ    R12, R13
+	ANDQ    $63, R13
+	JEQ     stop
+	SUBQ    R13, SI
+	JCS     stop
+	SHRXQ   R12, DX, DX
+	MOVQ    DX, Bits_Acc(AX)
+	MOVQ    SI, Bits_N(AX)
+	MOVQ    R12, BX
+	SHRQ    $6, BX
+	JNE     row
+	MOVQ    BX, ret+40(FP)
 	RET
 
 long:
