@@ -45,8 +45,9 @@ type Delta struct {
 	tops        kernel.Tops // of rows that goWide, else zeros
 
 	onceRead sync.Once
-	expects  bool // see canExpect
-	wideRead bool // the processor is wide, as asked when expects was found out
+	expects  bool            // see canExpect
+	wideRead bool            // rows are expected in assembly,
+	movement kernel.Movement // by these numbers
 }
 
 // deltaGroup is lanes whose changes are one symbol.

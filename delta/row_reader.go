@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // MaxExpected is the number of rows that are extrapolated together.
-const MaxExpected = 16
+const MaxExpected = kernel.MaxExpected
 
 // MaxGroupRows is the number of rows of an entity whose changes are one symbol.
 const MaxGroupRows = 4
@@ -22,61 +23,50 @@ const MaxGroupRows = 4
 // symbol tells which changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
 // operands then overlaps with those of the other rows. [RowReader.Entity] reads the rows.
 type RowGroup struct {
-	which     *SymbolReader // which rows changed,
-	symbols   []uint16      // its entries,
-	context   [MaxExpected]uint16
-	rows      [MaxGroupRows]expectedRow
-	count     int
-	first     int // the first context of lanes at this age
-	age, span int64
+	kernel.ReadGroup               // of rows that are eager
+	which            *SymbolReader // which rows changed
+	rows             [MaxGroupRows]expectedRow
+	count            int
+	first            int // the first context of lanes at this age
+	age, span        int64
+	wide             bool // there are rows that are eager
 }
 
 // expectedRow is one component of several entities.
 type expectedRow struct {
-	movement [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
-	context  [MaxExpected]uint16             // by entity: where the entries of the symbol begin that tells which lanes changed
-	which    *SymbolReader
-	symbols  []uint16
-	tokens   [groupLanes][]uint16
-	most     [groupLanes]uint64 // the largest legal number of each lane
-	top      [groupLanes]int64  // the largest of its bits
-	lanes    []deltaLane
-	delta    *Delta
-	at       int  // its first lane, of those of an entity
-	odd      uint // in which lanes a row changes that Delta.Read has to read
-	turn     bool
-	wide     *turnBatch // nil: rotations are extrapolated one by one
-	class    int        // 1 + the class of age that all is ready for; 0: none
+	kernel.ReadRow                                 // Lanes: all of them if eager, else of the row that is being read
+	movement       [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
+	which          *SymbolReader
+	tokens         [groupLanes]*SymbolReader
+	top            [groupLanes]int64 // the largest of a lane's bits
+	lanes          []deltaLane
+	delta          *Delta
+	wide           *turnBatch // of rotations, nil: they are extrapolated one by one
+	eager          bool       // all lanes are expected before the first bit is read
+	class          int        // 1 + the class of age that all is ready for; 0: none
 }
 
 // Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
 // place of the same number.
 func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.which, g.count = which.SymbolReader(), len(deltas)
-	g.symbols = g.which.entries
+	g.Which = &g.which.entries[0]
 	for i, d := range deltas {
 		row := &g.rows[i]
-		*row = expectedRow{delta: d, at: at[i], odd: 1, wide: row.wide}
+		*row = expectedRow{delta: d, wide: row.wide}
+		row.At = at[i]
 		if !d.canExpect() {
-			row.wide = nil
 			continue
 		}
-		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
-		row.symbols = row.which.entries
-		if row.turn = d.class == classTurn; row.turn {
-			row.odd = 1
+		row.which, row.lanes, row.Which = d.groups[0].read, d.lanes, &d.groups[0].read.entries[0]
+		if d.class == classTurn {
+			row.Odd, row.Turn = 1, d.m
 		}
-		switch {
-		case !row.turn || !d.wideRead:
-			row.wide = nil
-		case row.wide == nil:
+		if row.Turn != 0 && d.wideRead && row.wide == nil {
 			row.wide = new(turnBatch)
 		}
 		for k := range d.lanes {
-			row.most[k], row.top[k] = d.lanes[k].most, d.top(k)
-			if of := d.lanes[k].read; of != nil {
-				row.tokens[k] = of.entries
-			}
+			row.Most[k], row.top[k], row.tokens[k] = uint32(d.lanes[k].most), d.top(k), d.lanes[k].read
 		}
 	}
 }
@@ -94,6 +84,10 @@ func (d *Delta) canExpect() bool {
 			return
 		}
 		d.wideRead = kernel.Wide()
+		for i := range d.lanes {
+			d.wideRead = d.wideRead && d.lanes[i].bits <= 31
+			d.movement.Lanes[i], d.movement.Top[i] = 1<<31, uint32(d.top(i))
+		}
 		d.groups[0].read = d.groups[0].table.SymbolReader()
 		for i := range d.lanes {
 			if l := &d.lanes[i]; l.model != quantize.ModelLargest {
@@ -116,19 +110,17 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	}
 	g.which.Want(age)
 	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
-	for k := range g.context[:n] {
-		g.context[k] = context
+	for k := range g.Context[:n] {
+		g.Context[k] = context
 	}
+	g.wide = false
 	for i := range g.rows[:g.count] {
 		row := &g.rows[i]
 		row.prepare(class)
-		row.contexts(g.context[:n], i, stride, base[row.at:], before[row.at:], known)
-		switch {
-		case !row.turn:
-		case row.wide != nil && age <= widest && g.span <= widest:
-			row.expectTurnsWide(n, stride, base[row.at:], before[row.at:], age, g.span)
-		default:
-			row.expectTurns(n, stride, base[row.at:], before[row.at:], age, g.span)
+		row.expect(g, n, stride, base[row.At:], before[row.At:])
+		row.contexts(g.Context[:n], i, known)
+		if g.Rows[i] = nil; row.eager {
+			g.Rows[i], g.wide = &row.ReadRow, true
 		}
 	}
 }
@@ -138,31 +130,86 @@ func (e *expectedRow) prepare(class int) {
 	if !e.delta.expects || e.class == class+1 {
 		return
 	}
-	for i := range e.lanes {
-		if of := e.lanes[i].read; of != nil {
+	for i, of := range e.tokens {
+		if of != nil {
 			of.wantClass(class)
+			e.Tokens[i], e.More[i] = &of.entries[0], &of.more[class][0]
 		}
 	}
 	e.which.wantClass(class)
 	e.class = class + 1
 }
 
-// contexts fills in the contexts of the symbol that tells which lanes changed, and adds to those of the group, by entity, that this row, the i-th, moved
-// between T' and T.
-func (e *expectedRow) contexts(group []uint16, i, stride int, base, before []uint32, known bool) {
-	width := len(e.delta.lanes)
-	first := (e.class - 1) * (1<<width + 1)
-	if !known {
-		first += 1 << width
-	}
-	for k, at := 0, 0; k < len(group); k, at = k+1, at+stride {
-		r1, r2, moved, differ := base[at:][:width], before[at:][:width], uint32(0), uint32(0)
-		for lane, v := range r1 {
-			differ |= v ^ r2[lane]
-			moved |= bitOf(v != r2[lane]) << lane // of a row that is read in a batch, which has at most groupLanes
+// expect finds out which lanes of n rows moved, and where they are expected if that is done for all at once.
+func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) {
+	d, age, span := e.delta, g.age, g.span
+	e.eager = e.which != nil && d.wideRead && age <= widest && span <= widest
+	switch {
+	case e.eager && e.Turn != 0:
+		e.expectTurnsWide(g, n, stride, base, before)
+	case e.eager:
+		_, _ = base[(n-1)*stride:][:len(d.lanes)], before[(n-1)*stride:][:len(d.lanes)] // SAFETY: the assembly reads and writes so many rows
+		m := d.movement
+		m.First, m.Age, m.Half, m.Part = uint32(g.first)<<decoderBits, float64(age), float64(span/2)+0.5, 1/float64(span)
+		if span == 1 && age*int64(slices.Max(m.Top[:])) < 1<<31 {
+			m.Whole = int32(age)
 		}
-		group[k] += uint16(bitOf(differ != 0)) << i << decoderBits
-		e.context[k&(MaxExpected-1)] = uint16((first + int(moved)) << decoderBits)
+		kernel.Expect(&e.Expected, &m, &base[0], &before[0], stride, n)
+	default:
+		e.moves(n, stride, base, before)
+		if e.Turn != 0 {
+			e.expectTurns(n, stride, base, before, age, span)
+		}
+	}
+}
+
+// moves finds out which lanes of n rows moved. Of a component whose rows Delta.Read reads it tells only if any did.
+func (e *expectedRow) moves(n, stride int, base, before []uint32) {
+	width := len(e.delta.lanes)
+	for k, at := 0, 0; k < n; k, at = k+1, at+stride {
+		r1, r2, moved := base[at:][:width], before[at:][:width], uint32(0)
+		if e.which == nil {
+			moved = bitOf(!slices.Equal(r1, r2))
+			r1 = nil
+		}
+		for lane, v := range r1 {
+			moved |= bitOf(v != r2[lane]) << lane
+		}
+		e.Moved[k&(MaxExpected-1)] = uint8(moved)
+	}
+}
+
+// contexts fills in the contexts of the symbol that tells which lanes changed, and adds to those of the group, by entity, that this row, the i-th, moved.
+func (e *expectedRow) contexts(group []uint16, i int, known bool) {
+	width := len(e.lanes)
+	first := (e.class - 1) * (1<<width + 1)
+	for k := range group {
+		moved := int(e.Moved[k&(MaxExpected-1)])
+		group[k] += uint16(bitOf(moved != 0)) << i << decoderBits
+		if !known {
+			moved = 1 << width
+		}
+		e.Context[k&(MaxExpected-1)] = uint16((first + moved) << decoderBits)
+	}
+}
+
+// expectLanes fills in where those lanes of a row are expected that changed.
+func (e *expectedRow) expectLanes(g *RowGroup, k int, changed uint, base, before []uint32) {
+	expected, turns := (*[groupLanes]kernel.ExpectedLane)(e.Lanes[k*groupLanes:]), (*[groupLanes]int32)(e.movement[k*groupLanes:])
+	for ; changed != 0; changed &= changed - 1 {
+		i := bits.TrailingZeros(changed) & (groupLanes - 1)
+		from, movement := int64(base[i]), int64(turns[i])
+		if e.Turn == 0 {
+			if movement = (from - int64(before[i])) * g.age; g.span != 1 {
+				movement = divide(movement, g.span)
+			}
+		}
+		side := movement >> 63
+		steps := min(uint(bits.Len64(uint64(movement^side-side))), movementSteps)
+		expected[i] = kernel.ExpectedLane{
+			At:    uint32(min(max(from+movement, 0), e.top[i])),
+			Place: uint16((uint(g.first) + steps*misses) << decoderBits), Down: uint16(side) & (1 << signShift),
+		}
 	}
 }
 
@@ -172,31 +219,38 @@ type turnBatch struct {
 	column kernel.Column
 }
 
-// expectTurnsWide is expectTurns several rows at a time, where the processor is made for that.
-func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, age, span int64) {
+// expectTurnsWide is expect for rotations, several rows at a time.
+func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before []uint32) {
 	s, c, d := &e.wide.batch, &e.wide.column, e.delta
 	s.N = n
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
 		at := k & (MaxExpected - 1) * groupLanes
 		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
-		c.Differ[k&(MaxExpected-1)] = uint8(bitOf(r1[0] != r2[0]))<<groupLanes | 0xE // as if all but the one that is left out changed
+		moved := bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3
+		c.Differ[k&(MaxExpected-1)] = uint8(moved<<groupLanes | 0xE) // as if all but the one that is left out changed
 	}
-	t := d.quatNumbers(age, span)
+	t := d.quatNumbers(g.age, g.span)
 	kernel.AimQuats(s, c, &t)
 	kernel.QuatParts(s, c, &t)
-	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
-		k := k & (MaxExpected - 1)
-		r1, from, to := (*[4]uint32)(base[row:]), (*[4]uint32)(s.Origin[k*groupLanes:]), (*[4]int32)(e.movement[k*groupLanes:])
+	for k := range s.Usual[:n] {
 		if s.Usual[k] == 0 {
-			e.expectOddTurn(to, r1, (*[4]uint32)(before[row:]), age, span)
-			continue
+			at, by := k*groupLanes, [4]int32{}
+			e.expectOddTurn(&by, (*[4]uint32)(c.Base[at:]), (*[4]uint32)(c.Before[at:]), g.age, g.span)
+			for i, movement := range by {
+				s.Origin[at+i] = c.Base[at+i] - uint32(movement)
+			}
 		}
-		to[1], to[2], to[3] = int32(r1[1]-from[1]), int32(r1[2]-from[2]), int32(r1[3]-from[3])
+	}
+	m := d.movement
+	m.First, m.Whole = uint32(g.first)<<decoderBits, 1
+	kernel.Expect(&e.Expected, &m, &c.Base[0], &s.Origin[0], groupLanes, n)
+	for k := range e.Moved[:n] {
+		e.Moved[k] = c.Moved(k)
 	}
 }
 
-// expectTurns is expect for rotations. It does what rotation does where both rows leave out the same component and none is turned over; the others are
+// expectTurns fills in how rotations are expected to move. It does what rotation does where both rows leave out the same component and none is turned over; the others are
 // extrapolated by that.
 func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, span int64) {
 	d := e.delta
@@ -250,24 +304,17 @@ func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32,
 
 // RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back the rest. It reads the same as [Delta.Read],
 // which it calls for rare rows.
-type RowReader struct {
-	buf []byte // of the reader it began with
-	at  int    // the next byte of buf that is not in acc
-	acc uint64 // bits next to be read; above n some that come after them
-	n   uint   // how many
-
-	miss uint // Versions.Miss
-}
+type RowReader struct{ kernel.Bits }
 
 // Begin begins with the bits that are left of a reader.
 func (q *RowReader) Begin(r *wire.BitReader) {
-	q.buf, q.acc, q.n = r.State()
-	q.at = 0
+	q.Buf, q.Acc, q.N = r.State()
+	q.At = 0
 }
 
 // End gives back the bits that are left.
 func (q *RowReader) End(r *wire.BitReader) {
-	r.SetState(q.buf[q.at:], q.acc&(1<<q.n-1), q.n)
+	r.SetState(q.Buf[q.At:], q.Acc&(1<<q.N-1), q.N)
 }
 
 // refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
@@ -279,123 +326,141 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 }
 
 // Entity reads the rows of the k-th entity of those that Expect has prepared, all that its record says. Its lanes were base at T and, if T' is used, before
-// at T'. It returns false where Delta.Read would for one of them, or the bits end.
+// at T'; lanes begins as a copy of base. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1
-	q.miss = 0
-	copy(lanes, base)
+	q.Miss = 0
 	for i := range groups {
 		g := &groups[i]
-		q.refill()
-		entry := uint(g.symbols[uint(g.context[k])|uint(q.acc&(1<<decoderBits-1))])
-		if entry == 0 {
-			entry = g.which.long(uint(g.context[k]), q.acc)
+		left, ok := uint(kernel.Unread), true
+		if g.wide {
+			left = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, &lanes[0])
 		}
-		if entry&lengthMask > q.n {
-			return false
+		if left == kernel.Unread {
+			left, ok = q.changedRows(g, k)
 		}
-		q.acc, q.n = q.acc>>(entry&lengthMask), q.n-entry&lengthMask
-		for changed := entry >> rawShift; changed != 0; changed &= changed - 1 {
-			row := &g.rows[bits.TrailingZeros(changed)&(MaxGroupRows-1)]
+		for ; left != 0; left &= left - 1 {
+			row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
+			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
 			q.refill()
 			if row.which == nil {
-				if !q.rare(g, row, lanes, base, before) {
-					return false
-				}
-			} else if !q.row(g, row, k, lanes, base, before) {
+				ok = q.rare(g, row, lanes, base, before)
+			} else {
+				ok = q.row(g, row, k, lanes, base, before)
+			}
+			if !ok {
 				return false
 			}
+			if rest := left & (left - 1); g.wide && rest != 0 {
+				left = left&-left | kernel.ReadRows(&q.Bits, &g.ReadGroup, rest, k, &lanes[0])
+			}
+		}
+		if !ok {
+			return false
 		}
 	}
 	return true
 }
 
+// changedRows reads which rows of an entity changed.
+func (q *RowReader) changedRows(g *RowGroup, k int) (changed uint, ok bool) {
+	q.refill()
+	entry := uint(g.which.entries[uint(g.Context[k])|uint(uint8(q.Acc))])
+	if entry&sizeMask == 0 {
+		entry = g.which.long(uint(g.Context[k]), q.Acc)
+	}
+	if entry&sizeMask > q.N {
+		return 0, false
+	}
+	q.Acc, q.N = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask
+	return entry >> symbolShift, true
+}
+
 // row reads a row that differs.
 func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, before []uint32) bool {
-	acc, n, miss := q.acc, q.n, q.miss
-	entry := uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
-	if entry == 0 {
-		entry = row.which.long(uint(row.context[k]), acc)
+	acc, n, miss := q.Acc, q.N, q.Miss
+	entry := uint(row.which.entries[uint(row.Context[k])|uint(uint8(acc))])
+	if entry&sizeMask == 0 {
+		entry = row.which.long(uint(row.Context[k]), acc)
 	}
-	to, changed := lanes[row.at:], entry>>rawShift
-	if changed&row.odd != 0 {
+	changed := entry >> symbolShift
+	if changed&row.Odd != 0 {
 		return q.rare(g, row, lanes, base, before)
 	}
-	if entry&lengthMask > n || changed == 0 {
+	if entry&sizeMask > n || changed == 0 {
 		return false
 	}
-	was := to // nothing moved
-	if before != nil {
-		was = before[row.at:]
+	acc, n = acc>>(entry&sizeMask), n-entry&sizeMask
+	expected, to := (*[groupLanes]kernel.ExpectedLane)(row.Lanes[k<<2:]), lanes[row.At:]
+	if !row.eager {
+		was := to // nothing moved
+		if before != nil {
+			was = before[row.At:]
+		}
+		row.expectLanes(g, k, changed, to, was)
 	}
-	acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
-	for ; changed != 0; changed &= changed - 1 {
-		if n < MaxCodeLength {
-			q.at, acc, n = refillLast(q.buf, q.at, acc, n)
-		}
+	for changed != 0 {
 		i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
-		from, movement := int64(to[i]), int64(row.movement[uint(k)<<2|i])
-		if !row.turn {
-			if movement = (from - int64(was[i])) * g.age; g.span != 1 {
-				movement = divide(movement, g.span)
-			}
+		l := &expected[i]
+		place := uint(l.Place) + miss
+		entry := uint(row.tokens[i].entries[place|uint(uint8(acc))])
+		if entry&sizeMask == 0 {
+			entry = row.tokens[i].long(place, acc)
 		}
-		side := uint64(movement >> 63)
-		context := (uint(g.first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses + miss) << decoderBits
-		entry := uint(row.tokens[i][context&(1<<16-1)|uint(acc&(1<<decoderBits-1))])
-		if entry == 0 {
-			entry = row.lanes[i].read.long(context, acc)
-		}
-		raw := entry >> rawShift & rawMask
-		size := entry&lengthMask + raw
-		if size > n {
-			if q.at, acc, n = refillLast(q.buf, q.at, acc, n); size > n {
+		size := entry & sizeMask
+		if size > n { // then it may be another code
+			had := n
+			if q.At, acc, n = refillLast(q.Buf, q.At, acc, n); n == had {
 				return false
 			}
+			continue
 		}
-		magnitude := uint64(entry>>topShift&3)<<raw | acc>>(entry&lengthMask)&(1<<raw-1)
-		acc, n = acc>>(size&63), n-size
-		sign := -(uint64(entry>>signShift&1) ^ side&1)
-		now := uint64(min(max(from+movement, 0), row.top[i])) + (magnitude ^ sign - sign)
-		if now > row.most[i] || now == uint64(from) {
+		length := entry >> lengthShift & lengthMask
+		raw := (size - length) & 63
+		magnitude := uint64(entry>>topShift&3)<<raw | acc>>length&(1<<raw-1)
+		acc, n = acc>>size, n-size
+		sign := -(uint64(entry^uint(l.Down)) >> signShift & 1)
+		now := uint64(l.At) + (magnitude ^ sign - sign)
+		if now > uint64(row.Most[i]) || now == uint64(to[i]) {
 			return false
 		}
-		to[i], miss = uint32(now), entry>>missShift
+		to[i], miss = uint32(now), entry>>missShift<<decoderBits
+		changed &= changed - 1
 	}
-	q.acc, q.n, q.miss = acc, n, miss
-	return !row.turn || row.legalTurn((*[4]uint32)(to))
+	q.Acc, q.N, q.Miss = acc, n, miss
+	return row.Turn == 0 || row.legalTurn((*[4]uint32)(to))
 }
 
 // refill brings 56 bits into the accumulator, or all that are left.
 func (q *RowReader) refill() {
-	if at := q.at; at+8 <= len(q.buf) && q.n < 56 {
-		q.acc |= binary.LittleEndian.Uint64(q.buf[at:]) << (q.n & 63)
-		q.at, q.n = at+int((63-q.n)>>3), q.n|56
+	if at := q.At; at+8 <= len(q.Buf) && q.N < 56 {
+		q.Acc |= binary.LittleEndian.Uint64(q.Buf[at:]) << (q.N & 63)
+		q.At, q.N = at+int((63-q.N)>>3), q.N|56
 		return
 	}
-	q.at, q.acc, q.n = refillLast(q.buf, q.at, q.acc, q.n)
+	q.At, q.Acc, q.N = refillLast(q.Buf, q.At, q.Acc, q.N)
 }
 
 // rare reads a row by Delta.Read.
 func (q *RowReader) rare(g *RowGroup, row *expectedRow, lanes, base, before []uint32) bool {
 	n := len(row.delta.lanes)
-	v := quantize.Baselines{Base: base[row.at:][:n], Age: g.age, Span: g.span, Miss: int(q.miss)}
+	v := quantize.Baselines{Base: base[row.At:][:n], Age: g.age, Span: g.span, Miss: int(q.Miss >> decoderBits)}
 	if before != nil {
-		v.Before = before[row.at:][:n]
+		v.Before = before[row.At:][:n]
 	}
 	var r wire.BitReader
 	q.End(&r)
-	if !row.delta.Read(&r, lanes[row.at:][:n], &v) {
+	if !row.delta.Read(&r, lanes[row.At:][:n], &v) {
 		return false
 	}
 	q.Begin(&r)
-	q.miss = uint(v.Miss)
+	q.Miss = uint(v.Miss) << decoderBits
 	return true
 }
 
 // legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.
 func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
-	m := int64(e.most[1])
+	m := e.Turn
 	x, y, z := 2*int64(lanes[1])-m, 2*int64(lanes[2])-m, 2*int64(lanes[3])-m
 	if near := max(abs(x), abs(y), abs(z)) + 3; near*near <= 2*m*m-x*x-y*y-z*z {
 		return true
@@ -407,18 +472,21 @@ func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
 type SymbolReader struct {
 	table   *Table
 	tokens  bool
-	entries []uint16                  // by context and the next decoderBits bits; 0 where the code is longer
+	entries []uint16                  // by context and the next decoderBits bits; without a size where the code is longer
+	more    [AgeClasses][]uint16      // by class of age: entries of longer codes, by the further bits, of parts that entries name from symbolShift on
 	made    [AgeClasses]atomic.Uint32 // by class of age: the entries of its contexts are there
 	making  sync.Mutex
 }
 
-// An entry of a symbol has its length and, from bit 4 on, the symbol. That of a token has its length, how many raw bits follow, what is above these in
-// its magnitude, its sign, and how far off it says the lane to be.
+// An entry has how many bits its symbol takes. Above these is the symbol, or of a token the length of its code, without raw bits, what is above these in its
+// magnitude, its sign, and how far off it says the lane to be.
 const (
 	decoderBits = 8
+	furtherBits = MaxCodeLength - decoderBits
+	sizeMask    = 63
+	symbolShift = 6
+	lengthShift = 6
 	lengthMask  = 15
-	rawShift    = 4
-	rawMask     = 63
 	topShift    = 10
 	signShift   = 12
 	missShift   = 13
@@ -437,7 +505,11 @@ func (t *Table) tokenReader() *SymbolReader {
 }
 
 func newSymbolReader(t *Table, tokens bool) *SymbolReader {
-	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
+	r := &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
+	for class := range r.more {
+		r.more[class] = make([]uint16, 1<<furtherBits) // the part that no entry names
+	}
+	return r
 }
 
 // Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
@@ -467,15 +539,35 @@ func (t *SymbolReader) make(class int) {
 			for i := int(e & 0xFFFF); length <= decoderBits && i < len(entries); i += 1 << length {
 				entries[i] = t.entry(length, symbol)
 			}
+			if length > decoderBits {
+				t.addLong(class, &entries[e&(1<<decoderBits-1)], length, e&0xFFFF, symbol)
+			}
 		}
 	}
 	t.made[class].Store(1)
 }
 
+// addLong adds a code of more than decoderBits bits. first is the entry of its first bits, which names the part of the others. It has room for mostParts of them;
+// further ones are found by long alone.
+func (t *SymbolReader) addLong(class int, first *uint16, length, code uint32, symbol int) {
+	const mostParts = 1<<(16-symbolShift) - 1
+	parts := &t.more[class]
+	if n := len(*parts) >> furtherBits; *first == 0 && n <= mostParts {
+		*first, *parts = uint16(n)<<symbolShift, append(*parts, make([]uint16, 1<<furtherBits)...)
+	}
+	if *first == 0 {
+		return
+	}
+	part := (*parts)[*first>>symbolShift<<furtherBits:][:1<<furtherBits]
+	for i := int(code >> decoderBits); i < len(part); i += 1 << (length - decoderBits) {
+		part[i] = t.entry(length, symbol)
+	}
+}
+
 // entry is that of a symbol.
 func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	if !t.tokens {
-		return uint16(length) | uint16(symbol)<<rawShift
+		return uint16(length) | uint16(symbol)<<symbolShift
 	}
 	raw, top, sign := 0, uint16(symbol), uint16(0)
 	switch {
@@ -488,7 +580,7 @@ func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	if symbol >= 3 { // as missOf has it: more than 1 bit, more than 4
 		miss = 1 + uint16(bitOf(raw+2 > 4))
 	}
-	return uint16(length) | uint16(raw)<<rawShift | top<<topShift | sign<<signShift | miss<<missShift
+	return uint16(int(length)+raw) | uint16(length)<<lengthShift | top<<topShift | sign<<signShift | miss<<missShift
 }
 
 // long is the entry of a code that is longer than decoderBits, of the context whose entries begin at a place.

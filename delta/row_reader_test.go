@@ -2,6 +2,7 @@ package delta
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,7 +121,7 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 			if known {
 				of = cases[k].before
 			}
-			got, want := make([]uint32, width), make([]uint32, width)
+			got, want := slices.Clone(cases[k].base), make([]uint32, width)
 			var q RowReader
 			q.Begin(&fast)
 			ok := q.Entity(g[:], k, got, cases[k].base, of)
@@ -152,7 +153,7 @@ func TestRowGroupSeesTheLastLaneMove(t *testing.T) {
 	var g RowGroup
 	g.Begin(which, []*Delta{d}, []int{0})
 	g.Expect(1, len(base), base, before, 1, 1)
-	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.context[0]))
+	require.Equal(t, WhichContext(1, 1, true, 1)<<decoderBits, int(g.Context[0]))
 }
 
 // rowsMoved returns the rows that differ.

@@ -180,7 +180,14 @@ func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask fo
 		return 0, r.outOfRange(last)
 	}
 	rest := p.payload[len(p.payload)-b.Remaining()/8:]
-	if len(rest) < 4*n*width || !r.schema.Floats.Copy(r.addRun(index+1, uint32(n), generation, mask, width), rest) {
+	if len(rest) < 4*n*width {
+		return 0, r.malformed()
+	}
+	added, lanes := r.addRecords(n, mask, tick.None, width)
+	for i := range added {
+		added[i].index, added[i].generation = index+1+uint32(i), generation
+	}
+	if !r.schema.Floats.Copy(lanes, rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * n * width)
@@ -230,20 +237,20 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 	return r.decodeRows(b, s, index, mask, baseMask, &base)
 }
 
-// decodeListed reads the record of an entity of a list. T is R. T′ is N, where N is named and has a record of the same life and rows;
-// without N it is what the record of R was coded against.
-func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i int) error {
-	if r.batch.decodes(r, s, l, i) {
-		return r.batch.decode(r, b, l, i)
+// decodeListed reads records of entities of a list, of the i-th and some behind it before end, and returns how many. T is R. T′ is N, where N is named and has
+// a record of the same life and rows; without N it is what the record of R was coded against.
+func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i, end int) (n int, err error) {
+	if n = min(r.batch.ready(r, s, l, i), end-i); n > 0 {
+		return n, r.batch.decode(r, b, l, i, n)
 	}
 	v := l.records.at(i)
 	base := baseline{tick: l.ref, generation: v.generation, version: v, prevTick: l.near}
 	if l.near != tick.None {
 		base.prev = l.nearOf(v)
 	} else if !r.findPrevious(&base, s) {
-		return r.noBaseline()
+		return 1, r.noBaseline()
 	}
-	return r.decodeRows(b, s, v.index, v.mask, v.mask, &base)
+	return 1, r.decodeRows(b, s, v.index, v.mask, v.mask, &base)
 }
 
 // findPrevious finds T′, the version that T's own record was coded against, unless that is no baseline (rule 3). It is false where the
@@ -402,37 +409,28 @@ func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint3
 }
 
 // addRecord begins a record of an entity, with all its rows, and returns its lanes, of any content.
-func (r *Replica) addRecord(index, generation uint32, mask format.Mask, base tick.Tick, lanes int) []uint32 {
-	b, m := r.pending.block, &r.history.memory
-	n, first := len(b.versions), len(b.lanes)
-	if n == cap(b.versions) {
-		b.versions = m.versions.grow(b.versions, 1)
-	}
-	if first+lanes > cap(b.lanes) {
-		b.lanes = m.lanes.grow(b.lanes, lanes)
-	}
-	b.versions, b.lanes = b.versions[:n+1], b.lanes[:first+lanes]
-	v := &b.versions[n] // field by field: a version that is made elsewhere and copied costs several times as much
-	v.index, v.generation, v.mask, v.first, v.baseAge = index, generation, mask, int32(first), 0
-	if base != tick.None {
-		v.baseAge = uint32(min(b.tick-base, math.MaxUint32))
-	}
-	return b.lanes[first:]
+func (r *Replica) addRecord(index, generation uint32, mask format.Mask, base tick.Tick, width int) []uint32 {
+	added, lanes := r.addRecords(1, mask, base, width)
+	added[0].index, added[0].generation = index, generation
+	return lanes
 }
 
-// addRun is addRecord for n entities one behind the other, whose records are absolute.
-func (r *Replica) addRun(index, n, generation uint32, mask format.Mask, width int) []uint32 {
+// addRecords begins records of n entities with the same rows. It returns their versions, which have no index and generation yet, and their lanes, of any
+// content, one behind the other.
+func (r *Replica) addRecords(n int, mask format.Mask, base tick.Tick, width int) ([]version, []uint32) {
 	b, m := r.pending.block, &r.history.memory
-	from, first := len(b.versions), len(b.lanes)
-	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
-	b.versions, b.lanes = b.versions[:from+int(n)], b.lanes[:first+int(n)*width]
-	at, added := int32(first), b.versions[from:]
-	for i := range added {
-		v := &added[i] // field by field, as in addRecord
-		v.index, v.generation, v.mask, v.first, v.baseAge = index+uint32(i), generation, mask, at, 0
-		at += int32(width)
+	from, first, age := len(b.versions), len(b.lanes), uint32(0)
+	if base != tick.None {
+		age = uint32(min(b.tick-base, math.MaxUint32))
 	}
-	return b.lanes[first:]
+	b.versions, b.lanes = m.versions.grow(b.versions, n)[:from+n], m.lanes.grow(b.lanes, n*width)[:first+n*width]
+	added, lanes := b.versions[from:], b.lanes[first:]
+	for i := range added {
+		v := &added[i] // field by field: a version that is made elsewhere and copied costs several times as much
+		v.mask, v.first, v.baseAge = mask, int32(first), age
+		first += width
+	}
+	return added, lanes
 }
 
 // readList is a list of a payload that is being decoded.
@@ -550,6 +548,9 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 			return r.malformed()
 		}
 		from, page := l.at, l.records.at(l.at).index/format.PageEntities
+		if last := l.at + format.PageEntities - 1; last < l.records.len() && l.records.at(last).index/format.PageEntities == page {
+			l.at = last // most pages are full
+		}
 		for l.at < l.records.len() && l.records.at(l.at).index/format.PageEntities == page {
 			l.at++
 		}
@@ -557,8 +558,8 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 		var err error
 		switch {
 		case all:
-			for i := from; i < l.at && err == nil; i++ {
-				err = r.decodeListed(b, s, l, i)
+			for i, n := from, 0; i < l.at && err == nil; i += n {
+				n, err = r.decodeListed(b, s, l, i, l.at)
 			}
 		case some:
 			err = r.decodeSome(b, s, l, from)
@@ -582,7 +583,8 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 			return r.malformed()
 		}
 		for m := uint(symbol); m != 0; m &= m - 1 {
-			if err := r.decodeListed(b, s, l, i+bits.TrailingZeros(m)); err != nil {
+			at := i + bits.TrailingZeros(m)
+			if _, err := r.decodeListed(b, s, l, at, at+1); err != nil {
 				return err
 			}
 			n++

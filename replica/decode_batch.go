@@ -28,10 +28,10 @@ type readBatch struct {
 // start forgets the entities of the list before.
 func (g *readBatch) start() { g.from, g.to = 0, 0 }
 
-// decodes reports whether the i-th record of a list is read in a batch.
-func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
+// ready returns how many records of a list, from the i-th on, are read in a batch.
+func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 	if plain.On || l.near == tick.None {
-		return false
+		return 0
 	}
 	if i < g.from || i >= g.to {
 		g.gather(r, l, i)
@@ -39,7 +39,7 @@ func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
 			g.expect(r, s, l)
 		}
 	}
-	return g.to > g.from
+	return g.to - i
 }
 
 // gather takes the entities of a page from one on, as long as they have the same rows and their lanes lie behind each other, both at R
@@ -61,6 +61,13 @@ func (g *readBatch) gather(r *Replica, l *readList, i int) {
 		v, at := l.records.at(g.to), int32((g.to-i)*g.width)
 		if v.mask != g.mask || v.first != first+at {
 			return
+		}
+		if next := l.nearAt + 1; g.near != nil && l.nears.order == nil && next < len(l.nears.versions) {
+			w := &l.nears.versions[next]
+			if w.index == v.index && w.generation == v.generation && w.mask == v.mask && w.first == nearFirst+at {
+				l.nearAt = next
+				continue
+			}
 		}
 		if w := l.nearOf(v); (w != nil) != (g.near != nil) || w != nil && w.first != nearFirst+at {
 			return
@@ -95,17 +102,26 @@ func (g *readBatch) group(r *Replica) {
 	}
 }
 
-// decode reads the record of an entity of the batch.
-func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i int) error {
-	k := i - g.from
-	v := l.records.at(i)
-	lanes := r.addRecord(v.index, v.generation, g.mask, l.ref, g.width)
-	base, near := g.base[k*g.width:][:g.width], []uint32(nil)
+// decode reads the records of n entities of the batch.
+func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i, n int) error {
+	first, size := (i-g.from)*g.width, n*g.width
+	added, lanes := r.addRecords(n, g.mask, l.ref, g.width)
+	base, near := g.base[first:][:size], []uint32(nil)
 	if g.near != nil {
-		near = g.near[k*g.width:][:g.width]
+		near = g.near[first:][:size]
 	}
+	copy(lanes, base)
 	g.reader.Begin(b)
-	ok := g.reader.Entity(g.groups, k, lanes, base, near)
+	ok := true
+	for k, at := 0, 0; k < n && ok; k, at = k+1, at+g.width {
+		v := l.records.at(i + k)
+		added[k].index, added[k].generation = v.index, v.generation
+		was := near
+		if near != nil {
+			was = near[at:]
+		}
+		ok = g.reader.Entity(g.groups, i-g.from+k, lanes[at:], base[at:], was)
+	}
 	g.reader.End(b)
 	if !ok {
 		return r.malformed()

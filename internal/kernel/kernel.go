@@ -75,6 +75,64 @@ type Quats struct {
 	Length          float64 // that length times 256
 }
 
+// MaxExpected is the number of rows that are expected together.
+const MaxExpected = 16
+
+// Expected is the lanes of rows of a column before their tokens are read.
+type Expected struct {
+	Lanes [MaxExpected * Lanes]ExpectedLane // by row and lane
+	Moved [MaxExpected]uint8                // by row: bit i that lane i moved from T' to T
+}
+
+// ExpectedLane is a lane before its token is read.
+type ExpectedLane struct {
+	At    uint32 // where it is expected
+	Place uint16 // where the entries of its token begin, if the lane before was not far off
+	Down  uint16 // the bit of the sign in an entry, if the lane is expected to move down
+}
+
+// Movement has the numbers that Expect extrapolates by. Lanes are up to 31 bits wide.
+type Movement struct {
+	Lanes           [Lanes]uint32 // the upmost bit of each tells that a row has the lane
+	Top             [Lanes]uint32 // the largest number of each lane
+	First           uint32        // Place of a lane that does not move
+	Whole           int32         // the age, if the span is 1 and a movement times the age is within 32 bits; else 0
+	Age, Half, Part float64       // the age; half of the span, rounded down, and 1/2; 1 divided by the span
+}
+
+// Unread tells ReadRows that the symbol which tells the rows is not read yet.
+const Unread = 1 << Lanes
+
+// Bits is the state of a reader of rows.
+type Bits struct {
+	Buf  []byte
+	At   int    // the next byte of Buf that is not in Acc
+	Acc  uint64 // bits next to be read; above N some that come after them
+	N    uint   // how many
+	Miss uint   // Versions.Miss, times 256
+}
+
+// ReadGroup is components of which one symbol tells which changed. Which and Context are as those of a ReadRow.
+type ReadGroup struct {
+	Rows    [Lanes]*ReadRow // nil: ReadRows does not read it
+	Which   *uint16
+	Context [MaxExpected]uint16
+}
+
+// ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by context and the next eight bits, and of
+// longer codes to those by the next seven.
+type ReadRow struct {
+	Expected
+	Context [MaxExpected]uint16 // by entity: where the entries of the symbol begin that tells which lanes changed
+	Which   *uint16
+	Tokens  [Lanes]*uint16
+	More    [Lanes]*uint16
+	Most    [Lanes]uint32 // the largest legal number of each lane
+	At      int           // its first lane, of those of an entity
+	Odd     uint          // in which lanes a row changes that ReadRows does not read
+	Turn    int64         // of a rotation the largest number of a lane, else 0
+}
+
 // FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
 type FixedRun struct {
 	Least, Most [4]float64 // the bounds

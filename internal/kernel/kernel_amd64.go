@@ -119,3 +119,16 @@ func AimQuats(s *Batch, c *Column, t *Quats)
 //
 //go:noescape
 func QuatParts(s *Batch, c *Column, t *Quats)
+
+// Expect fills in e for the first n rows of a column: base has those as of T, before those as of T', each stride lanes behind the one before it. Lanes that
+// a row has not are read nowhere.
+//
+//go:noescape
+func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
+
+// ReadRows reads rows of the k-th entity, those of left, lowest first, and returns those that it did not read: it stops before a row that is nil, has no usual
+// code, is illegal, or whose bits end in less than 8 bytes. If left is Unread, it reads first which rows these are. lanes are those of the entity and begin as
+// the rows as of T; of the row where it stops they are undefined.
+//
+//go:noescape
+func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint

@@ -66,3 +66,9 @@ func AimQuats(*Batch, *Column, *Quats) { panic(noKernel) }
 
 // QuatParts panics: see Wide.
 func QuatParts(*Batch, *Column, *Quats) { panic(noKernel) }
+
+// Expect panics: see Wide.
+func Expect(*Expected, *Movement, *uint32, *uint32, int, int) { panic(noKernel) }
+
+// ReadRows panics: see Wide.
+func ReadRows(*Bits, *ReadGroup, uint, int, *uint32) uint { panic(noKernel) }

@@ -25,7 +25,7 @@ func kernels() []mutation {
 	}
 	return []mutation{
 		change("batches", "a number that is too large is read in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "now > row.most[i] || ", ""),
-		change("batches", "a code is looked up before its bits are there", "TestRowReaderEqualsDelta", "delta/row_reader.go", "if n < MaxCodeLength {", "if false {"),
+		change("batches", "a code is looked up before its bits are there", "TestRowReaderEqualsDelta", "delta/row_reader.go", "if size > n {", "if false {"),
 		change("kernels", "runWide copies more than there is", cut, "quantize/columns.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "quantize/columns.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "overlays are of rows of any width", "TestOverlayIsRowByRow", "quantize/columns.go", "|| words != 3 && words != 4", "|| words < 3"),

@@ -1,0 +1,221 @@
+//go:build !purego && !netcode_plain
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint
+//
+// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit.
+TEXT ·ReadRows(SB), NOSPLIT, $16-48
+	MOVQ q+0(FP), AX
+	MOVQ left+16(FP), BX
+	MOVQ Bits_Acc(AX), DX
+	MOVQ Bits_N(AX), SI
+	MOVQ Bits_Miss(AX), DI
+	CMPQ BX, $16
+	JEQ  which
+
+row:
+	TZCNTQ BX, CX
+	MOVQ   BX, left-8(SP)
+	MOVQ   group+8(FP), R8
+	MOVQ   (R8)(CX*8), R8
+	TESTQ  R8, R8
+	JEQ    stop
+
+	// 56 bits, if so many bytes are left.
+	MOVQ  Bits_At(AX), R13
+	LEAQ  8(R13), R15
+	CMPQ  R15, (Bits_Buf+8)(AX)
+	JGT   stop
+	CMPQ  SI, $56
+	JCC   full
+	MOVQ  Bits_Buf(AX), R15
+	MOVQ  (R15)(R13*1), R15
+	SHLXQ SI, R15, R15
+	ORQ   R15, DX
+	MOVL  $63, R15
+	SUBQ  SI, R15
+	SHRQ  $3, R15
+	ADDQ  R15, R13
+	ORQ   $56, SI
+
+full:
+	MOVQ R13, at-16(SP)
+
+	// Which lanes changed.
+	MOVQ    k+24(FP), CX
+	MOVWLZX ReadRow_Context(R8)(CX*2), R12
+	MOVBQZX DX, R13
+	ORQ     R13, R12
+	MOVQ    ReadRow_Which(R8), R15
+	MOVWLZX (R15)(R12*2), R12
+	MOVQ    R12, R13
+	ANDQ    $63, R13
+	JEQ     stop
+	MOVQ    R12, R11
+	SHRQ    $6, R11
+	JEQ     stop
+	TESTQ   R11, ReadRow_Odd(R8)
+	JNE     stop
+	SUBQ    R13, SI
+	JCS     stop
+	SHRXQ   R12, DX, DX
+	SHLQ    $5, CX
+	LEAQ    (ReadRow_Expected+Expected_Lanes)(R8)(CX*1), R9
+	MOVQ    ReadRow_At(R8), R10
+	SHLQ    $2, R10
+	ADDQ    lanes+32(FP), R10
+
+lane:
+	TZCNTQ  R11, CX
+	MOVWLZX 4(R9)(CX*8), R12
+	ADDQ    DI, R12
+	MOVBQZX DX, R13
+	ORQ     R13, R12
+	MOVQ    ReadRow_Tokens(R8)(CX*8), R15
+	MOVWLZX (R15)(R12*2), R12
+	TESTL   $63, R12
+	JEQ     long
+
+token:
+	MOVQ    R12, R13
+	ANDQ    $63, R13                      // bits
+	SUBQ    R13, SI
+	JCS     stop
+	MOVQ    R12, BX
+	SHRQ    $6, BX
+	ANDQ    $15, BX                       // of them the code
+	SUBQ    BX, R13                       // and the raw ones
+	SHRXQ   BX, DX, BX
+	BZHIQ   R13, BX, BX
+	MOVQ    R12, R15
+	SHRQ    $10, R15
+	ANDQ    $3, R15
+	SHLXQ   R13, R15, R15
+	ORQ     R15, BX                       // the magnitude
+	SHRXQ   R12, DX, DX
+	MOVWLZX 6(R9)(CX*8), R15
+	XORQ    R12, R15
+	SHLQ    $51, R15
+	SARQ    $63, R15                      // the sign
+	XORQ    R15, BX
+	SUBQ    R15, BX
+	MOVL    (R9)(CX*8), R15
+	ADDQ    R15, BX
+	MOVL    ReadRow_Most(R8)(CX*4), R15
+	CMPQ    BX, R15
+	JHI     stop
+	CMPL    BX, (R10)(CX*4)
+	JEQ     stop
+	MOVL    BX, (R10)(CX*4)
+	SHRQ    $13, R12
+	SHLQ    $8, R12
+	MOVQ    R12, DI
+	BLSRQ   R11, R11
+	JNE     lane
+
+	// A rotation has to be legal; far from a tie whole numbers tell.
+	MOVQ  ReadRow_Turn(R8), R13
+	TESTQ R13, R13
+	JEQ   legal
+	MOVQ  R13, R12
+	IMULQ R13, R12
+	ADDQ  R12, R12
+	XORL  R11, R11                        // the largest magnitude
+	MOVL  $1, CX
+
+part:
+	MOVL    (R10)(CX*4), BX
+	ADDQ    BX, BX
+	SUBQ    R13, BX
+	MOVQ    BX, R15
+	NEGQ    R15
+	CMOVQLT BX, R15
+	CMPQ    R15, R11
+	CMOVQGT R15, R11
+	IMULQ   BX, BX
+	SUBQ    BX, R12
+	INCQ    CX
+	CMPQ    CX, $4
+	JNE     part
+	ADDQ    $3, R11
+	IMULQ   R11, R11
+	CMPQ    R11, R12
+	JGT     stop
+
+legal:
+	MOVQ  at-16(SP), R13
+	MOVQ  R13, Bits_At(AX)
+	MOVQ  DX, Bits_Acc(AX)
+	MOVQ  SI, Bits_N(AX)
+	MOVQ  DI, Bits_Miss(AX)
+	MOVQ  left-8(SP), BX
+	BLSRQ BX, BX
+	JNE   row
+	MOVQ  BX, ret+40(FP)
+	RET
+
+which:
+	// Which rows changed.
+	MOVQ    BX, left-8(SP)
+	// 56 bits, if so many bytes are left.
+	MOVQ  Bits_At(AX), R13
+	LEAQ  8(R13), R15
+	CMPQ  R15, (Bits_Buf+8)(AX)
+	JGT   stop
+	CMPQ  SI, $56
+	JCC   ready
+	MOVQ  Bits_Buf(AX), R15
+	MOVQ  (R15)(R13*1), R15
+	SHLXQ SI, R15, R15
+	ORQ   R15, DX
+	MOVL  $63, R15
+	SUBQ  SI, R15
+	SHRQ  $3, R15
+	ADDQ  R15, R13
+	ORQ   $56, SI
+
+ready:
+	MOVQ    R13, Bits_At(AX)
+	MOVQ    group+8(FP), R8
+	MOVQ    k+24(FP), CX
+	MOVWLZX ReadGroup_Context(R8)(CX*2), R12
+	MOVBQZX DX, R13
+	ORQ     R13, R12
+	MOVQ    ReadGroup_Which(R8), R15
+	MOVWLZX (R15)(R12*2), R12
+	MOVQ    DX, Bits_Acc(AX)
+	MOVQ    SI, Bits_N(AX)
+	MOVQ    R12, R13
+	ANDQ    $63, R13
+	JEQ     stop
+	SUBQ    R13, SI
+	JCS     stop
+	SHRXQ   R12, DX, DX
+	MOVQ    DX, Bits_Acc(AX)
+	MOVQ    SI, Bits_N(AX)
+	MOVQ    R12, BX
+	SHRQ    $6, BX
+	JNE     row
+	MOVQ    BX, ret+40(FP)
+	RET
+
+long:
+	// Of a code of more than eight bits the entry names a part of the further ones.
+	MOVQ    ReadRow_More(R8)(CX*8), R15
+	ANDQ    $~63, R12
+	JEQ     stop
+	ADDQ    R12, R12
+	MOVQ    DX, R13
+	SHRQ    $8, R13
+	ANDQ    $127, R13
+	ORQ     R13, R12
+	MOVWLZX (R15)(R12*2), R12
+	TESTL   $63, R12
+	JNE     token
+
+stop:
+	MOVQ left-8(SP), BX
+	MOVQ BX, ret+40(FP)
+	RET
