@@ -172,6 +172,16 @@ func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 
 // make makes the bits of all bodies.
 func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
+	columns, v := b.gatherRows(s, rows, t, before)
+	b.strands.Begin(b.n, s.schema.Codes.Which[len(columns)-1], columns, &v)
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		row := m.Lowest()
+		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &columns[i], &v)
+	}
+}
+
+// gatherRows finds the versions of all rows, and returns the columns.
+func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
 	way := s.past.way(s.tick, t, before)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
@@ -180,15 +190,10 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; !m.IsZero(); m = m.Rest() {
-		row := m.Lowest()
-		b.gather(s, &b.columns[n], row, &way, t, before)
+		b.gather(s, &b.columns[n], m.Lowest(), &way, t, before)
 		n++
 	}
-	b.strands.Begin(b.n, s.schema.Codes.Which[n-1], b.columns[:n], &v)
-	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
-		row := m.Lowest()
-		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
-	}
+	return b.columns[:n], v
 }
 
 // gather finds the versions of a row of all entities, as Store.versions does. Most rows changed since T and T' and are at the
