@@ -58,4 +58,3 @@ func (f *floatBodies) append(d *EncodeCache, t *cachedPage, at int) (rows int) {
 	f.next++
 	return d.pages.code.AppendFloats(&b.strands, f.next-1, f.columns)
 }
-

@@ -64,20 +64,20 @@ type TokenTables struct {
 	Last  [Lanes]uint32         // the last of them
 }
 
-// FloatCodes is how bodies of nothing but floats are written.
+// FloatCodes has the codes of bodies of nothing but floats.
 type FloatCodes struct {
 	Rows           *atomic.Uint32 // codes of which rows differ
 	Context, Known uint32         // of these: the first context; which rows tell more of it
 	Shift          uint32         // codes of a context, as a power of two
 	Count          uint32         // columns
-	Columns        [4]FloatColumn
+	Columns        [4]FloatColumn // by row
 }
 
-// FloatColumn is how the lanes of a column of floats are written.
+// FloatColumn has the codes of a column of floats.
 type FloatColumn struct {
-	Lanes          *atomic.Uint32 // codes of which lanes differ, nil in rows of one lane
-	Context, Known uint32         // of these, as of FloatCodes
-	Shift          uint32
+	Lanes          *atomic.Uint32        // codes of which lanes differ, nil in rows of one lane
+	Context, Known uint32                // of these, as of FloatCodes
+	Shift          uint32                // as of FloatCodes
 	Tokens         [Lanes]*atomic.Uint32 // codes of the tokens of each lane
 }
 
