@@ -1,9 +1,11 @@
 package delta
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -200,50 +202,89 @@ func floatColumns(t testing.TB) func(*rapid.T) {
 	}
 	deltas := floatDeltas(t)
 	return func(t *rapid.T) {
-		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
+		of, n := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStreamRows).Draw(t, "rows"), rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		v := quantize.Baselines{Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
 		if r.IntN(4) == 0 {
 			v.Age, v.Span = 1, 1
 		}
-		known, lanes := r.IntN(4) > 0, len(d.lanes)
-		which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
+		known := r.IntN(4) > 0
+		which, err := Shipped().Find("rows."+strconv.Itoa(len(of)), 1<<len(of), WhichContexts(len(of)))
 		require.NoError(t, err)
-		columns, rows := make([]BatchColumn, 1), make([][3][]uint32, n)
-		d.BeginColumn(&columns[0])
-		for k := range rows {
-			rows[k] = [3][]uint32{make([]uint32, lanes), make([]uint32, lanes), make([]uint32, lanes)}
-			for i := range lanes {
-				last := math.Float32bits(float32(1000 * r.NormFloat64()))
-				for _, version := range rows[k] {
-					last = drawFloat(r, last)
-					version[i] = last
+		columns, rows := make([]BatchColumn, len(of)), make([][][3][]uint32, n)
+		for i, d := range of {
+			d.BeginColumn(&columns[i])
+			for k := range rows {
+				rows[k] = append(rows[k], drawFloats(r, len(d.lanes)))
+				before := rows[k][i][0]
+				if !known {
+					before = rows[k][i][1]
 				}
+				columns[i].Put(k, rows[k][i][2], rows[k][i][1], before)
 			}
-			before := rows[k][0]
-			if !known {
-				before = rows[k][1]
-			}
-			columns[0].Put(k, rows[k][2], rows[k][1], before)
 		}
 		if known {
-			v.Before = rows[0][0]
+			v.Before = rows[0][0][0]
 		}
-		for _, wide := range []bool{false, d.wide} {
-			code, s := *d.clone(), new(Batch)
-			code.wide = wide
+		for _, wide := range []bool{false, of[0].wide} {
+			var bodies BitBuffer
+			s, codes := new(Batch), make([]*Delta, len(of))
 			s.Begin(n, which, columns, &v)
-			code.CodeColumn(s, &columns[0], &v)
+			for i, d := range of {
+				codes[i], columns[i].Wide = d.clone(), wide
+				codes[i].wide = wide
+				codes[i].CodeColumn(s, &columns[i], &v)
+			}
+			s.BeginFloats(n, which, codes, columns, &v)
 			for k := range rows {
-				var got, want BitBuffer
-				apart(&want, []*Delta{d}, which, [][3][]uint32{rows[k]}, v, known)
+				var got, want, body BitBuffer
+				apart(&want, of, which, rows[k], v, known)
 				require.Equal(t, want.Bits(), s.Bits(k), "of body %d, several at a time: %v", k, wide)
+				from := bodies.Bits()
+				differ := bodies.AppendFloats(s, k, columns)
+				require.Equal(t, []int{want.Bits(), s.Rows(k)}, []int{bodies.Bits() - from, differ}, "of body %d, several at a time: %v", k, wide)
 				want.Finish()
 				got.AppendStream(s, k)
 				require.Equal(t, want.All(), got.All(), "of body %d, several at a time: %v", k, wide)
+				body.AppendFloats(s, k, columns)
+				body.Finish()
+				require.Equal(t, want.All(), body.All(), "of body %d, several at a time: %v", k, wide)
+			}
+			all := bodies
+			all.Finish()
+			r := wire.NewBitReader(bytesOf(all.All()))
+			for k := range rows {
+				var want BitBuffer
+				apart(&want, of, which, rows[k], v, known)
+				size := want.Bits()
+				want.Finish()
+				for _, word := range want.All() {
+					require.Equal(t, word, r.Read(uint(min(size, 64))), "of body %d behind the others, several at a time: %v", k, wide)
+					size -= 64
+				}
 			}
 		}
 	}
+}
+
+// drawFloats is three versions of a row of floats.
+func drawFloats(r *rand.Rand, lanes int) (row [3][]uint32) {
+	for range lanes {
+		last := math.Float32bits(float32(1000 * r.NormFloat64()))
+		for k := range row {
+			last = drawFloat(r, last)
+			row[k] = append(row[k], last)
+		}
+	}
+	return row
+}
+
+// bytesOf is words in the order in which they are sent.
+func bytesOf(words []uint64) (b []byte) {
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
 }
 
 // clone is a code of the same rows, with the same tables.

@@ -206,6 +206,16 @@ func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 
 // make makes the bits of all bodies.
 func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
+	columns, v := b.gatherRows(s, rows, t, before)
+	b.strands.Begin(b.n, s.schema.Codes.Which[len(columns)-1], columns, &v)
+	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
+		row := m.Lowest()
+		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &columns[i], &v)
+	}
+}
+
+// gatherRows finds the versions of all rows, and returns the columns.
+func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
 	way := s.past.way(s.tick, t, before)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
@@ -220,11 +230,7 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
 		b.gather(s, i, m.Lowest(), t, before)
 	}
-	b.strands.Begin(b.n, s.schema.Codes.Which[n-1], b.columns[:n], &v)
-	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
-		row := m.Lowest()
-		s.schema.Codes.Deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
-	}
+	return b.columns[:n], v
 }
 
 // aim begins the i-th column. It finds where the three versions of a row lie, stripe by stripe, and asks for their memory, so that

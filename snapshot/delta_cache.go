@@ -18,6 +18,7 @@ type EncodeCache struct {
 	deltas deltaCache
 	batch  deltaBatch
 	pages  pageCache
+	floats floatBodies
 	packs  bool // whole rows are packed once for all clients
 	plain  bool // no fast path: each page is written entity by entity
 	alone  bool // in the tick before, fewer deltas were used again than made

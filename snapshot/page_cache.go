@@ -266,10 +266,17 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 		return t
 	}
 	t := c.addText(k)
-	if t.none = !p.encode(t); t.none {
+	if f := &p.cache.floats; !f.begin(p.cache, t, p.v) {
+		if t.none = !p.encode(t); !t.none {
+			p.composeText(t)
+		}
+	} else {
+		p.composeText(t)
+		t.none = f.missing
+	}
+	if t.none {
 		return nil
 	}
-	p.composeText(t)
 	return t
 }
 
@@ -382,7 +389,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	if t.all {
 		w.Write(pageAll, pageAllBits)
 		for left := t.of; left != 0; left &= left - 1 {
-			c.body(&p.cache.deltas, t, left)
+			p.cache.body(t, left)
 		}
 		t.size = w.Bits() - start
 		w.Finish()
@@ -403,7 +410,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 		}
 		w.Symbol(four, context, symbol)
 		for m := members; m != 0; m &= m - 1 {
-			c.body(&p.cache.deltas, t, m)
+			p.cache.body(t, m)
 		}
 		last := &c.spans[len(c.spans)-1]
 		last.symbol, last.left = uint8(symbol), left
@@ -423,17 +430,26 @@ func (p *packetWriter) composeText(t *cachedPage) {
 }
 
 // body adds the body of the first of some entities.
-func (c *pageCache) body(deltas *deltaCache, t *cachedPage, of uint64) {
-	at := bits.TrailingZeros64(of)
-	e := &deltas.entries[c.deltas[at]]
-	from := uint32(c.code.Bits() - 64*t.at)
-	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
-	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})
-	if e.bits <= 64 {
-		c.code.Write(e.word, uint(e.bits))
+func (d *EncodeCache) body(t *cachedPage, of uint64) {
+	c, at := &d.pages, bits.TrailingZeros64(of)
+	from := c.code.Bits()
+	if d.floats.on {
+		rows := d.floats.append(d, t, at)
+		t.deltas, t.same = t.deltas+rows, t.same+len(d.floats.columns)-rows
 	} else {
-		c.code.Append(deltas.words(e), int(e.bits))
+		e := &d.deltas.entries[c.deltas[at]]
+		t.deltas, t.same = t.deltas+int(e.deltas), t.same+int(e.same)
+		if e.bits <= 64 {
+			c.code.Write(e.word, uint(e.bits))
+		} else {
+			c.code.Append(d.deltas.words(e), int(e.bits))
+		}
 	}
+	to := c.code.Bits()
+	t.bits += to - from
+	c.spans = append(c.spans, pageSpan{
+		from: uint32(from - 64*t.at), to: uint32(to - 64*t.at), deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at),
+	})
 }
 
 // Exact floats make large records: a page of them takes more than a packet. Such a page is cut behind any of its records, so

@@ -11,6 +11,9 @@ type Column struct {
 	Lanes             int               // of a row
 	Wide              bool              // the processor is
 
+	// Of floats, by stream and lane: the token, as FloatTokens makes it, and the raw bits behind its code.
+	Token, Raw [MaxStreams * Lanes]uint32
+
 	offsets [MaxStreams]offsets
 }
 

@@ -42,17 +42,16 @@ GLOBL floatSign<>(SB), RODATA|NOPTR, $4
 	VPMAXSD  Y11, y, y  \
 	VPSUBD   Y11, y, y
 
-// func FloatTokens(s *Batch, c *Column, rows int, contexts uint32, age, span float64)
-TEXT ·FloatTokens(SB), NOSPLIT, $0-48
-	MOVQ s+0(FP), AX
-	MOVQ c+8(FP), BX
-	MOVQ rows+16(FP), CX
+// func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
+TEXT ·FloatTokens(SB), NOSPLIT, $0-40
+	MOVQ c+0(FP), BX
+	MOVQ rows+8(FP), CX
 	LEAQ Column_Now(BX), SI
 	LEAQ Column_Base(BX), DX
 	LEAQ Column_Before(BX), DI
-	LEAQ Batch_Token(AX), R8
-	LEAQ Batch_Raw(AX), R9
-	MOVL contexts+24(FP), R10
+	LEAQ Column_Token(BX), R8
+	LEAQ Column_Raw(BX), R9
+	MOVL contexts+16(FP), R10
 	VMOVD        R10, X15
 	VPBROADCASTQ X15, Y15
 	VPBROADCASTD floatSign<>(SB), X14
@@ -60,8 +59,8 @@ TEXT ·FloatTokens(SB), NOSPLIT, $0-48
 	VPBROADCASTQ floatMagic<>(SB), Y12
 	VPBROADCASTQ floatExponent<>(SB), Y11
 	VPBROADCASTQ floatOne<>(SB), Y10
-	VBROADCASTSD age+32(FP), Y9
-	VBROADCASTSD span+40(FP), Y8
+	VBROADCASTSD age+24(FP), Y9
+	VBROADCASTSD span+32(FP), Y8
 
 row:
 	VMOVDQU   (DX), X0                    // at T
@@ -147,4 +146,130 @@ row:
 	DECQ      CX
 	JGT       row
 	VZEROUPPER
+	RET
+
+// PUT appends the CX bits of AX: R9 has R10 bits that are not among the R14 words at R8. There is no branch on whether a word is full, which nobody could
+// foresee.
+#define PUT \
+	SHLXQ   R10, AX, DX     \
+	ORQ     DX, R9          \
+	MOVQ    R9, (R8)(R14*8) \
+	MOVQ    R10, DX         \
+	NEGQ    DX              \
+	SHRXQ   DX, AX, AX      \
+	ADDQ    CX, R10         \
+	BTRQ    $6, R10         \
+	CMOVQCS AX, R9          \
+	ADCQ    $0, R14
+
+// func WriteFloats(t *FloatCodes, columns *Column, k int, out *uint64, acc, have uint64) (words int, rest, left uint64, rows int)
+TEXT ·WriteFloats(SB), NOSPLIT, $0-80
+	MOVQ t+0(FP), DI
+	MOVQ columns+8(FP), SI
+	MOVQ k+16(FP), BX
+	MOVQ out+24(FP), R8
+	MOVQ acc+32(FP), R9
+	MOVQ have+40(FP), R10
+	XORL R14, R14
+	MOVL FloatCodes_Count(DI), R12
+
+	// Which rows differ, and which did at T from T'.
+	XORL R11, R11
+	XORL R13, R13
+	XORL CX, CX
+rows:
+	MOVBLZX Column_Differ(SI)(BX*1), AX
+	MOVL    AX, DX
+	ANDL    $15, AX
+	ADDL    $15, AX
+	SHRL    $4, AX
+	SHLXL   CX, AX, AX
+	ORL     AX, R11
+	SHRL    $4, DX
+	ADDL    $15, DX
+	SHRL    $4, DX
+	SHLXL   CX, DX, DX
+	ORL     DX, R13
+	ADDQ    $Column__size, SI
+	INCL    CX
+	CMPL    CX, R12
+	JLT     rows
+	MOVQ    R11, rows+72(FP)
+	ANDL    FloatCodes_Known(DI), R13
+	ADDL    FloatCodes_Context(DI), R13
+	MOVL    FloatCodes_Shift(DI), CX
+	SHLXL   CX, R13, R13
+	ADDL    R11, R13
+	MOVQ    FloatCodes_Rows(DI), DX
+	MOVL    (DX)(R13*4), AX
+	TESTL   AX, AX
+	JZ      unknown
+	MOVL    AX, CX
+	SHRL    $16, CX
+	MOVWLZX AX, AX
+	PUT
+
+	MOVQ columns+8(FP), SI
+	ADDQ $FloatCodes_Columns, DI
+	XORL R11, R11 // the miss of the lane before, as a distance among its codes
+
+column:
+	MOVBLZX Column_Differ(SI)(BX*1), R13
+	MOVL    R13, AX
+	ANDL    $15, R13
+	JZ      next
+	MOVQ    FloatColumn_Lanes(DI), DX
+	TESTQ   DX, DX
+	JZ      lane
+	SHRL    $4, AX
+	ANDL    FloatColumn_Known(DI), AX
+	ADDL    FloatColumn_Context(DI), AX
+	MOVL    FloatColumn_Shift(DI), CX
+	SHLXL   CX, AX, AX
+	ADDL    R13, AX
+	MOVL    (DX)(AX*4), AX
+	TESTL   AX, AX
+	JZ      unknown
+	MOVL    AX, CX
+	SHRL    $16, CX
+	MOVWLZX AX, AX
+	PUT
+
+lane:
+	TZCNTL  R13, CX
+	LEAQ    (CX)(BX*4), R15
+	MOVQ    FloatColumn_Tokens(DI)(CX*8), DX
+	MOVL    Column_Token(SI)(R15*4), AX
+	MOVL    Column_Raw(SI)(R15*4), R15
+	MOVWLZX AX, CX
+	ADDL    R11, CX
+	MOVL    (DX)(CX*4), DX
+	TESTL   DX, DX
+	JZ      unknown
+	MOVL    AX, R11
+	SHRL    $24, R11
+	IMUL3L  $144, R11, R11 // deltaFlat
+	SHRL    $16, AX
+	MOVBLZX AX, CX         // raw bits
+	MOVWLZX DX, AX
+	SHRL    $16, DX
+	ADDL    DX, CX
+	SHLXQ   DX, R15, R15
+	ORQ     R15, AX
+	PUT
+	BLSRL   R13, R13
+	JNZ     lane
+
+next:
+	ADDQ $Column__size, SI
+	ADDQ $FloatColumn__size, DI
+	DECL R12
+	JNZ  column
+	MOVQ R14, words+48(FP)
+	MOVQ R9, rest+56(FP)
+	MOVQ R10, left+64(FP)
+	RET
+
+unknown:
+	MOVQ $-1, rows+72(FP)
 	RET

@@ -45,7 +45,6 @@ type Batch struct {
 
 	Token  [MaxStreams * Lanes]uint32    // by stream and lane: where in the lane's short tokens its token is
 	Far    [MaxStreams * Lanes]LongToken // tokens that are not short
-	Raw    [MaxStreams * Lanes]uint32    // of floats: the raw bits behind the token's code
 	Odd    [MaxStreams]uint8             // the differing lanes of rows that are encoded one by one
 	Usual  [MaxStreams]uint8             // the differing lanes of all other rows
 	Aim    [Lanes][MaxStreams]float64    // of rotations: the extrapolated components, in lane 3 the square of their length
@@ -63,6 +62,23 @@ type TokenTables struct {
 	Flat  *atomic.Uint32        // which lanes differ
 	Short [Lanes]*atomic.Uint32 // short tokens
 	Last  [Lanes]uint32         // the last of them
+}
+
+// FloatCodes has the codes of bodies of nothing but floats.
+type FloatCodes struct {
+	Rows           *atomic.Uint32 // codes of which rows differ
+	Context, Known uint32         // of these: the first context; which rows tell more of it
+	Shift          uint32         // codes of a context, as a power of two
+	Count          uint32         // columns
+	Columns        [4]FloatColumn // by row
+}
+
+// FloatColumn has the codes of a column of floats.
+type FloatColumn struct {
+	Lanes          *atomic.Uint32        // codes of which lanes differ, nil in rows of one lane
+	Context, Known uint32                // of these, as of FloatCodes
+	Shift          uint32                // as of FloatCodes
+	Tokens         [Lanes]*atomic.Uint32 // codes of the tokens of each lane
 }
 
 // Quats are the numbers that the rotations of a column are extrapolated with.

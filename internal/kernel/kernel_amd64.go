@@ -74,7 +74,13 @@ func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)
 // FloatTokens finds the tokens of the first rows of a column of floats, four lanes at a time. Contexts is the place of the first code of the first context.
 //
 //go:noescape
-func FloatTokens(s *Batch, c *Column, rows int, contexts uint32, age, span float64)
+func FloatTokens(c *Column, rows int, contexts uint32, age, span float64)
+
+// WriteFloats writes the k-th of bodies whose columns have their tokens, to out and behind have bits in acc. It returns how many words it filled, the bits
+// behind these, and which rows differ; -1 if a code is not known. Out has room for StreamBytes and one word.
+//
+//go:noescape
+func WriteFloats(t *FloatCodes, columns *Column, k int, out *uint64, acc, have uint64) (words int, rest, left uint64, rows int)
 
 // take is Column.Take from the k-th to the to-th index, after the checks of Take. It returns where it stopped.
 //

@@ -1,0 +1,60 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// floatBodies makes the bodies of a text of nothing but exact floats, all of whose records have the same rows and T and T': a batch
+// at a time, straight into the text. It equals EncodeCache.encodeSome.
+type floatBodies struct {
+	on      bool // the text is such
+	missing bool // a baseline of a record is not held any more
+	rows    Mask
+	before  tick.Tick // T'
+	next    int       // of the batch, to be appended
+	columns []delta.BatchColumn
+	deltas  [delta.MaxStreamRows]*delta.Delta
+}
+
+// begin begins a text. It says false where the text is not such.
+func (f *floatBodies) begin(d *EncodeCache, t *cachedPage, v *View) bool {
+	s, near := d.store, t.nearOf&t.of
+	mask := t.maskOf(v, firstOf(t.page, t.of))
+	f.rows, f.missing, f.before, d.batch.n, f.next = mask.Minus(s.schema.Tags), false, t.near, 0, 0
+	if near == 0 {
+		f.before = s.own(t.ref, t.span)
+	}
+	f.on = (near == 0 || near == t.of) && s.watch == nil && s.schema.OnlyFloats(f.rows) && together(s.schema, f.rows)
+	for of := t.of; of != 0 && f.on; of &= of - 1 {
+		f.on = t.maskOf(v, firstOf(t.page, of)) == mask
+	}
+	for m, i := f.rows, 0; f.on && !m.IsZero(); m, i = m.Rest(), i+1 {
+		f.deltas[i] = s.schema.Codes.Deltas[m.Lowest()]
+		f.on = f.deltas[i].Floats()
+	}
+	if f.on {
+		d.pages.group(t, mask, t.of)
+	}
+	return f.on
+}
+
+// append appends the body of an entity of the text, and returns how many of its rows differ.
+func (f *floatBodies) append(d *EncodeCache, t *cachedPage, at int) (rows int) {
+	b := &d.batch
+	if f.next == b.n {
+		f.next, b.n = 0, 0
+		for of := t.of >> at << at; of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
+			b.index[b.n] = firstOf(t.page, of)
+			b.n++
+		}
+		columns, v := b.gatherRows(d.store, f.rows, t.ref, f.before)
+		b.strands.BeginFloats(b.n, d.store.schema.Codes.Which[len(columns)-1], f.deltas[:len(columns)], columns, &v)
+		f.columns, f.missing = columns, f.missing || slices.Contains(b.missing[:b.n], true)
+		d.deltas.made += uint64(b.n)
+	}
+	f.next++
+	return d.pages.code.AppendFloats(&b.strands, f.next-1, f.columns)
+}
