@@ -69,7 +69,7 @@ const (
 	// fewEntities is the least number of entities of a page that make a batch without those of other pages.
 	fewEntities = 16
 	// pagesAhead bounds how many pages have theirs made together, and pairsAhead of how many pairs of R and N.
-	pagesAhead = 64
+	pagesAhead = 256
 	pairsAhead = 4
 )
 
@@ -111,13 +111,13 @@ func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
 		of = wait
 	}
 	for ; of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
-		index, n := firstOf(w, of), b.n
+		index, other := firstOf(w, of), false
 		if usual {
-			p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualBefore(g, index))
+			other = p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualBefore(g, index))
 		} else {
-			p.addToBatch(b, index)
+			other = p.addToBatch(b, index)
 		}
-		if b.n == n {
+		if other {
 			others++
 		}
 	}
@@ -134,47 +134,49 @@ func (p *packetWriter) newBatch() *deltaBatch {
 	return b
 }
 
-// addToBatch adds an entity to a batch if its record will be implicit and has the T and T' of the first.
-func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
+// addToBatch adds an entity to a batch as addVersion does, if its record will be implicit.
+func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) (other bool) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
-		return
+		return false
 	}
 	ack, rows := v.ack(index), v.maskOf(index)
 	base := ack.base
 	if rows.Overlaps(s.schema.Whole) {
-		return
+		return false
 	}
 	if p.inList {
 		if base = p.page.ref; v.otherRows(index, base) {
-			return
+			return false
 		}
 	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
-		return
+		return false
 	}
 	before, known := p.before(index, &ack)
-	if base != tick.None && known {
-		p.addVersion(b, index, rows, base, before)
-	}
+	return base != tick.None && known && p.addVersion(b, index, rows, base, before)
 }
 
-// addVersion adds an entity to a batch if it has the rows, T and T' of the first, and was not encoded.
-func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, before tick.Tick) {
+// addVersion adds an entity to a batch if it was not encoded yet. It says other if it has not the rows, T and T' of the first.
+func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, before tick.Tick) (other bool) {
 	s := p.v.store
 	if p.cache.deltas.find(index, rows, base, before) != 0 {
-		return
+		return false
 	}
 	if b.n == 0 {
 		if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
-			return
+			return false
 		}
 		b.mask, b.t, b.before = rows, base, before
 	}
-	if rows == b.mask && base == b.t && before == b.before && b.room > 0 {
+	if rows != b.mask || base != b.t || before != b.before {
+		return true
+	}
+	if b.room > 0 {
 		b.index[b.n] = index
 		b.n++
 		b.room--
 	}
+	return false
 }
 
 // encodeBound encodes a batch if it is large enough.

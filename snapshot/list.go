@@ -187,7 +187,28 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		p.encodePagesAhead(w, wait)
 		p.setPage(g)
 	}
-	list := v.records[:0]
+	list, usual := p.prepareList(g, w, wait, usual)
+	if len(list) == 0 {
+		p.passPage(g, w)
+		return true
+	}
+	n := p.writeMembers(g, w, list)
+	if usual {
+		p.listSent(g, w, list[:n])
+	} else {
+		for i := range list[:n] {
+			p.recordSent(&list[i])
+		}
+	}
+	if n == len(list) {
+		return true
+	}
+	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
+}
+
+// prepareList prepares the records of entities of a page that can be in its list, as many as the packet can note. It says usual if all are.
+func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool) ([]record, bool) {
+	list := p.v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index := firstOf(w, wait)
 		if !usual && !p.candidate(index) {
@@ -205,23 +226,8 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			}
 		}
 	}
-	v.records = list[:0]
-	if len(list) == 0 {
-		p.passPage(g, w)
-		return true
-	}
-	n := p.writeMembers(g, w, list)
-	if usual {
-		p.listSent(g, w, list[:n])
-	} else {
-		for i := range list[:n] {
-			p.recordSent(&list[i])
-		}
-	}
-	if n == len(list) {
-		return true
-	}
-	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
+	p.v.records = list[:0]
+	return list, usual
 }
 
 // prepareUsual is prepare for a record that is as usual. It says false where the entity has rows that may be written whole, or a

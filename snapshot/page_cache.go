@@ -265,14 +265,17 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 		}
 		return t
 	}
+	few := bits.OnesCount64(k.of) < fewEntities && !p.large(firstOf(k.page, k.of))
+	if few {
+		p.encodePagesAhead(k.page, k.of)
+		p.setPage(&p.v.pages[k.page])
+	}
 	t := c.addText(k)
-	if f := &p.cache.floats; !f.begin(p.cache, t, p.v) {
-		if t.none = !p.encode(t); !t.none {
-			p.composeText(t)
-		}
-	} else {
+	if f := &p.cache.floats; f.begin(p.cache, t, p.v) {
 		p.composeText(t)
 		t.none = f.missing
+	} else if t.none = !p.encode(t, few || c.encoded(t)); !t.none {
+		p.composeText(t)
 	}
 	if t.none {
 		return nil
@@ -280,10 +283,11 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 	return t
 }
 
-// encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
-func (p *packetWriter) encode(t *cachedPage) bool {
+// encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared. Known
+// tells that some may have been made.
+func (p *packetWriter) encode(t *cachedPage, known bool) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
-	known, own := c.encoded(t), s.own(t.ref, t.span)
+	own := s.own(t.ref, t.span)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := t.maskOf(p.v, first), own
