@@ -111,17 +111,12 @@ func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i, n int)
 		near = g.near[first:][:size]
 	}
 	copy(lanes, base)
-	g.reader.Begin(b)
-	ok := true
-	for k, at := 0, 0; k < n && ok; k, at = k+1, at+g.width {
+	for k := range added {
 		v := l.records.at(i + k)
 		added[k].index, added[k].generation = v.index, v.generation
-		was := near
-		if near != nil {
-			was = near[at:]
-		}
-		ok = g.reader.Entity(g.groups, i-g.from+k, lanes[at:], base[at:], was)
 	}
+	g.reader.Begin(b)
+	ok := g.reader.Entities(g.groups, i-g.from, n, g.width, lanes, base, near)
 	g.reader.End(b)
 	if !ok {
 		return r.malformed()
