@@ -108,7 +108,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	} else {
 		before, g.span = base, 1 // nothing moved: the extrapolation is the baseline
 	}
-	g.which.Want(age)
+	g.which.want(class)
 	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
 	for k := range g.Context[:n] {
 		g.Context[k] = context
@@ -132,11 +132,11 @@ func (e *expectedRow) prepare(class int) {
 	}
 	for i, of := range e.tokens {
 		if of != nil {
-			of.wantClass(class)
+			of.want(class)
 			e.Tokens[i], e.More[i] = &of.entries[0], &of.more[class][0]
 		}
 	}
-	e.which.wantClass(class)
+	e.which.want(class)
 	e.class = class + 1
 }
 
@@ -287,7 +287,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, spa
 
 // expectOddTurn is expectTurns for one row, whatever its rotations.
 func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32, age, span int64) {
-	q := rotation{lane: -1}
+	q := rotation{lane: -1, m: e.delta.m, length: int64(e.delta.length)}
 	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
 		_, by := q.part(int(base[0]&3), lane)
@@ -521,11 +521,8 @@ func newSymbolReader(t *Table, tokens bool) *SymbolReader {
 	return r
 }
 
-// Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
-func (t *SymbolReader) Want(age int64) { t.wantClass(AgeClass(age)) }
-
-// wantClass is Want for a class of age.
-func (t *SymbolReader) wantClass(class int) {
+// want makes ready for the contexts of a class of age. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
+func (t *SymbolReader) want(class int) {
 	if t.made[class].Load() == 0 {
 		t.make(class)
 	}

@@ -5,8 +5,8 @@
 
 // func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)
 //
-// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit.
-TEXT ·ReadRows(SB), NOSPLIT, $16-72
+// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit. Until then the next byte is in at.
+TEXT ·ReadRows(SB), NOSPLIT, $0-72
 	MOVQ q+0(FP), AX
 	MOVQ left+16(FP), BX
 	MOVQ Bits_Acc(AX), DX
@@ -17,7 +17,7 @@ TEXT ·ReadRows(SB), NOSPLIT, $16-72
 
 row:
 	TZCNTQ BX, CX
-	MOVQ   BX, left-8(SP)
+	MOVQ   BX, left+16(FP)
 	MOVQ   group+8(FP), R8
 	MOVQ   (R8)(CX*8), R8
 	TESTQ  R8, R8
@@ -41,7 +41,7 @@ row:
 	ORQ   $56, SI
 
 full:
-	MOVQ R13, byte-16(SP)
+	MOVQ R13, at+64(FP)
 
 	// Which lanes changed.
 	MOVQ    k+24(FP), CX
@@ -145,12 +145,12 @@ part:
 	JGT     stop
 
 legal:
-	MOVQ  byte-16(SP), R13
+	MOVQ  at+64(FP), R13
 	MOVQ  R13, Bits_At(AX)
 	MOVQ  DX, Bits_Acc(AX)
 	MOVQ  SI, Bits_N(AX)
 	MOVQ  DI, Bits_Miss(AX)
-	MOVQ  left-8(SP), BX
+	MOVQ  left+16(FP), BX
 	BLSRQ BX, BX
 	JNE   row
 
@@ -176,7 +176,7 @@ done:
 
 which:
 	// Which rows changed.
-	MOVQ    BX, left-8(SP)
+	MOVQ    BX, left+16(FP)
 	// 56 bits, if so many bytes are left.
 	MOVQ  Bits_At(AX), R13
 	LEAQ  8(R13), R15
@@ -233,7 +233,7 @@ long:
 	JNE     token
 
 stop:
-	MOVQ left-8(SP), BX
+	MOVQ left+16(FP), BX
 	MOVQ BX, rows+56(FP)
 	MOVQ k+24(FP), CX
 	MOVQ CX, at+64(FP)
