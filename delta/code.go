@@ -188,7 +188,7 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) b
 		return d.readFloats(r, lanes, v)
 	}
 	copy(lanes, v.Base)
-	any, q := false, rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
+	any, q := false, rotation{lane: -1, m: d.m, length: int64(d.length), own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed := uint(1)

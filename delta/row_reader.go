@@ -34,7 +34,7 @@ type RowGroup struct {
 
 // expectedRow is one component of several entities.
 type expectedRow struct {
-	kernel.ReadRow                                 // Lanes: all of them if eager, else of the row that is being read
+	kernel.ReadRow                                 // what ReadRows goes by, of rows that are eager
 	movement       [MaxExpected * groupLanes]int32 // of rotations, by entity and lane: from T to where the lane is expected
 	which          *SymbolReader
 	tokens         [groupLanes]*SymbolReader
@@ -42,7 +42,7 @@ type expectedRow struct {
 	lanes          []deltaLane
 	delta          *Delta
 	wide           *turnBatch // of rotations, nil: they are extrapolated one by one
-	eager          bool       // all lanes are expected before the first bit is read
+	eager          bool       // ReadRows reads the rows
 	class          int        // 1 + the class of age that all is ready for; 0: none
 }
 
@@ -108,7 +108,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	} else {
 		before, g.span = base, 1 // nothing moved: the extrapolation is the baseline
 	}
-	g.which.Want(age)
+	g.which.want(class)
 	context := uint16(WhichContext(g.count, 0, known, age) << decoderBits)
 	for k := range g.Context[:n] {
 		g.Context[k] = context
@@ -132,11 +132,11 @@ func (e *expectedRow) prepare(class int) {
 	}
 	for i, of := range e.tokens {
 		if of != nil {
-			of.wantClass(class)
+			of.want(class)
 			e.Tokens[i], e.More[i] = &of.entries[0], &of.more[class][0]
 		}
 	}
-	e.which.wantClass(class)
+	e.which.want(class)
 	e.class = class + 1
 }
 
@@ -167,13 +167,17 @@ func (e *expectedRow) expect(g *RowGroup, n, stride int, base, before []uint32) 
 func (e *expectedRow) moves(n, stride int, base, before []uint32) {
 	width := len(e.delta.lanes)
 	for k, at := 0, 0; k < n; k, at = k+1, at+stride {
-		r1, r2, moved := base[at:][:width], before[at:][:width], uint32(0)
-		if e.which == nil {
+		moved := uint32(0)
+		switch r1, r2 := base[at:][:width], before[at:][:width]; {
+		case e.which == nil:
 			moved = bitOf(!slices.Equal(r1, r2))
-			r1 = nil
-		}
-		for lane, v := range r1 {
-			moved |= bitOf(v != r2[lane]) << lane
+		case width == 3:
+			a, b := (*[3]uint32)(r1), (*[3]uint32)(r2)
+			moved = bitOf(a[0] != b[0]) | bitOf(a[1] != b[1])<<1 | bitOf(a[2] != b[2])<<2
+		default:
+			for lane, v := range r1 {
+				moved |= bitOf(v != r2[lane]) << lane
+			}
 		}
 		e.Moved[k&(MaxExpected-1)] = uint8(moved)
 	}
@@ -190,26 +194,6 @@ func (e *expectedRow) contexts(group []uint16, i int, known bool) {
 			moved = 1 << width
 		}
 		e.Context[k&(MaxExpected-1)] = uint16((first + moved) << decoderBits)
-	}
-}
-
-// expectLanes fills in where those lanes of a row are expected that changed.
-func (e *expectedRow) expectLanes(g *RowGroup, k int, changed uint, base, before []uint32) {
-	expected, turns := (*[groupLanes]kernel.ExpectedLane)(e.Lanes[k*groupLanes:]), (*[groupLanes]int32)(e.movement[k*groupLanes:])
-	for ; changed != 0; changed &= changed - 1 {
-		i := bits.TrailingZeros(changed) & (groupLanes - 1)
-		from, movement := int64(base[i]), int64(turns[i])
-		if e.Turn == 0 {
-			if movement = (from - int64(before[i])) * g.age; g.span != 1 {
-				movement = divide(movement, g.span)
-			}
-		}
-		side := movement >> 63
-		steps := min(uint(bits.Len64(uint64(movement^side-side))), movementSteps)
-		expected[i] = kernel.ExpectedLane{
-			At:    uint32(min(max(from+movement, 0), e.top[i])),
-			Place: uint16((uint(g.first) + steps*misses) << decoderBits), Down: uint16(side) & (1 << signShift),
-		}
 	}
 }
 
@@ -247,6 +231,15 @@ func (e *expectedRow) expectTurnsWide(g *RowGroup, n, stride int, base, before [
 	kernel.Expect(&e.Expected, &m, &c.Base[0], &s.Origin[0], groupLanes, n)
 	for k := range e.Moved[:n] {
 		e.Moved[k] = c.Moved(k)
+	}
+}
+
+// movements fills in the movement of the k-th row that expectTurnsWide went over.
+func (e *expectedRow) movements(k int) {
+	if e.Turn != 0 {
+		for at := k * groupLanes; at < (k+1)*groupLanes; at++ {
+			e.movement[at] = int32(e.wide.column.Base[at] - e.wide.batch.Origin[at])
+		}
 	}
 }
 
@@ -294,7 +287,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, age, spa
 
 // expectOddTurn is expectTurns for one row, whatever its rotations.
 func (e *expectedRow) expectOddTurn(movement *[4]int32, base, before *[4]uint32, age, span int64) {
-	q := rotation{lane: -1}
+	q := rotation{lane: -1, m: e.delta.m, length: int64(e.delta.length)}
 	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
 		_, by := q.part(int(base[0]&3), lane)
@@ -325,55 +318,66 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entity reads the rows of the k-th entity of those that Expect has prepared, all that its record says. Its lanes were base at T and, if T' is used, before
-// at T'; lanes begins as a copy of base. It returns false where Delta.Read would for one of them, or the bits end.
-func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
-	k &= MaxExpected - 1
-	q.Miss = 0
-	for i := range groups {
-		g := &groups[i]
-		left, ok := uint(kernel.Unread), true
-		if g.wide {
-			left = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, &lanes[0])
-		}
-		if left == kernel.Unread {
-			left, ok = q.changedRows(g, k)
-		}
-		for ; left != 0; left &= left - 1 {
-			row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
-			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
-			q.refill()
-			if row.which == nil {
-				ok = q.rare(g, row, lanes, base, before)
-			} else {
-				ok = q.row(g, row, k, lanes, base, before)
+// Entities reads the rows of n entities of those that Expect has prepared, from the k-th on, all that their records say. Their lanes, each entity's stride
+// behind those of the one before it, were base at T and, if T' is used, before at T'; lanes begins as a copy of base. It returns false where Delta.Read would
+// for one of the rows, or the bits end.
+func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, before []uint32) bool {
+	for first, end := k, k+n; k < end; k++ {
+		q.Miss = 0
+		for i := range groups {
+			g, left := &groups[i], uint(kernel.Unread)
+			if g.wide {
+				until := k + 1
+				if len(groups) == 1 {
+					until = end
+				}
+				left, k = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, until, &lanes[(k-first)*stride], stride)
 			}
-			if !ok {
+			at, was := (k-first)*stride, before
+			if before != nil {
+				was = before[at:]
+			}
+			if !q.entity(g, k, left, lanes[at:], base[at:], was) {
 				return false
 			}
-			if rest := left & (left - 1); g.wide && rest != 0 {
-				left = left&-left | kernel.ReadRows(&q.Bits, &g.ReadGroup, rest, k, &lanes[0])
-			}
-		}
-		if !ok {
-			return false
 		}
 	}
 	return true
 }
 
-// changedRows reads which rows of an entity changed.
-func (q *RowReader) changedRows(g *RowGroup, k int) (changed uint, ok bool) {
-	q.refill()
-	entry := uint(g.which.entries[uint(g.Context[k])|uint(uint8(q.Acc))])
-	if entry&sizeMask == 0 {
-		entry = g.which.long(uint(g.Context[k]), q.Acc)
+// entity reads those rows of the k-th entity that are left.
+func (q *RowReader) entity(g *RowGroup, k int, left uint, lanes, base, before []uint32) bool {
+	k &= MaxExpected - 1
+	if left == kernel.Unread {
+		q.refill()
+		entry := uint(g.which.entries[uint(g.Context[k])|uint(uint8(q.Acc))])
+		if entry&sizeMask == 0 {
+			entry = g.which.long(uint(g.Context[k]), q.Acc)
+		}
+		if entry&sizeMask > q.N {
+			return false
+		}
+		q.Acc, q.N, left = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask, entry>>symbolShift
 	}
-	if entry&sizeMask > q.N {
-		return 0, false
+	for ; left != 0; left &= left - 1 {
+		row := &g.rows[bits.TrailingZeros(left)&(MaxGroupRows-1)]
+		if g.wide { // ReadRows may have stopped in it
+			copy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])
+		}
+		q.refill()
+		if row.which == nil {
+			if !q.rare(g, row, lanes, base, before) {
+				return false
+			}
+		} else if !q.row(g, row, k, lanes, base, before) {
+			return false
+		}
+		if rest := left & (left - 1); g.wide && rest != 0 {
+			rest, _ = kernel.ReadRows(&q.Bits, &g.ReadGroup, rest, k, k+1, &lanes[0], 0)
+			left = left&-left | rest
+		}
 	}
-	q.Acc, q.N = q.Acc>>(entry&sizeMask), q.N-entry&sizeMask
-	return entry >> symbolShift, true
+	return true
 }
 
 // row reads a row that differs.
@@ -383,7 +387,7 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 	if entry&sizeMask == 0 {
 		entry = row.which.long(uint(row.Context[k]), acc)
 	}
-	changed := entry >> symbolShift
+	to, changed := lanes[row.At:], entry>>symbolShift
 	if changed&row.Odd != 0 {
 		return q.rare(g, row, lanes, base, before)
 	}
@@ -391,18 +395,23 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 		return false
 	}
 	acc, n = acc>>(entry&sizeMask), n-entry&sizeMask
-	expected, to := (*[groupLanes]kernel.ExpectedLane)(row.Lanes[k<<2:]), lanes[row.At:]
-	if !row.eager {
-		was := to // nothing moved
-		if before != nil {
-			was = before[row.At:]
-		}
-		row.expectLanes(g, k, changed, to, was)
+	was := to // nothing moved
+	if before != nil {
+		was = before[row.At:]
+	}
+	if row.eager {
+		row.movements(k)
 	}
 	for changed != 0 {
 		i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
-		l := &expected[i]
-		place := uint(l.Place) + miss
+		from, movement := int64(to[i]), int64(row.movement[uint(k)<<2|i])
+		if row.Turn == 0 {
+			if movement = (from - int64(was[i])) * g.age; g.span != 1 {
+				movement = divide(movement, g.span)
+			}
+		}
+		side := movement >> 63
+		place := (uint(g.first)+min(uint(bits.Len64(uint64(movement^side-side))), movementSteps)*misses)<<decoderBits + miss
 		entry := uint(row.tokens[i].entries[place|uint(uint8(acc))])
 		if entry&sizeMask == 0 {
 			entry = row.tokens[i].long(place, acc)
@@ -419,9 +428,9 @@ func (q *RowReader) row(g *RowGroup, row *expectedRow, k int, lanes, base, befor
 		raw := (size - length) & 63
 		magnitude := uint64(entry>>topShift&3)<<raw | acc>>length&(1<<raw-1)
 		acc, n = acc>>size, n-size
-		sign := -(uint64(entry^uint(l.Down)) >> signShift & 1)
-		now := uint64(l.At) + (magnitude ^ sign - sign)
-		if now > uint64(row.Most[i]) || now == uint64(to[i]) {
+		sign := -(uint64(entry>>signShift&1) ^ uint64(side)&1)
+		now := uint64(min(max(from+movement, 0), row.top[i])) + (magnitude ^ sign - sign)
+		if now > uint64(row.Most[i]) || now == uint64(from) {
 			return false
 		}
 		to[i], miss = uint32(now), entry>>missShift<<decoderBits
@@ -512,11 +521,8 @@ func newSymbolReader(t *Table, tokens bool) *SymbolReader {
 	return r
 }
 
-// Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
-func (t *SymbolReader) Want(age int64) { t.wantClass(AgeClass(age)) }
-
-// wantClass is Want for a class of age.
-func (t *SymbolReader) wantClass(class int) {
+// want makes ready for the contexts of a class of age. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
+func (t *SymbolReader) want(class int) {
 	if t.made[class].Load() == 0 {
 		t.make(class)
 	}

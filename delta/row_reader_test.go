@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/arche-netcode/netcode/internal/rowtest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
@@ -87,6 +88,14 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 	require.NoError(t, err)
 	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 		age, span := 1+random.Int64N(3)*random.Int64N(12), 1+random.Int64N(2)*random.Int64N(9)
+		far := random.IntN(8) == 0 // movements times the age that have more than 32 bits
+		if far {
+			age, span = age<<random.IntN(18), span<<(random.IntN(2)*random.IntN(18))
+		}
+		wide := random.IntN(3) > 0 && kernel.Wide()
+		for _, d := range deltas {
+			d.wideRead = d.canExpect() && wide
+		}
 		known := random.IntN(6) > 0
 		cases := make([]readerCase, 1+random.IntN(MaxExpected))
 		var base, before []uint32
@@ -97,6 +106,9 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 			for _, p := range plans {
 				was := drawRow(random, p, nil)
 				is := drawRow(random, p, was)
+				if far {
+					is = drawRow(random, p, nil)
+				}
 				c.before, c.base, c.now = append(c.before, was...), append(c.base, is...), append(c.now, drawRow(random, p, is)...)
 			}
 			base, before = append(base, c.base...), append(before, c.before...)
@@ -116,26 +128,30 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 		g[0].Begin(which, deltas, at)
 		g[0].Expect(len(cases), width, base, before, age, span)
 		fast, slow := wire.NewBitReader(payload), wire.NewBitReader(payload)
-		for k := range cases {
-			of := []uint32(nil)
+		for k := 0; k < len(cases); {
+			n, of := 1+random.IntN(len(cases)-k), before
 			if known {
-				of = cases[k].before
+				of = before[k*width:]
 			}
-			got, want := slices.Clone(cases[k].base), make([]uint32, width)
+			got := slices.Clone(base[k*width:][:n*width])
 			var q RowReader
 			q.Begin(&fast)
-			ok := q.Entity(g[:], k, got, cases[k].base, of)
+			ok := q.Entities(g[:], k, n, width, got, base[k*width:], of)
 			q.End(&fast)
-			require.Equal(t, readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span), ok, "entity %d", k)
-			if !ok {
-				return read, false
+			for ; n > 0; k, n, got = k+1, n-1, got[width:] {
+				want := make([]uint32, width)
+				if !readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span) {
+					require.False(t, ok, "entity %d", k)
+					return read, false
+				}
+				read++
+				require.Equal(t, want, got[:width])
+				if how == undamaged {
+					require.Equal(t, cases[k].now, want)
+				}
 			}
-			read++
-			require.Equal(t, want, got)
+			require.True(t, ok)
 			require.Equal(t, slow.Remaining(), fast.Remaining())
-			if how == undamaged {
-				require.Equal(t, cases[k].now, got)
-			}
 		}
 		return read, true
 	}

@@ -500,7 +500,7 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 		return l, r.malformed()
 	}
 	l.nearAt = l.nears.from(*next * format.PageEntities)
-	r.batch.start()
+	r.batch.from, r.batch.to = 0, 0 // those of the list before
 	return l, nil
 }
 

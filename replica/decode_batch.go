@@ -25,18 +25,20 @@ type readBatch struct {
 	reader  delta.RowReader
 }
 
-// start forgets the entities of the list before.
-func (g *readBatch) start() { g.from, g.to = 0, 0 }
-
 // ready returns how many records of a list, from the i-th on, are read in a batch.
 func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 	if plain.On || l.near == tick.None {
 		return 0
 	}
 	if i < g.from || i >= g.to {
-		g.gather(r, l, i)
-		if g.to > g.from {
-			g.expect(r, s, l)
+		if g.gather(r, l, i); g.to == g.from {
+			return 0
+		}
+		if g.grouped != g.mask {
+			g.group(r)
+		}
+		for k := range g.groups {
+			g.groups[k].Expect(g.to-g.from, g.width, g.base, g.near, int64(s-l.ref), int64(l.ref-l.near))
 		}
 	}
 	return g.to - i
@@ -47,11 +49,12 @@ func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 func (g *readBatch) gather(r *Replica, l *readList, i int) {
 	g.from, g.to, g.near = i, i, nil
 	v := l.records.at(i)
-	if !r.schema.InBatches(v.mask) {
+	layout := r.layouts.of(v.mask)
+	if !layout.batch {
 		return
 	}
+	g.mask, g.width = v.mask, layout.lanes
 	w := l.nearOf(v)
-	g.mask, g.width = v.mask, r.layouts.of(v.mask).lanes
 	g.base = r.history.block(l.ref).lanes[v.first:]
 	first, nearFirst := v.first, int32(0)
 	if w != nil {
@@ -72,16 +75,6 @@ func (g *readBatch) gather(r *Replica, l *readList, i int) {
 		if w := l.nearOf(v); (w != nil) != (g.near != nil) || w != nil && w.first != nearFirst+at {
 			return
 		}
-	}
-}
-
-// expect extrapolates the rows of all entities.
-func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList) {
-	if g.grouped != g.mask {
-		g.group(r)
-	}
-	for i := range g.groups {
-		g.groups[i].Expect(g.to-g.from, g.width, g.base, g.near, int64(s-l.ref), int64(l.ref-l.near))
 	}
 }
 
@@ -111,17 +104,12 @@ func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i, n int)
 		near = g.near[first:][:size]
 	}
 	copy(lanes, base)
-	g.reader.Begin(b)
-	ok := true
-	for k, at := 0, 0; k < n && ok; k, at = k+1, at+g.width {
+	for k := range added {
 		v := l.records.at(i + k)
 		added[k].index, added[k].generation = v.index, v.generation
-		was := near
-		if near != nil {
-			was = near[at:]
-		}
-		ok = g.reader.Entity(g.groups, i-g.from+k, lanes[at:], base[at:], was)
 	}
+	g.reader.Begin(b)
+	ok := g.reader.Entities(g.groups, i-g.from, n, g.width, lanes, base, near)
 	g.reader.End(b)
 	if !ok {
 		return r.malformed()

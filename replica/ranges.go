@@ -171,7 +171,7 @@ const leastRange = 4
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities, is sent whole or is a band.
 func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	h := r.head(index)
-	if h < 0 || r.lives[h].gone || !r.schema.InBatches(r.lives[h].mask) || r.lives[h].mask.Overlaps(r.schema.Coarse) {
+	if h < 0 || r.lives[h].gone || !r.layouts.of(r.lives[h].mask).batch || r.bands != nil && r.lives[h].mask.Overlaps(r.schema.Coarse) {
 		return e, false
 	}
 	l := &r.lives[h]

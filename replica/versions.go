@@ -304,6 +304,7 @@ type rowLayout struct {
 	mask   format.Mask
 	lanes  int
 	floats bool // all rows are floats that are sent exactly
+	batch  bool // records of it are read in batches: see Schema.InBatches
 	at     [format.MaxRows]int32
 	width  [format.MaxRows]int32
 }
@@ -334,7 +335,7 @@ func (c *rowLayouts) of(mask format.Mask) *rowLayout {
 }
 
 func (c *rowLayouts) fill(l *rowLayout, mask format.Mask) {
-	l.mask, l.lanes, l.floats = mask, 0, c.schema.OnlyFloats(mask)
+	l.mask, l.lanes, l.floats, l.batch = mask, 0, c.schema.OnlyFloats(mask), c.schema.InBatches(mask)
 	for m := mask; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		l.at[row], l.width[row] = int32(l.lanes), c.schema.Widths[row]

@@ -132,9 +132,10 @@ func QuatParts(s *Batch, c *Column, t *Quats)
 //go:noescape
 func Expect(e *Expected, m *Movement, base, before *uint32, stride, n int)
 
-// ReadRows reads rows of the k-th entity, those of left, lowest first, and returns those that it did not read: it stops before a row that is nil, has no usual
-// code, is illegal, or whose bits end in less than 8 bytes. If left is Unread, it reads first which rows these are. lanes are those of the entity and begin as
-// the rows as of T; of the row where it stops they are undefined.
+// ReadRows reads the rows of the entities from the k-th up to end, of the first of them only those of left, lowest first. If left is Unread, it reads first
+// which rows these are. It stops before a row that is nil, has no usual code, is illegal, or whose bits end in less than 8 bytes, and returns the rows of that
+// entity that it did not read, and which entity that is; 0 and the last one if it read all. lanes are those of the k-th entity, each stride behind those of the
+// one before it, and begin as the rows as of T; of the row where it stops they are undefined.
 //
 //go:noescape
-func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint
+func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)

@@ -76,4 +76,4 @@ func QuatParts(*Batch, *Column, *Quats) { panic(noKernel) }
 func Expect(*Expected, *Movement, *uint32, *uint32, int, int) { panic(noKernel) }
 
 // ReadRows panics: see Wide.
-func ReadRows(*Bits, *ReadGroup, uint, int, *uint32) uint { panic(noKernel) }
+func ReadRows(*Bits, *ReadGroup, uint, int, int, *uint32, int) (uint, int) { panic(noKernel) }

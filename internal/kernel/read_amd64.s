@@ -3,10 +3,10 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// func ReadRows(q *Bits, group *ReadGroup, left uint, k int, lanes *uint32) uint
+// func ReadRows(q *Bits, group *ReadGroup, left uint, k, end int, lanes *uint32, stride int) (rows uint, at int)
 //
-// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit.
-TEXT ·ReadRows(SB), NOSPLIT, $16-48
+// What q has is not changed before a whole row is read, so that a row which is left is read again from its first bit. Until then the next byte is in at.
+TEXT ·ReadRows(SB), NOSPLIT, $0-72
 	MOVQ q+0(FP), AX
 	MOVQ left+16(FP), BX
 	MOVQ Bits_Acc(AX), DX
@@ -17,7 +17,7 @@ TEXT ·ReadRows(SB), NOSPLIT, $16-48
 
 row:
 	TZCNTQ BX, CX
-	MOVQ   BX, left-8(SP)
+	MOVQ   BX, left+16(FP)
 	MOVQ   group+8(FP), R8
 	MOVQ   (R8)(CX*8), R8
 	TESTQ  R8, R8
@@ -41,7 +41,7 @@ row:
 	ORQ   $56, SI
 
 full:
-	MOVQ R13, at-16(SP)
+	MOVQ R13, at+64(FP)
 
 	// Which lanes changed.
 	MOVQ    k+24(FP), CX
@@ -65,7 +65,7 @@ full:
 	LEAQ    (ReadRow_Expected+Expected_Lanes)(R8)(CX*1), R9
 	MOVQ    ReadRow_At(R8), R10
 	SHLQ    $2, R10
-	ADDQ    lanes+32(FP), R10
+	ADDQ    lanes+40(FP), R10
 
 lane:
 	TZCNTQ  R11, CX
@@ -145,20 +145,38 @@ part:
 	JGT     stop
 
 legal:
-	MOVQ  at-16(SP), R13
+	MOVQ  at+64(FP), R13
 	MOVQ  R13, Bits_At(AX)
 	MOVQ  DX, Bits_Acc(AX)
 	MOVQ  SI, Bits_N(AX)
 	MOVQ  DI, Bits_Miss(AX)
-	MOVQ  left-8(SP), BX
+	MOVQ  left+16(FP), BX
 	BLSRQ BX, BX
 	JNE   row
-	MOVQ  BX, ret+40(FP)
+
+next:
+	MOVQ k+24(FP), CX
+	INCQ CX
+	CMPQ CX, end+32(FP)
+	JEQ  done
+	MOVQ CX, k+24(FP)
+	MOVQ stride+48(FP), R13
+	SHLQ $2, R13
+	ADDQ R13, lanes+40(FP)
+	XORL DI, DI
+	MOVQ DI, Bits_Miss(AX)
+	MOVL $16, BX
+	JMP  which
+
+done:
+	MOVQ $0, rows+56(FP)
+	MOVQ k+24(FP), CX
+	MOVQ CX, at+64(FP)
 	RET
 
 which:
 	// Which rows changed.
-	MOVQ    BX, left-8(SP)
+	MOVQ    BX, left+16(FP)
 	// 56 bits, if so many bytes are left.
 	MOVQ  Bits_At(AX), R13
 	LEAQ  8(R13), R15
@@ -198,8 +216,7 @@ ready:
 	MOVQ    R12, BX
 	SHRQ    $6, BX
 	JNE     row
-	MOVQ    BX, ret+40(FP)
-	RET
+	JMP     next
 
 long:
 	// Of a code of more than eight bits the entry names a part of the further ones.
@@ -216,6 +233,8 @@ long:
 	JNE     token
 
 stop:
-	MOVQ left-8(SP), BX
-	MOVQ BX, ret+40(FP)
+	MOVQ left+16(FP), BX
+	MOVQ BX, rows+56(FP)
+	MOVQ k+24(FP), CX
+	MOVQ CX, at+64(FP)
 	RET

@@ -24,8 +24,10 @@ func kernels() []mutation {
 		return m
 	}
 	return []mutation{
-		change("batches", "a number that is too large is read in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "now > row.most[i] || ", ""),
+		change("batches", "a number that is too large is read in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "now > uint64(row.Most[i]) || ", ""),
 		change("batches", "a code is looked up before its bits are there", "TestRowReaderEqualsDelta", "delta/row_reader.go", "if size > n {", "if false {"),
+		change("batches", "a row is read over what the assembly left of it", "TestRowReaderEqualsDelta", "delta/row_reader.go", "\t\t\tcopy(lanes[row.At:][:len(row.delta.lanes)], base[row.At:])\n", ""),
+		change("batches", "movements overflow 32 bits in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "span == 1 && age*int64(slices.Max(m.Top[:])) < 1<<31", "span == 1"),
 		change("kernels", "runWide copies more than there is", cut, "quantize/columns.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "quantize/columns.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "overlays are of rows of any width", "TestOverlayIsRowByRow", "quantize/columns.go", "|| words != 3 && words != 4", "|| words < 3"),
