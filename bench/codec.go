@@ -172,22 +172,13 @@ func (c *codecRun) decoder(w way, pass func(src []byte, rows []codecRow) error) 
 }
 
 func (c *codecRun) addWays() error {
-	exact, err := quantize.CompileLayout[codecRow](quantize.LayoutOptions{})
-	if err != nil {
+	if err := c.addValue(); err != nil {
 		return err
 	}
-	finite, err := quantize.CompileLayout[codecRow](quantize.LayoutOptions{Finite: true})
-	if err != nil {
-		return err
-	}
-	c.addLayout("", exact, true)
-	c.addLayout(".finite", finite, false)
 	c.addHand()
 	c.addMethods()
-	if err := c.addPlan(); err != nil {
-		return err
-	}
-	return c.addMemory()
+	c.addMemory()
+	return c.addPlan()
 }
 
 // addHand adds what the target is held against.
@@ -206,30 +197,29 @@ func (c *codecRun) addHand() {
 	})
 }
 
-// addLayout adds a layout, row by row and as a slice of rows.
-func (c *codecRun) addLayout(suffix string, layout *quantize.Layout[codecRow], target bool) {
-	c.encoder(way{name: "encode" + suffix, anchor: "encode.hand", target: target}, func(dst []byte) error {
+// addValue adds netcode's codec of whole structs.
+func (c *codecRun) addValue() error {
+	codec, err := wire.NewValue[codecRow]()
+	if err != nil {
+		return err
+	}
+	c.encoder(way{name: "encode", anchor: "encode.hand", target: true}, func(dst []byte) error {
 		for i := range c.rows {
-			if err := layout.Put(dst[i*codecBytes:(i+1)*codecBytes], &c.rows[i]); err != nil {
+			if err := codec.Put(dst[i*codecBytes:(i+1)*codecBytes], &c.rows[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	c.decoder(way{name: "decode" + suffix, anchor: "decode.hand", target: target}, func(src []byte, rows []codecRow) error {
+	c.decoder(way{name: "decode", anchor: "decode.hand", target: true}, func(src []byte, rows []codecRow) error {
 		for i := range rows {
-			if err := layout.Get(src[i*codecBytes:(i+1)*codecBytes], &rows[i]); err != nil {
+			if err := codec.Get(src[i*codecBytes:(i+1)*codecBytes], &rows[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	c.encoder(way{name: "encode" + suffix + ".rows", anchor: "encode.hand"}, func(dst []byte) error {
-		return layout.PutRows(dst, c.rows)
-	})
-	c.decoder(way{name: "decode" + suffix + ".rows", anchor: "decode.hand"}, func(src []byte, rows []codecRow) error {
-		return layout.GetRows(src, rows)
-	})
+	return nil
 }
 
 // addMethods adds the way by one call for each number.
@@ -281,32 +271,33 @@ func (c *codecRun) addPlan() error {
 }
 
 // addMemory adds memcpy: of the whole structs with their padding, and of one column against the bulk path for columns.
-func (c *codecRun) addMemory() error {
-	column, err := quantize.CompileLayout[position](quantize.LayoutOptions{})
-	if err != nil {
-		return err
-	}
-	structs, positions, copied := make([]codecRow, codecRows), make([]position, codecRows), make([]position, codecRows)
-	dst := make([]byte, codecRows*column.Size())
+func (c *codecRun) addMemory() {
+	const column = 3 // floats a row
+	structs, positions, copied := make([]codecRow, codecRows), make([]float32, column*codecRows), make([]float32, column*codecRows)
+	dst := make([]byte, codecRows*4*column)
 	c.ways = append(c.ways, &way{
 		name: "memcpy", bytes: codecBytes + 3,
 		pass:  func() error { copy(structs, c.rows); return nil },
 		right: func() bool { return slices.Equal(structs, c.rows) },
 	}, &way{
-		name: "column.memcpy", bytes: column.Size(),
+		name: "column.memcpy", bytes: 4 * column,
 		pass:  func() error { copy(copied, positions); return nil },
 		right: func() bool { return slices.Equal(copied, positions) },
 	}, &way{
-		name: "column.encode", anchor: "column.memcpy", bytes: column.Size(),
-		pass: func() error { return column.PutRows(dst, positions) },
+		name: "column.encode", anchor: "column.memcpy", bytes: 4 * column,
+		pass: func() error {
+			w := wire.NewWriter(dst)
+			wire.WriteArray(&w, positions)
+			return w.Err()
+		},
 		right: func() bool {
-			err := column.GetRows(dst, copied)
-			right := err == nil && slices.Equal(copied, positions)
-			for i := range positions { // for the next round
-				positions[i] = position{c.rows[i].Pos[0], c.rows[i].Pos[1], c.rows[i].Pos[2]}
+			r := wire.NewReader(dst)
+			wire.ReadArray(&r, copied)
+			right := r.Done() && slices.Equal(copied, positions)
+			for i := range c.rows { // for the next round
+				copy(positions[column*i:], c.rows[i].Pos[:])
 			}
 			return right
 		},
 	})
-	return nil
 }

@@ -93,7 +93,7 @@ func avatars() []avatar {
 // decoders returns every decoder of the package, with values of its encoder.
 func decoders(t testing.TB) map[string]*decoder {
 	list := map[string]*decoder{
-		"serializer": serializerDecoder(t), "layout": layoutDecoder(t), "value": valueDecoder(t),
+		"serializer": serializerDecoder(t), "value": valueDecoder(t),
 		"compressed": compressedDecoder(), "varint": varintDecoder(),
 	}
 	for _, off := range []bool{false, true} {
@@ -121,27 +121,6 @@ func serializerDecoder(t testing.TB) *decoder {
 		n, err := s.Write(dst[:cap(dst)], last)
 		return dst[:n], err
 	}
-	return d
-}
-
-func layoutDecoder(t testing.TB) *decoder {
-	l, err := CompileLayout[cataloguePlace](LayoutOptions{Finite: true})
-	require.NoError(t, err)
-	var last cataloguePlace
-	d := &decoder{frugal: true}
-	d.encode = func(dst []byte) ([]byte, error) { return dst[:l.Size()], l.Put(dst[:cap(dst)], &last) }
-	d.decode = func(b []byte) error {
-		r, before := wire.NewReader(b), last
-		l.Read(&r, &last)
-		if r.Err() != nil && last != before {
-			panic("partly applied")
-		}
-		return done(&r)
-	}
-	last = cataloguePlace{1, 2, 3, [4]bool{true, true}}
-	b, err := d.encode(make([]byte, 0, 100))
-	require.NoError(t, err)
-	d.good = [][]byte{b}
 	return d
 }
 

@@ -11,7 +11,6 @@
 //   - fault: what was wrong with a value that the game wrote;
 //   - model: how a lane is extrapolated from earlier versions of its row (T and T', see package delta);
 //   - blend: a value between two versions of a row, for the eye;
-//   - layout: a struct type that is sent whole and exactly.
 //
 // Quantise and Dequantise never allocate. The same row gives the same bytes on every machine.
 //
@@ -31,6 +30,5 @@
 //   - entity.go: entity fields and relations
 //   - extrapolate.go: models of lanes
 //   - blend.go: values between two versions: numbers, angles the shorter way, rotations
-//   - layout.go: types that are sent whole
 //   - describe.go: plans as text; markers of debug builds
 package quantize

@@ -457,28 +457,10 @@ func (p *Plan) appendEachTail(dst []byte, src unsafe.Pointer, o *op) []byte {
 	return dst
 }
 
-// firstByte returns where a value begins.
-func firstByte[T any](value *T) *byte {
-	// SAFETY: any value may be looked at as bytes; what is written through them is legal for its fields.
-	return (*byte)(unsafe.Pointer(value))
-}
-
 // bytesFrom returns the byte at offset.
 func bytesFrom(base *byte, offset uintptr) *byte {
 	// SAFETY: offset lies within the rows that base begins.
 	return (*byte)(unsafe.Add(unsafe.Pointer(base), offset))
-}
-
-// bytesAt returns size bytes from offset.
-func bytesAt(base *byte, offset, size uintptr) []byte {
-	// SAFETY: so many bytes lie there, see above.
-	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(base), offset)), int(size))
-}
-
-// wordAt returns the eight bytes at offset, little-endian.
-func wordAt(base *byte, offset uintptr) uint64 {
-	// SAFETY: eight bytes lie there; as bytes they need no alignment.
-	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(base), offset))[:])
 }
 
 // copyWords copies as many bytes as dst has, 64 at least, 64 at a time and the last 64 of them together, and returns in which
@@ -499,40 +481,6 @@ func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
 		if at == last {
 			return carries
 		}
-	}
-}
-
-// moveWide copies a run of 32 to 64 bytes: its first 32, and its last 32, which begin at tail.
-func moveWide(dst *byte, dstOffset uintptr, src *byte, srcOffset, tail uintptr) {
-	// SAFETY: the run has at least 32 bytes on both sides, see above; [16]byte needs no alignment.
-	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
-	*(*[16]byte)(to) = *(*[16]byte)(from)
-	*(*[16]byte)(unsafe.Add(to, 16)) = *(*[16]byte)(unsafe.Add(from, 16))
-	*(*[16]byte)(unsafe.Add(to, tail)) = *(*[16]byte)(unsafe.Add(from, tail))
-	*(*[16]byte)(unsafe.Add(to, tail+16)) = *(*[16]byte)(unsafe.Add(from, tail+16))
-}
-
-// moveRun copies size bytes. Most runs are short, for which a call of memmove costs more than the copy.
-func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
-	// SAFETY: the run has size bytes on both sides, see above; arrays of bytes need no alignment.
-	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
-	switch {
-	case size > 32:
-		copy(unsafe.Slice((*byte)(to), int(size)), unsafe.Slice((*byte)(from), int(size)))
-	case size >= 16:
-		*(*[16]byte)(to) = *(*[16]byte)(from)
-		*(*[16]byte)(unsafe.Add(to, size-16)) = *(*[16]byte)(unsafe.Add(from, size-16))
-	case size >= 8:
-		*(*[8]byte)(to) = *(*[8]byte)(from)
-		*(*[8]byte)(unsafe.Add(to, size-8)) = *(*[8]byte)(unsafe.Add(from, size-8))
-	case size >= 4:
-		*(*[4]byte)(to) = *(*[4]byte)(from)
-		*(*[4]byte)(unsafe.Add(to, size-4)) = *(*[4]byte)(unsafe.Add(from, size-4))
-	case size >= 2:
-		*(*[2]byte)(to) = *(*[2]byte)(from)
-		*(*[2]byte)(unsafe.Add(to, size-2)) = *(*[2]byte)(unsafe.Add(from, size-2))
-	default:
-		*(*byte)(to) = *(*byte)(from)
 	}
 }
 

@@ -33,12 +33,6 @@
 // between them and no padding: {float32; int16; bool} has 7 bytes. Tags mean nothing. Booleans are 0 or 1; floats have any
 // bits. Several whole values: count, then each. Text in Describe: {X:f32;On:bool;Tags:[4]u8}, an array as [n] and its element.
 //
-// # Layouts
-//
-// An exact struct in bytes: the fields of a row (not _, not net:"-") in order of declaration, each in its width, little-endian,
-// nothing between them, of a fixed size. Only exact kinds (bool, u*, i*, f32, f64), no bounds. Booleans are 0 or 1. With the
-// option finite, infinities and NaN are illegal. Text: as Describe of a row, with finite behind the closing brace if chosen.
-//
 // # Compressed payloads
 //
 // AppendCompressed makes this form (docs/adr/0029):

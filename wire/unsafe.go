@@ -27,12 +27,23 @@ func only[T any](v *T) []T {
 	return unsafe.Slice(v, 1)
 }
 
-// The functions below are what a Layout moves bytes with. Their pointers begin a value of the type that it
-// was compiled from, or the bytes of one on the wire, which the caller has counted; and the offsets and
-// sizes are those that compiling gave. No such type holds a pointer.
-
 // addressOf returns the address of a value, to be compared with others while the value stays where it is.
 func addressOf[T any](v *T) uintptr {
 	// SAFETY: the number is compared and never becomes a pointer again, so nothing is reached by it.
 	return uintptr(unsafe.Pointer(v))
+}
+
+// copyShort copies src to dst, which has as many bytes. For most structs a call of memmove costs more than the copy.
+func copyShort(dst, src []byte) {
+	if n := len(src); n >= 32 && n <= 64 && len(dst) == n {
+		// SAFETY: both have n bytes, of which the first 32 and the last 32 are copied; [16]byte needs no alignment.
+		to, from := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+		last := uintptr(n - 32)
+		*(*[16]byte)(to) = *(*[16]byte)(from)
+		*(*[16]byte)(unsafe.Add(to, 16)) = *(*[16]byte)(unsafe.Add(from, 16))
+		*(*[16]byte)(unsafe.Add(to, last)) = *(*[16]byte)(unsafe.Add(from, last))
+		*(*[16]byte)(unsafe.Add(to, last+16)) = *(*[16]byte)(unsafe.Add(from, last+16))
+		return
+	}
+	copy(dst, src)
 }

@@ -10,23 +10,21 @@ import (
 const maxRuns = 4096
 
 // Value is the codec of whole values of T, which are sent as one run of bytes: its numbers one after another, without the
-// padding that memory has between them. On most machines a type without padding is a copy of memory. Only types
-// without pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any
-// number of goroutines.
+// padding that memory has between them. On most machines it copies what lies between two paddings. Only types without
+// pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any number of goroutines.
 type Value[T any] struct {
-	size   int // bytes on the wire
-	stride int // bytes in memory
-	runs   []run
-	whole  bool // memory is sent as it is
-	flat   bool // whole, and any bytes are a legal T
-	text   string
+	size  int // bytes on the wire
+	runs  []run
+	bools []run // those of the runs that have to be 0 or 1
+	one   int   // offset in memory of the only run of bytes, if any are legal, and 1; 0 if there are several
+	text  string
 }
 
 // run is numbers of one size, one after another, on the wire and in memory.
 type run struct {
 	at    int // offset on the wire in bytes
 	from  int // offset in memory in bytes
-	size  int // of one number
+	size  int // of one number; 1 also for any numbers that memory keeps as they are sent
 	count int
 	bool  bool
 }
@@ -47,13 +45,31 @@ func NewValue[T any]() (*Value[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Value[T]{size: size, stride: int(t.Size()), runs: l.runs, text: string(l.text)}
-	v.whole = littleEndian() && v.size == v.stride
-	v.flat = v.whole
-	for _, r := range v.runs {
-		v.flat = v.flat && !r.bool
+	v := &Value[T]{size: size, runs: l.runs, text: string(l.text)}
+	for _, r := range l.runs {
+		if r.bool {
+			v.bools = append(v.bools, r)
+		}
+	}
+	if littleEndian() {
+		v.runs = asBytes(l.runs)
+		if len(v.runs) == 1 && len(v.bools) == 0 {
+			v.one = v.runs[0].from + 1
+		}
 	}
 	return v, nil
+}
+
+// asBytes joins the runs that lie one after the other in memory, for a machine that keeps numbers as they are sent.
+func asBytes(runs []run) (joined []run) {
+	for _, r := range runs {
+		if n := len(joined); n > 0 && joined[n-1].from+joined[n-1].count == r.from {
+			joined[n-1].count += r.bytes()
+			continue
+		}
+		joined = append(joined, run{at: r.at, from: r.from, size: 1, count: r.bytes()})
+	}
+	return joined
 }
 
 // Size returns how many bytes a T is on the wire: the sum of its numbers, without padding.
@@ -69,54 +85,11 @@ func (c *Value[T]) check() {
 	}
 }
 
-// store moves values to the wire, which has room for them.
-func (c *Value[T]) store(dst []byte, v []T) {
-	memory := memoryOf(v)
-	if c.whole {
-		copy(dst, memory)
-		return
-	}
-	for ; len(dst) > 0; dst, memory = dst[c.size:], memory[c.stride:] {
-		for i := range c.runs {
-			r := &c.runs[i]
-			r.move(dst[r.at:], memory[r.from:], littleEndian())
-		}
-	}
-}
-
-// load moves values from the wire to memory, which has room for them. It returns false, and changes
-// nothing, if there is a boolean other than 0 and 1.
-func (c *Value[T]) load(v []T, src []byte) bool {
-	memory := memoryOf(v)
-	if c.flat {
-		copy(memory, src)
-		return true
-	}
-	for at := 0; at < len(src); at += c.size {
-		for _, r := range c.runs {
-			if r.bool && !areBools(src[at+r.at:at+r.at+r.count]) {
-				return false
-			}
-		}
-	}
-	if c.whole {
-		copy(memory, src)
-		return true
-	}
-	for ; len(src) > 0; src, memory = src[c.size:], memory[c.stride:] {
-		for i := range c.runs {
-			r := &c.runs[i]
-			r.move(memory[r.from:], src[r.at:], littleEndian())
-		}
-	}
-	return true
-}
-
-// move copies the numbers of a run to the start of dst from the start of src. Where straight is false the machine keeps the most
-// significant byte first, and the bytes of each number are turned around.
-func (r *run) move(dst, src []byte, straight bool) {
-	if straight {
-		copy(dst[:r.bytes()], src)
+// move copies the numbers of a run to the start of dst from the start of src. Numbers of several bytes are those of a machine that
+// keeps the most significant byte first: each is turned around.
+func (r *run) move(dst, src []byte) {
+	if r.size == 1 {
+		copy(dst[:r.count], src)
 		return
 	}
 	for number := 0; number < r.bytes(); number += r.size {
@@ -126,24 +99,63 @@ func (r *run) move(dst, src []byte, straight bool) {
 	}
 }
 
+// Put writes the whole of *v to the first Size bytes of dst. ErrOverflow means that dst is shorter, and nothing is written.
+func (c *Value[T]) Put(dst []byte, v *T) error {
+	if len(dst) < c.size {
+		return ErrOverflow
+	}
+	memory := memoryOf(only(v))
+	if c.one > 0 {
+		copyShort(dst[:c.size], memory[c.one-1:][:c.size])
+		return nil
+	}
+	c.check()
+	for i := range c.runs {
+		c.runs[i].move(dst[c.runs[i].at:], memory[c.runs[i].from:])
+	}
+	return nil
+}
+
+// Get reads what Put wrote. ErrTruncated means that src is shorter than Size, ErrMalformed that a boolean is neither 0 nor 1; then
+// *v is as before. Floats may be NaN or infinite, and the caller must judge them.
+func (c *Value[T]) Get(src []byte, v *T) error {
+	if len(src) < c.size {
+		return ErrTruncated
+	}
+	memory := memoryOf(only(v))
+	if c.one > 0 {
+		copyShort(memory[c.one-1:][:c.size], src[:c.size])
+		return nil
+	}
+	c.check()
+	for i := range c.bools {
+		if r := &c.bools[i]; !areBools(src[r.at : r.at+r.count]) {
+			return ErrMalformed
+		}
+	}
+	for i := range c.runs {
+		c.runs[i].move(memory[c.runs[i].from:], src[c.runs[i].at:])
+	}
+	return nil
+}
+
 // WriteValue appends the whole of *v, in its size in bytes.
 func WriteValue[T any](w *Writer, c *Value[T], v *T) {
 	c.check()
 	if b := w.take(c.size); b != nil {
-		c.store(b, only(v))
+		_ = c.Put(b, v) // It fits.
 	}
 }
 
-// ReadValue reads a whole T into *v. Booleans other than 0 and 1 are ErrMalformed; floats may be NaN or
-// infinite, and the caller must judge them. When it fails, *v is zero.
+// ReadValue reads a whole T into *v, by the rules of Get, but when it fails, *v is zero.
 func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 	c.check()
-	b := r.take(c.size)
-	if b != nil && !c.load(only(v), b) {
-		r.err = ErrMalformed
+	if b := r.take(c.size); b != nil {
+		r.err = c.Get(b, v)
 	}
 	if r.err != nil {
-		clear(only(v))
+		var zero T
+		*v = zero
 	}
 }
 
@@ -152,11 +164,8 @@ func ReadValue[T any](r *Reader, c *Value[T], v *T) {
 // too short or can be no T.
 func ViewValue[T any](b []byte, c *Value[T]) (v T, ok bool) {
 	c.check()
-	if len(b) < c.size {
-		return v, false
-	}
-	ok = c.load(only(&v), b[:c.size])
-	return v, ok
+	err := c.Get(b, &v)
+	return v, err == nil
 }
 
 // valueLayout collects the numbers of a type.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,14 +172,16 @@ func TestValueRefusesBadBools(t *testing.T) {
 
 // Machines that keep the most significant byte first turn each number over.
 func TestSwapRuns(t *testing.T) {
-	c := mixedValue()
+	var layout valueLayout
+	_, err := layout.add(reflect.TypeFor[mixed](), "", 0, 0)
+	require.NoError(t, err)
 	src, once, twice := make([]byte, 16), make([]byte, 16), make([]byte, 16)
 	for i := range src {
 		src[i] = byte(i)
 	}
 	turn := func(dst, src []byte) {
-		for _, r := range c.runs {
-			r.move(dst[r.from:], src[r.at:], false)
+		for _, r := range layout.runs {
+			r.move(dst[r.from:], src[r.at:])
 		}
 	}
 	turn(once, src)

@@ -11,7 +11,7 @@ import (
 	"github.com/tinylib/msgp/msgp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 const (
@@ -39,18 +39,18 @@ func room(dst []byte, n int) (all, last []byte) {
 	return all, all[len(dst):]
 }
 
-// layoutCodec is netcode's codec for structs that are sent exactly.
-func layoutCodec[T comparable](all []T, options quantize.LayoutOptions, name string) (*codec, error) {
-	layout, err := quantize.CompileLayout[T](options)
+// valueCodec is netcode's codec for structs that are sent exactly.
+func valueCodec[T comparable](all []T) (*codec, error) {
+	value, err := wire.NewValue[T]()
 	if err != nil {
 		return nil, err
 	}
-	size := layout.Size()
-	return exact(name, "here", all,
+	size := value.Size()
+	return exact("netcode Value", "here", all,
 		func(dst []byte, v *T) ([]byte, error) {
 			dst, last := room(dst, size)
-			return dst, layout.Put(last, v)
-		}, layout.Get), nil
+			return dst, value.Put(last, v)
+		}, value.Get), nil
 }
 
 // standard are the codecs of the standard library: encoding/binary, gob as a stream, JSON.

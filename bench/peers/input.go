@@ -8,7 +8,6 @@ import (
 	bstd "github.com/deneonet/benc/std"
 	mus "github.com/mus-format/mus-go/unsafe"
 
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -40,12 +39,12 @@ func (v *Input) buttons() [5]*bool {
 
 func inputCodecs() ([]*codec, error) {
 	all := playedInputs()
-	layout, err := layoutCodec(all, quantize.LayoutOptions{}, "netcode Layout")
+	whole, err := valueCodec(all)
 	if err != nil {
 		return nil, err
 	}
 	list := []*codec{
-		exact("hand-written LE", "here", all, handInputPut, handInputGet), netcodeInput(all), layout,
+		exact("hand-written LE", "here", all, handInputPut, handInputGet), netcodeInput(all), whole,
 		exact("benc std", bencVersion, all, bencInputPut, bencInputGet),
 		exact("mus unsafe", musVersion, all, musInputPut, musInputGet),
 		msgpCodec(all),
@@ -207,7 +206,7 @@ func joystickCodecs() ([]*codec, error) {
 		// Never zero, which protobuf leaves out.
 		all[i] = Joysticks{Vector{inputs[i].Move.X + 2, inputs[i].Move.Y - 2}, Vector{inputs[i].Smash.X + 2, inputs[i].Smash.Y - 2}}
 	}
-	layout, err := layoutCodec(all, quantize.LayoutOptions{}, "netcode Layout")
+	whole, err := valueCodec(all)
 	if err != nil {
 		return nil, err
 	}
@@ -219,5 +218,5 @@ func joystickCodecs() ([]*codec, error) {
 	flat := protoCodec("protobuf flat", all, func(v *Joysticks) *FlatJoysticks {
 		return &FlatJoysticks{Lx: v.Left.X, Ly: v.Left.Y, Rx: v.Right.X, Ry: v.Right.Y}
 	}, func(m *FlatJoysticks) Joysticks { return Joysticks{Vector{m.Lx, m.Ly}, Vector{m.Rx, m.Ry}} })
-	return append([]*codec{layout, msgpCodec(all), nested, flat}, standard(all)...), nil
+	return append([]*codec{whole, msgpCodec(all), nested, flat}, standard(all)...), nil
 }

@@ -10,7 +10,6 @@ import (
 	mus "github.com/mus-format/mus-go/unsafe"
 	"github.com/mus-format/mus-go/varint"
 
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -43,16 +42,12 @@ func motionRows() []Row {
 
 func rowCodecs() ([]*codec, error) {
 	rows := motionRows()
-	layout, err := layoutCodec(rows, quantize.LayoutOptions{}, "netcode Layout")
-	if err != nil {
-		return nil, err
-	}
-	finite, err := layoutCodec(rows, quantize.LayoutOptions{Finite: true}, "netcode Layout finite")
+	whole, err := valueCodec(rows)
 	if err != nil {
 		return nil, err
 	}
 	list := []*codec{
-		exact("hand-written LE", "here", rows, handPut, handGet), layout, finite,
+		exact("hand-written LE", "here", rows, handPut, handGet), whole,
 		exact("benc std", bencVersion, rows, bencPut, bencGet),
 		exact("mus unsafe", musVersion, rows, musPut, musGet),
 		exact("mus raw, varint id", musVersion, rows, musRawPut, musRawGet),
