@@ -58,7 +58,7 @@ func houseKept() map[string][]string {
 			"transport/udp", "transport/secure", "components", "record", "interest", "authority", "inspect", "inspect/live", "input", "interpolate", "rewind", "consistent", "transfer", "loading", "load", "schema",
 			"predict", "nettest", "nettest/adversary", "quantize", "delta", "wire", "cmd/netcode",
 			"internal/admission", "internal/alloctest", "internal/calls", "internal/parallel", "internal/report", "internal/rowtest", "internal/canon", "internal/handshake", "internal/held", "internal/kernel", "internal/link", "internal/outbox", "internal/plain", "internal/protocolpage", "internal/rig",
-			"internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
+			"internal/scenes", "internal/switchoff", "internal/usage", "internal/walk", "internal/worldless",
 			"examples/arena", "examples/carball", "examples/chat", "examples/extension", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart",
 		},
 		ruleMethod:  {"ecs", "wire", "quantize", "delta", "tick", "interest", "peer", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "transport/secure", "record", "systems", "nettest", "nettest/adversary", "authority", "inspect", "input", "interpolate", "rewind", "consistent", "transfer", "loading"},
@@ -111,7 +111,7 @@ func houseArrows() map[string][]string {
 		"load":              {houseArche, houseRoot, "systems", "tick", "transport", "internal"},
 		"examples":          append(all, "inspect/live", "load", "internal"),
 		"bench":             append(all, "inspect/live", "load", "internal", "nettest/adversary"),
-		"cmd":               append(all, "internal"),
+		"cmd":               append(all, "internal", "internal/scenes"),
 		"internal":          {},
 		houseWalk:           all,
 		// Parts of the root that need no server and no client.
@@ -125,6 +125,7 @@ func houseArrows() map[string][]string {
 		"internal/report":    {},
 		"internal/outbox":    {"transport"},
 		"internal/rig":       {houseRoot, "peer", "snapshot", "tick", "transport", "wire"},
+		"internal/scenes":    {houseFormat, "record", "snapshot", "delta", "quantize", "wire", "tick"},
 		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
 		"docs":               {},
 	}

@@ -48,6 +48,21 @@ func (t *Training) join(trip int, lossy bool) error {
 	return nil
 }
 
+// JoinLossy adds a client at a round trip in ticks, whose link loses half of all packets.
+func (t *Training) JoinLossy(trip int) error { return t.join(trip, true) }
+
+// dice is a generator of numbers: splitmix64.
+type dice uint64
+
+// below returns a whole number from 0 to n-1.
+func (d *dice) below(n int) int {
+	*d += 0x9E3779B97F4A7C15
+	z := uint64(*d)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return int(((z ^ z>>31) >> 33) % uint64(n))
+}
+
 func (c *client) send(now tick.Tick) error {
 	if !c.lossy || c.random.below(unheard) > 0 {
 		c.hear(now)

@@ -15,6 +15,4 @@
 //   - save.go: saved games: one key frame
 //   - input.go: reads a damaged recording as far as it is whole
 //   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables
-//   - scene.go, scenes.go, components.go: the games that the shipped tables were learned from
-//   - rigid.go, flat.go, actors.go, vector.go: what moves in them
 package record

@@ -156,7 +156,7 @@ func play(in io.Reader, from, to tick.Tick, tables delta.TableSource, watch func
 	if err != nil {
 		return 0, err
 	}
-	t, err := newTraining(r.plans, tables, Trips(r.header.TickRate)...)
+	t, err := NewTrainingWith(r.plans, tables, Trips(r.header.TickRate)...)
 	if err != nil {
 		return 0, err
 	}
@@ -186,7 +186,7 @@ func (t *Training) Play(in io.Reader) (ticks int, err error) {
 			return 0, fmt.Errorf("%w: it has %s, and the training %s", ErrProtocol, have, want)
 		}
 	}
-	one, err := newTraining(t.plans, t.counting, t.trips...)
+	one, err := NewTrainingWith(t.plans, t.counting, t.trips...)
 	if err != nil {
 		return 0, err
 	}

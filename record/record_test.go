@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"testing"
 
@@ -160,13 +161,21 @@ func TestRecordingsPlayBackEveryTick(t *testing.T) {
 	})
 }
 
-// moving is a recording of thrown cubes.
+// moving is a recording of twelve things that fly, tumble, and rest now and then.
 func moving(t testing.TB, ticks int) *game {
 	g := newGame(t, 10, types(touched{}, turning{}, place{})...)
-	s := cubesInParts(throwing(newRigid(3, 12, 1, 8, 30), 5), 1, ticks, nil)
+	c := cast{}
 	for f := range ticks {
 		g.store.Begin(tick.Tick(f + 1))
-		s.play(g.store, f)
+		for n := range 12 {
+			if f > 0 && (f/5+n)%4 == 0 {
+				continue
+			}
+			at, id := float64(f)/10+float64(n), c.id(g.store, n)
+			put(g.store, id, place{float32(9 * math.Sin(at)), float32(n), float32(20 * math.Abs(math.Cos(3*at)))})
+			put(g.store, id, turning{[4]float32{float32(math.Cos(at)), float32(math.Sin(at))}})
+			put(g.store, id, touched{f%7 == n})
+		}
 		g.commit(t)
 	}
 	require.NoError(t, g.writer.Close())

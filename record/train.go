@@ -33,7 +33,7 @@ func trainConfig() snapshot.Config { return snapshot.Config{Window: trainWindow,
 func NewTraining(plans []*quantize.Plan, classes bool, trips ...int) (*Training, error) {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, classes)
-	t, err := newTraining(plans, counting, trips...)
+	t, err := NewTrainingWith(plans, counting, trips...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func NewTraining(plans []*quantize.Plan, classes bool, trips ...int) (*Training,
 	return t, nil
 }
 
-// newTraining is NewTraining with tables of the caller's, and nobody watching.
-func newTraining(plans []*quantize.Plan, source delta.TableSource, trips ...int) (*Training, error) {
+// NewTrainingWith is NewTraining with tables of the caller's: what is sent is counted where t.Store.Watch says.
+func NewTrainingWith(plans []*quantize.Plan, source delta.TableSource, trips ...int) (*Training, error) {
 	for _, p := range plans {
 		if p.Debugging() {
 			return nil, fmt.Errorf("record: %s has packing off, as Protocol.Debug has it, and rows of it use no tables: record the game without", p.Name())

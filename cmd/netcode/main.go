@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/scenes"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -102,7 +103,7 @@ func runShip(args []string, out io.Writer) error {
 	if err := mayWrite(args[0]); err != nil {
 		return err
 	}
-	tables, err := record.TrainShipped()
+	tables, err := scenes.Train()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package record
+package scenes
 
 import (
 	"reflect"
@@ -23,5 +23,5 @@ func put[T any](s *snapshot.Store, id wire.NetworkID, value T) {
 		s.Set(id, row, lanes)
 		return
 	}
-	panic("record: no row is of " + reflect.TypeFor[T]().String())
+	panic("scenes: no row is of " + reflect.TypeFor[T]().String())
 }

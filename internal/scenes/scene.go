@@ -1,4 +1,4 @@
-package record
+package scenes
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -23,9 +24,9 @@ type scene struct {
 // lossyTrips are round trips over links that lose half of all packets: on short ones loss is most of what makes versions old.
 func lossyTrips() []int { return []int{2, 3, 6} }
 
-// TrainShipped makes the tables that ship: those of the classes, from motion that this package generates. They come out
-// the same on every machine.
-func TrainShipped() (*delta.Tables, error) {
+// Train makes the tables that ship: those of the classes, from motion that this package generates. They come out the same on
+// every machine.
+func Train() (*delta.Tables, error) {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, true)
 	if err := askForAll(counting); err != nil {
@@ -33,7 +34,7 @@ func TrainShipped() (*delta.Tables, error) {
 	}
 	for i, s := range scenes() {
 		if err := s.train(counting); err != nil {
-			return nil, fmt.Errorf("record: scene %d: %w", i, err)
+			return nil, fmt.Errorf("scenes: scene %d: %w", i, err)
 		}
 	}
 	return trainer.Build()
@@ -65,12 +66,12 @@ func (s *scene) train(counting *delta.Counting) error {
 		}
 		plans = append(plans, p)
 	}
-	t, err := newTraining(plans, counting, s.trips...)
+	t, err := record.NewTrainingWith(plans, counting, s.trips...)
 	if err != nil {
 		return err
 	}
 	for _, trip := range lossyTrips() {
-		if err := t.join(trip, true); err != nil {
+		if err := t.JoinLossy(trip); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package record
+package scenes
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays all scenes")
 	}
-	tables, err := TrainShipped()
+	tables, err := Train()
 	require.NoError(t, err)
 	require.True(t, string(delta.Shipped().AppendText(nil)) == string(tables.AppendText(nil)),
 		"the shipped tables are others: run `go run ./cmd/netcode ship`")

@@ -1,4 +1,4 @@
-package record
+package scenes
 
 // Components of made-up games: the same motion in coarser and finer steps, in one component or in several.
 

@@ -1,4 +1,4 @@
-package record
+package scenes
 
 import "github.com/arche-netcode/netcode/snapshot"
 
