@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -249,6 +250,9 @@ func (c *Client) PacketSize() int {
 	return c.link.Conn.PathSize()
 }
 
+// SharedRows returns the components that the server's build has too, see Session.SharedRows.
+func (c *Client) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.older) }
+
 // SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
 // from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
 // Server.SetPacketSize.
@@ -327,7 +331,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 		c.over(c.link.Reason)
 	}
 	c.drop()
-	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.known())
+	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.types.Speaks())
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
@@ -374,17 +378,17 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.Clock.Set(welcome.Tick)
 	c.frame.Due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
-	o := c.protocol.olderOf(c.attempt.Protocol().Hash)
-	c.replica = replica.New(c.protocol.schema, o.state(c.agreed.snapshot()), before)
+	o := c.protocol.types.OlderOf(c.attempt.Protocol().Hash)
+	c.replica = replica.New(c.protocol.types.Schema, o.State(c.agreed.snapshot()), before)
 	out, in := c.attempt.Checksums()
 	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.Server, peer.NewConn(o.conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
+	c.link.start(c.attempt.Server, peer.NewConn(o.Conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
 	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied, c.back = false, c.newHeldState()
 	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
 	if c.sender != nil {
-		c.sender.openUpstream(o.state(c.agreed.snapshot()))
+		c.sender.openUpstream(o.State(c.agreed.snapshot()))
 	}
 	call(c.hooks.opened)
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
@@ -401,7 +405,7 @@ func (c *Client) refused(ends bool, refuse peer.Refuse) {
 	switch refuse.Reason {
 	case peer.ReasonWrongProtocol:
 		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.canon.Explain(refuse.Detail)
+		reason.Detail = c.protocol.types.Canon.Explain(refuse.Detail)
 	case peer.ReasonWrongVersion:
 		c.stats.RefusedProtocol++
 	case peer.ReasonFull:

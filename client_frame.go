@@ -297,7 +297,7 @@ type heldState struct {
 // newHeldState begins a connection.
 func (c *Client) newHeldState() (h heldState) {
 	if c.hooks.hold != nil {
-		h.newest = replica.New(c.protocol.schema, c.link.older.state(c.agreed.snapshot()), c.replica.Tick())
+		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
 	}
 	return h
 }

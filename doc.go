@@ -23,7 +23,7 @@ package netcode
 
 // Files, for those who read the code.
 //
-//   - protocol.go, bands.go: registration of components, the protocol's hash; distance bands; schema.go, older.go: the protocol as a text; older builds
+//   - protocol.go: what both ends share, and how components are registered. Package internal/registry keeps it: its hash, distance bands, older builds
 //   - server.go, server_frame.go: the server and its clients, open for others or not, Kick and Close; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
 //   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return

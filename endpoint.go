@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -110,7 +111,7 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 		others = config.Clients
 	}
 	c.inbound = message.NewInbound(message.Config{
-		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
+		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	c.outbound = message.NewOutbound(config.History, config.queues(others))
@@ -121,12 +122,12 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	for id := range c.sizes {
 		c.sizes[id] = message.NoSize
 	}
-	for _, h := range c.protocol.handled {
-		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
-			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
+	for _, h := range c.protocol.types.Handled {
+		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server == nil) && (c.client != nil || !h.Type.OwnerOnly) {
+			c.plain[h.Type.ID()], c.sizes[h.Type.ID()] = h.Type.Codec, h.Type.Codec.AlwaysLegal()
 		}
-		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
-			c.types.Allow(h.of)
+		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server != nil) && !h.Type.OwnerOnly && h.Type.Channel == 0 && config.History == 0 {
+			c.types.Allow(h.Type)
 		}
 	}
 }
@@ -185,7 +186,7 @@ func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
 	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
-	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
+	if of, ok := c.protocol.types.Messages.Lookup(ctx.Type); ok {
 		failed.Name, failed.Message = of.Name, true
 	}
 	c.reportPanic(failed)
@@ -197,7 +198,7 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 		return
 	}
 	c.toldTypes[t] = true
-	if of, ok := c.protocol.messages.Lookup(t); ok {
+	if of, ok := c.protocol.types.Messages.Lookup(t); ok {
 		c.report.Error(&UnhandledError{Name: of.Name})
 	}
 }
@@ -425,10 +426,10 @@ func (c *endpointCore) endName() string {
 // connection is a link and what messages of the game need beside it.
 type connection struct {
 	link.Link
-	near   *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
-	held   *held.Queue   // Messages that wait for their entity; nil for one in this process.
-	older  *older        // The protocol of the session, if it is that of an older build.
-	handed uint64        // Sections that were handed to an end in this process.
+	near   *endpointCore   // The other end, where it is in this process; nil else. Then no packets are sent.
+	held   *held.Queue     // Messages that wait for their entity; nil for one in this process.
+	older  *registry.Older // The protocol of the session, if it is that of an older build.
+	handed uint64          // Sections that were handed to an end in this process.
 	config *Config
 	stats  *Stats
 }

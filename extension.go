@@ -1,10 +1,9 @@
 package netcode
 
 import (
-	"fmt"
 	"reflect"
 
-	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -49,7 +48,7 @@ type ClientSide interface {
 }
 
 // FreeSection lets the protocol choose the type of a packet section. The choice is part of the protocol's hash.
-const FreeSection wire.MessageType = 255
+const FreeSection = registry.FreeSection
 
 // ServerHooks are the functions that a feature gives to one server. They run in the goroutine of the server's frame, except
 // those of Section that say otherwise. The order of features is the order of their Extend calls.
@@ -210,13 +209,12 @@ func statesOf(with any) []any {
 // on a frozen protocol.
 func (p *Protocol) Extend(e Extension) {
 	p.MustBeOpen("Extend", extensionName(e.Name))
-	for i := range p.extensions {
-		if p.extensions[i].Name == e.Name {
-			panic(fmt.Sprintf("netcode: Extend[%s]: the protocol has this extension", e.Name))
-		}
+	f := registry.Feature{Name: e.Name, Kind: e.Kind, BeforeMessages: e.BeforeMessages, ToServer: e.ToServer, ToClient: e.ToClient, Upstream: e.Upstream}
+	if e.Freeze != nil {
+		f.Freeze = func(at *registry.Freezing) { e.Freeze(&Freezing{Schema: at.Schema, Unpacked: at.Unpacked, at: at}) }
 	}
+	p.types.Extend(f)
 	p.extensions = append(p.extensions, e)
-	p.upstream = p.upstream || e.Upstream
 	if e.State != nil {
 		p.extended = append(p.extended, e.State)
 	}
@@ -257,23 +255,13 @@ func (c *Client) Extend(h ClientHooks) {
 func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *quantize.Plan {
 	p.MustBeOpen(call, t)
 	r := register(call, t, options)
-	if r.last != "" {
-		panic(fmt.Sprintf("netcode: %s[%s]: %s is an option of messages, for Handle and Answer", call, t, r.last))
-	}
-	plan := compileEvents(call, t, r.name)
-	for _, other := range p.plans {
-		if other.call == call {
-			mustDiffer(call, t, r.name, other.plan.Type(), other.plan.Name())
-		}
-	}
-	p.plans = append(p.plans, extensionPlan{call, plan})
-	return plan
+	return p.types.Plan(call, t, &r.Options)
 }
 
 // ForComponent makes an option of Replicate for a feature: set is called when the component is registered, with its plan.
 // The option is refused elsewhere; name is for that error.
 func ForComponent(name string, set func(p *Protocol, plan *quantize.Plan)) Option {
-	return func(r *registration) { r.component, r.set = name, append(r.set, set) }
+	return func(r *registration) { r.Component, r.set = name, append(r.set, set) }
 }
 
 // Freezing is the argument of Extension.Freeze: the protocol as it freezes.
@@ -281,38 +269,23 @@ type Freezing struct {
 	Schema   *snapshot.Schema // The components, in their rows.
 	Unpacked bool             // Protocol.Debug was called: plans of Protocol.Plan are unpacked by now.
 
-	protocol *Protocol
-	of       *Extension
+	at *registry.Freezing
 }
 
 // Describe adds an entry to the canonical description, in the form "kind name{...}": what both ends must have alike. The
 // entries of a kind are sorted by name.
-func (f *Freezing) Describe(name, text string) {
-	e := canon.Entry{Kind: f.of.Kind, Name: name, Text: text}
-	if f.of.BeforeMessages {
-		f.protocol.described.before = append(f.protocol.described.before, e)
-	} else {
-		f.protocol.described.behind = append(f.protocol.described.behind, e)
-	}
-}
+func (f *Freezing) Describe(name, text string) { f.at.Describe(name, text) }
 
 // DescribeComponent adds to the entry of a component, behind its fields: what both ends must have alike.
-func (f *Freezing) DescribeComponent(row int, text string) {
-	f.protocol.described.components[row] += text
-}
+func (f *Freezing) DescribeComponent(row int, text string) { f.at.DescribeComponent(row, text) }
 
 // Set keeps a setting of a component, for any feature to find it by its type with SettingOf.
-func (f *Freezing) Set(row int, setting any) {
-	f.protocol.settings[row] = append(f.protocol.settings[row], setting)
-}
+func (f *Freezing) Set(row int, setting any) { f.at.Set(row, setting) }
 
 // SettingOf finds what a feature has set of a component, by the type of the setting. It freezes the protocol.
 func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
 	p.freeze()
-	if row < 0 || row >= len(p.settings) {
-		return setting, false
-	}
-	for _, one := range p.settings[row] {
+	for _, one := range p.types.Settings(row) {
 		if setting, ok = one.(T); ok {
 			return setting, true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/transport"
@@ -88,12 +89,12 @@ func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
 
 // sealOf returns the epoch and the protocol with which a Join is sealed: the server's own, or that of an older build, which the Hello
 // named.
-func (s *Server) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, o *older, sealed bool) {
-	for i := -1; i < len(s.protocol.older); i++ {
+func (s *Server) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, o *registry.Older, sealed bool) {
+	for i := -1; i < len(s.protocol.types.Older); i++ {
 		if i >= 0 {
-			o = s.protocol.older[i]
+			o = s.protocol.types.Older[i]
 		}
-		hash := s.protocol.hashWith(o)
+		hash := s.protocol.types.HashWith(o)
 		epoch = epochOf(epochs, hash)
 		if fromClient, _ := handshake.Checksums(epoch, hash); peer.JoinSealed(join, fromClient) {
 			return epoch, o, true
@@ -103,7 +104,7 @@ func (s *Server) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, o *older
 }
 
 // seatApproved makes the session of a client that may have a place, if there is one.
-func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision, o *older) {
+func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision, o *registry.Older) {
 	identity := ""
 	if d != nil {
 		s.decisions.Settle(d)
@@ -162,9 +163,9 @@ func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
-	if hello.Protocol != s.protocol.canon.Hash && s.protocol.olderOf(hello.Protocol) == nil {
+	if hello.Protocol != s.protocol.types.Canon.Hash && s.protocol.types.OlderOf(hello.Protocol) == nil {
 		s.logRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.canon.FirstDifference(hello.Digest)}
+		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.types.Canon.FirstDifference(hello.Digest)}
 	}
 	return s.fits(from)
 }
@@ -210,7 +211,7 @@ func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
 	s.refusedAt = max(s.frame.Now, 1)
 	s.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
-		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
+		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.types.Canon.Hash), "refused", s.stats.RefusedProtocol)
 }
 
 // refusalsTold limits the differences of protocols that OnError is told: clients choose them.
@@ -233,7 +234,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 	if hello.Version != peer.Version {
 		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
 	}
-	return s.protocol.canon.Difference(hello.Digest)
+	return s.protocol.types.Canon.Difference(hello.Digest)
 }
 
 // replace ends the session that an address had: a client that joins anew has forgotten it.

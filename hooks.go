@@ -1,16 +1,8 @@
 package netcode
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // extensionName names an extension in errors.
@@ -18,72 +10,6 @@ type extensionName string
 
 // String implements fmt.Stringer.
 func (n extensionName) String() string { return string(n) }
-
-// extensionPlan is a plan that Protocol.Plan made.
-type extensionPlan struct {
-	call string
-	plan *quantize.Plan
-}
-
-// described is the parts of the canonical description that extensions add.
-type described struct {
-	before, behind []canon.Entry // The messages.
-	components     []string      // By row.
-}
-
-// freezeExtensions calls Freeze of the extensions, once rows are known.
-func (p *Protocol) freezeExtensions() {
-	p.described = described{components: make([]string, p.schema.Rows())}
-	p.settings = make([][]any, p.schema.Rows())
-	p.chooseSections()
-	for i := range p.extensions {
-		e := &p.extensions[i]
-		if e.Freeze != nil {
-			e.Freeze(&Freezing{Schema: p.schema, Unpacked: p.unpacked, protocol: p, of: e})
-		}
-	}
-	byKind := func(a, b canon.Entry) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
-	}
-	slices.SortStableFunc(p.described.before, byKind)
-	slices.SortStableFunc(p.described.behind, byKind)
-}
-
-// chooseSections gives packet sections the types that they let the protocol choose, by the names of their extensions.
-func (p *Protocol) chooseSections() {
-	byName := make([]*Extension, len(p.extensions))
-	for i := range p.extensions {
-		byName[i] = &p.extensions[i]
-	}
-	slices.SortFunc(byName, func(a, b *Extension) int { return strings.Compare(a.Name, b.Name) })
-	for _, e := range byName {
-		chosen := ""
-		for _, way := range [...]struct {
-			name string
-			of   *wire.MessageType
-		}{{"to server", &e.ToServer}, {"to client", &e.ToClient}} {
-			if *way.of == FreeSection {
-				*way.of = p.freeSection(e.Name)
-				chosen += fmt.Sprintf("%s:%d;", way.name, *way.of)
-			}
-		}
-		if chosen != "" {
-			text := fmt.Sprintf("%s %s{%s}", kindSection, e.Name, strings.TrimSuffix(chosen, ";"))
-			p.described.behind = append(p.described.behind, canon.Entry{Kind: kindSection, Name: e.Name, Text: text})
-		}
-	}
-}
-
-// freeSection takes the next free type of a packet section.
-func (p *Protocol) freeSection(name string) wire.MessageType {
-	if p.sections == 0 {
-		p.sections = wire.MessageInput
-	}
-	if p.sections++; p.sections >= wire.FirstUserMessage {
-		panic(fmt.Sprintf("netcode: Extend[%s]: too many packet sections: a protocol has at most %d of them", name, wire.FirstUserMessage-wire.MessageInput-1))
-	}
-	return p.sections
-}
 
 // serverHooks is the functions of all extensions of a server, by the point at which they are called.
 type serverHooks struct {
@@ -191,7 +117,7 @@ func (s *Server) extend() {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
 			h := e.Server.Server(s)
 			s.addHooks(&h)
-			s.sections.add(h.Section, e.ToServer, e.ToClient)
+			s.sections.add(h.Section, s.protocol.types.Features[i].ToServer, s.protocol.types.Features[i].ToClient)
 		}
 	}
 }
@@ -202,7 +128,7 @@ func (c *Client) extend() {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
 			h := e.Client.Client(c)
 			c.addHooks(&h)
-			c.sections.add(h.Section.forServer(), e.ToClient, e.ToServer)
+			c.sections.add(h.Section.forServer(), c.protocol.types.Features[i].ToClient, c.protocol.types.Features[i].ToServer)
 		}
 	}
 	c.tellSent()

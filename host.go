@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
@@ -19,8 +20,8 @@ func CanHost(s *Server, c *Client) error {
 	switch {
 	case c.state != Disconnected:
 		return fmt.Errorf("%w: the client is connected or connecting: call Close first", ErrHost)
-	case c.protocol.canon.Hash != s.protocol.canon.Hash:
-		difference := c.protocol.canon.Explain(s.protocol.canon.FirstDifference(c.protocol.canon.Digest))
+	case c.protocol.types.Canon.Hash != s.protocol.types.Canon.Hash:
+		difference := c.protocol.types.Canon.Explain(s.protocol.types.Canon.FirstDifference(c.protocol.types.Canon.Digest))
 		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", ErrHost, difference)
 	case c.protocol != s.protocol:
 		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", ErrHost)
@@ -184,8 +185,8 @@ func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inb
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushNear.
 func (c *Session) Say(m *Posted) error {
 	s := c.server
-	of, ok := s.protocol.messages.Lookup(m.Type)
-	if !ok || !c.Recorded() || s.protocol.roles[m.Type] != alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
+	of, ok := s.protocol.types.Messages.Lookup(m.Type)
+	if !ok || !c.Recorded() || s.protocol.types.Roles[m.Type] != registry.Alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
 		return fmt.Errorf("%w: %d bytes of type %d", ErrPosted, len(m.Body), m.Type)
 	}
 	s.inbound.Queue(true)

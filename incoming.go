@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -85,7 +86,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		if !c.protocol.upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
+		if !c.protocol.types.Upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role)
@@ -153,15 +154,15 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 		}
 		return nil
 	}
-	of, ok := c.protocol.messages.Lookup(h.Type)
+	of, ok := c.protocol.types.Messages.Lookup(h.Type)
 	switch {
 	case !ok: // arrive ignores it
 		return nil
 	case !of.Direction.Allows(c.server == nil):
 		return fmt.Errorf("message %s goes the other way", of.Name)
-	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
+	case (c.protocol.types.Roles[h.Type] != registry.Alone) != (h.Flags&wire.FlagCall != 0):
 		return fmt.Errorf("message %s with a call that is not its own", of.Name)
-	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.upstream:
+	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.types.Upstream:
 		return fmt.Errorf("message %s after state, though clients write nothing", of.Name)
 	case of.OwnerOnly && c.server != nil && h.Flags&wire.FlagEntity == 0:
 		return fmt.Errorf("message %s about no entity", of.Name)
@@ -252,7 +253,7 @@ func (c *endpointCore) newestOf(l *connection) tick.Tick {
 
 // unknown reports whether this end's protocol lacks a message type of the game.
 func (c *endpointCore) unknown(t wire.MessageType) bool {
-	_, ok := c.protocol.messages.Lookup(t)
+	_, ok := c.protocol.types.Messages.Lookup(t)
 	return !ok && t >= wire.FirstUserMessage
 }
 

@@ -109,10 +109,10 @@ func TestExplainBearsAnyText(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	p.freeze()
 	rapid.Check(t, func(t *rapid.T) {
-		require.NotEmpty(t, p.canon.Explain(rapid.String().Draw(t, "detail")))
+		require.NotEmpty(t, p.types.Canon.Explain(rapid.String().Draw(t, "detail")))
 	})
 	for _, detail := range []string{"", "-1 x", "0", "0 limits", "1 component thing{X:i16", "99 component x{", "1 component thing{X:i8}"} {
-		require.NotEmpty(t, p.canon.Explain(detail), detail)
+		require.NotEmpty(t, p.types.Canon.Explain(detail), detail)
 	}
 }
 
@@ -122,11 +122,11 @@ func TestDifferenceBearsAnyDigest(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	Handle[struct{ Y int8 }](p, nil, Named("message"))
 	p.freeze()
-	ours := []uint32{p.canon.Digest.At(0), p.canon.Digest.At(1), p.canon.Digest.At(2)}
+	ours := []uint32{p.types.Canon.Digest.At(0), p.types.Canon.Digest.At(1), p.types.Canon.Digest.At(2)}
 	rapid.Check(t, func(t *rapid.T) {
 		hashes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(ours), rapid.Uint32()), 0, 600).Draw(t, "hashes")
-		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(hashes)))
-		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(append(ours[:2:2], hashes...))))
+		require.NotEmpty(t, p.types.Canon.Difference(peer.NewDigest(hashes)))
+		require.NotEmpty(t, p.types.Canon.Difference(peer.NewDigest(append(ours[:2:2], hashes...))))
 	})
 }
 
@@ -148,7 +148,7 @@ func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
 	require.Equal(t, "still", first.Schema().Plan(0).ExtrapolatedBy())
 	require.NotEqual(t, plain.Hash(), first.Hash())
 	require.NotEqual(t, first.Hash(), second.Hash())
-	require.Contains(t, first.canon.Explain(second.canon.FirstDifference(first.canon.Digest)), "the server has the field ~other, the client ~still")
+	require.Contains(t, first.types.Canon.Explain(second.types.Canon.FirstDifference(first.types.Canon.Digest)), "the server has the field ~other, the client ~still")
 }
 
 func TestExtrapolatedByIsRefusedWhereItMakesNoSense(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 	Replicate[goldenPosition](p, Named("Position"))
 	p.freeze()
 	var texts []string
-	for _, e := range p.canon.Entries {
+	for _, e := range p.types.Canon.Entries {
 		texts = append(texts, e.Text)
 	}
 	require.Equal(t, []string{
@@ -212,9 +212,9 @@ func TestTablesAreInTheHash(t *testing.T) {
 	require.NotEqual(t, shipped.Hash(), one.Hash())
 	require.NotEqual(t, one.Hash(), many.Hash())
 	require.Equal(t, one.Hash(), build(1, 1, 1, 1).Hash())
-	says := one.canon.Explain(many.canon.FirstDifference(one.canon.Digest))
+	says := one.types.Canon.Explain(many.types.Canon.FirstDifference(one.types.Canon.Digest))
 	require.Regexp(t, `^limits "netcode" differs: the server codes state with the tables [0-9a-f]{16}\+[0-9a-f]{16}, `+
 		`the client with [0-9a-f]{16}\+[0-9a-f]{16}: give UseTables the same file on both sides$`, says)
-	says = shipped.canon.Explain(many.canon.FirstDifference(shipped.canon.Digest))
+	says = shipped.types.Canon.Explain(many.types.Canon.FirstDifference(shipped.types.Canon.Digest))
 	require.Contains(t, says, "give UseTables the same file on both sides")
 }

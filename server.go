@@ -124,7 +124,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		protocol:  p,
 		config:    config,
 		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		store:     snapshot.NewStore(p.schema, config.snapshot()),
+		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
 		tokens:    peer.NewTokens(config.resetKey(secret)),
 		places:    admission.NewPlaces(places, config.admission()),
@@ -135,7 +135,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		decisions: admission.NewDecisions(),
 		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
-		asksBands: len(p.schema.Banded()) > 0,
+		asksBands: len(p.types.Schema.Banded()) > 0,
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
 	s.worldless = worldless.New(s.store)

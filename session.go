@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -115,6 +116,13 @@ func (c *Session) Connected() bool { return c.state == connected }
 // Waiting returns the bytes of messages that wait to be sent to the client.
 func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 
+// Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
+func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
+
+// SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
+// place among these.
+func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }
+
 // PacketSize returns the size of the largest packet to the client, in bytes.
 func (c *Session) PacketSize() int { return c.link.PacketSize }
 
@@ -172,18 +180,18 @@ func (c *Session) EndedByGame() bool {
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string, o *older) {
+func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string, o *registry.Older) {
 	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		s.Report(err)
 		return
 	}
-	in, out := handshake.Checksums(epoch, s.protocol.hashWith(o))
+	in, out := handshake.Checksums(epoch, s.protocol.types.HashWith(o))
 	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(address, peer.NewConn(o.conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c.link.start(address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
 	c.link.older = o
 	c.link.held = new(held.Queue)
 	s.counts[connected]++
@@ -192,8 +200,8 @@ func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32
 	s.sessions = append(s.sessions, c)
 	s.places.Take(address.IP.Addr())
 	s.lines.join(c)
-	if s.protocol.upstream {
-		c.upstream = replica.New(s.protocol.schema, o.state(s.config.snapshot()), s.Tick())
+	if s.protocol.types.Upstream {
+		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
 	s.welcome(c)
 	c.opened = true
@@ -209,7 +217,7 @@ func (s *Server) move(c *Session, to sessionState) {
 
 // connect makes the game know the client of a session.
 func (s *Server) connect(c *Session) {
-	c.view = snapshot.NewView(s.store, c.link.older.state(s.config.snapshot()))
+	c.view = snapshot.NewView(s.store, c.link.older.State(s.config.snapshot()))
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})

@@ -33,7 +33,7 @@ type upstreamSender struct{ *Client }
 
 // SendState lets the client send state. Call it in ClientSide.Client of an extension with Upstream.
 func (c *Client) SendState() {
-	if !c.protocol.upstream {
+	if !c.protocol.types.Upstream {
 		panic("netcode: Client.SendState: set Upstream of an extension, so that servers take the state")
 	}
 	c.sender = upstreamSender{c}
@@ -41,7 +41,7 @@ func (c *Client) SendState() {
 
 // openUpstream begins the upstream state of a connection.
 func (c upstreamSender) openUpstream(config snapshot.Config) {
-	c.up.store = snapshot.NewStore(c.protocol.schema, config)
+	c.up.store = snapshot.NewStore(c.protocol.types.Schema, config)
 	c.up.view = snapshot.NewView(c.up.store, config)
 }
 

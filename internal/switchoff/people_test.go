@@ -76,8 +76,8 @@ func people() []mutation {
 		testedIn("systems", change("hosts", "guests come while others are told that it is over", "TestDetachingLetsNobodyIn",
 			"handshake.go", "if s.closing || s.shut {", "if s.closing {")),
 		change("calls", "an end answers by the function of the protocol", "TestEndsOfOneProcessAnswerEachInItsOwnWay",
-			"incoming.go", "if codec := c.inbound.Codec(ctx.Type); codec != nil {", "if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {\n\t\tcodec := of.Codec"),
+			"incoming.go", "if codec := c.inbound.Codec(ctx.Type); codec != nil {", "if of, ok := c.protocol.types.Messages.Lookup(ctx.Type); ok {\n\t\tcodec := of.Codec"),
 		change("calls", "OnCall forgets OwnerOnly", "TestOnCallIsForOwners",
-			"handle.go", "if of.OwnerOnly {\n\t\thandler = ownersOnly(question, handler)", "if false {\n\t\thandler = ownersOnly(question, handler)"),
+			"handle.go", "if of.OwnerOnly {\n\t\thandler = ownersOnly(registry.Question, handler)", "if false {\n\t\thandler = ownersOnly(registry.Question, handler)"),
 	}
 }
