@@ -8,7 +8,6 @@ import (
 
 	"github.com/arche-netcode/netcode/congestion"
 	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -335,114 +334,6 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
-}
-
-// receiveHandshake takes the server's answer to a Hello, a Join or a Resume. A Welcome that comes again has no effect.
-func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
-	var answer handshake.Answer
-	switch {
-	case c.state == Connected && kind == peer.KindWelcome:
-		if _, err := c.attempt.ParseWelcome(packet); err == nil {
-			return
-		}
-	case c.state == Connected && c.host == nil:
-		answer = c.resume.Take(kind, packet, c.frame.Now)
-	case c.state == Connecting:
-		answer = c.attempt.Take(kind, packet, c.frame.Now)
-	}
-	switch answer.Effect {
-	case handshake.Foreign:
-		c.stats.BadHandshakes++
-	case handshake.Challenged:
-		c.stats.Challenges++
-	case handshake.Refused, handshake.Noted:
-		c.refused(answer.Effect == handshake.Refused, answer.Refuse)
-	case handshake.Malformed:
-		c.stats.Malformed++
-		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
-	case handshake.Welcomed:
-		c.enter(c.attempt.Accept(), answer.Welcome)
-	case handshake.Reset:
-		c.takeReset(&answer.Reset)
-	}
-}
-
-// enter begins the session that the server made.
-func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
-	c.agreed = c.config
-	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
-	c.state, c.id, c.resume = Connected, welcome.Client, handshake.NewResume(welcome.Client, c.attempt.Nonce, welcome.Token)
-	c.stats.TicksSlipped += c.frame.Clock.Slipped()
-	c.frame.Clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
-	c.frame.Clock.Advance(c.frame.Now)
-	c.frame.Clock.Set(welcome.Tick)
-	c.frame.Due = true
-	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
-	o := c.protocol.types.OlderOf(c.attempt.Protocol().Hash)
-	c.replica = replica.New(c.protocol.types.Schema, o.State(c.agreed.snapshot()), before)
-	out, in := c.attempt.Checksums()
-	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.Server, peer.NewConn(o.Conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
-	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
-	c.inbound.SetLocal(c.id)
-	c.applied, c.back = false, c.newHeldState()
-	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
-	if c.sender != nil {
-		c.sender.openUpstream(o.State(c.agreed.snapshot()))
-	}
-	call(c.hooks.opened)
-	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
-	c.stats.Connected++
-	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.Enabled(report.Info) {
-		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
-	}
-}
-
-// refused counts a refusal, and ends the attempt with the server's reason unless that passes.
-func (c *Client) refused(ends bool, refuse peer.Refuse) {
-	reason := &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
-	switch refuse.Reason {
-	case peer.ReasonWrongProtocol:
-		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.types.Canon.Explain(refuse.Detail)
-	case peer.ReasonWrongVersion:
-		c.stats.RefusedProtocol++
-	case peer.ReasonFull:
-		c.stats.RefusedFull++
-	case peer.ReasonCrowded:
-		c.stats.RefusedAddress++
-	case peer.ReasonBusy:
-		c.stats.BusyAddress++
-	}
-	if ends {
-		c.end(reason)
-	}
-}
-
-// ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
-func (c *Client) ask() {
-	c.attempt.Begin(c.frame.Now)
-	if c.attempt.Over(c.frame.Now, c.config.HandshakeTimeout) {
-		c.stats.HandshakeTimeouts++
-		c.end(c.attempt.GivenUp(c.config.HandshakeTimeout))
-		return
-	}
-	if !c.attempt.Due(c.frame.Now) {
-		return
-	}
-	room := c.out.Room(peer.HelloSize)
-	if room == nil {
-		c.counters.OutputFull++
-		return
-	}
-	datagram, kind := c.attempt.Append(room[:0], c.frame.Now)
-	if kind == peer.KindHello {
-		c.stats.Hellos++
-	} else {
-		c.stats.Joins++
-	}
-	c.out.Commit(c.attempt.Server, len(datagram))
 }
 
 // Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver

@@ -26,8 +26,8 @@ package netcode
 //   - protocol.go: what both ends share, and how components are registered. Package internal/registry keeps it: its hash, distance bands, older builds
 //   - server.go, server_frame.go: the server and its clients, open for others or not, Kick and Close; what it receives and sends in a frame
 //   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
-//   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return
-//   - session.go: one client from acceptance to end, and clients behind one router; migrate.go: a client that goes on at another address
+//   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest
+//   - session.go: one client from acceptance to end, and clients behind one router
 //   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
 //   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients
 //   - incoming.go: judges a received packet before it takes effect, queues its messages

@@ -55,7 +55,7 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openNear(s.lastID+1, &c.endpointCore, seed)
+	l := s.openNear(s.door.LastID+1, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -77,7 +77,7 @@ func Host(s *Server, c *Client) error {
 
 // openNear makes the session of a client without packets.
 func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
-	s.lastID = max(s.lastID, id)
+	s.door.LastID = max(s.door.LastID, id)
 	c := &Session{id: id, state: connected, server: s}
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
@@ -176,7 +176,7 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 }
 
 // ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
-func (s *Server) ClientsFrom(id ClientID) { s.lastID = max(s.lastID, id-1) }
+func (s *Server) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
 
 // Recorded reports whether the session was made by Server.Seat.
 func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }

@@ -118,7 +118,7 @@ func houseArrows() map[string][]string {
 		"internal/admission": {"peer", "transport", "wire"},
 		"internal/calls":     {"wire"},
 		"internal/canon":     {"peer"},
-		"internal/handshake": {"peer", "transport", "wire"},
+		"internal/handshake": {"internal/admission", "internal/canon", "internal/outbox", "internal/report", "peer", "tick", "transport", "wire"},
 		"internal/held":      {"peer", "tick", "wire"},
 		"internal/link":      {"internal/outbox", "congestion", "message", "peer", "snapshot", "tick", "transport", "wire"},
 		"internal/parallel":  {},

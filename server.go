@@ -3,11 +3,10 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
-	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -59,16 +58,10 @@ type Server struct {
 	hooks       serverHooks
 
 	interest  Interest // Nil: all is visible unless hidden.
-	cookies   *peer.Cookies
-	tokens    *peer.Tokens
-	places    *admission.Places
+	door      handshake.Door
 	lines     lines
-	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
-	onApprove func(*Approval)   // Nil: all are accepted.
-	prover    transport.Prover  // Nil where the transport proves nothing.
-	decisions admission.Decisions
-	players   admission.Players
-	secretAt  time.Duration // When the cookies' secret was last made anew.
+	onApprove func(*Approval)  // Nil: all are accepted.
+	prover    transport.Prover // Nil where the transport proves nothing.
 	out       outbox.Buffer
 	workers   sendWorkers
 
@@ -82,14 +75,11 @@ type Server struct {
 	byID      map[wire.ClientID]*Session
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
 	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
-	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
-	shut      bool          // SetOpen(false).
-	sentUpTo  tick.Tick     // The tick of the newest Send.
-	asksBands bool          // The protocol has bands, and OnError was not told that nobody measures distances.
-	refused   []string      // The differences that OnError was told of.
-	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
+	shut      bool      // SetOpen(false).
+	sentUpTo  tick.Tick // The tick of the newest Send.
+	asksBands bool      // The protocol has bands, and OnError was not told that nobody measures distances.
 
 	report   report.Reporter
 	events   events
@@ -108,34 +98,25 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	var secret [32]byte
-	var places [16]byte
-	for _, b := range [][]byte{secret[:], places[:]} {
-		if _, err := io.ReadFull(config.Random, b); err != nil {
-			return nil, fmt.Errorf("netcode: Config.Random: %w", err)
-		}
-	}
-	tag, err := random32(config.Random)
-	if err != nil {
-		return nil, err
-	}
 	p.freeze()
 	s := &Server{
 		protocol:  p,
 		config:    config,
 		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
-		cookies:   peer.NewCookies(secret),
-		tokens:    peer.NewTokens(config.resetKey(secret)),
-		places:    admission.NewPlaces(places, config.admission()),
 		lines:     lines{},
-		past:      peer.NewPastSessions(),
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
-		decisions: admission.NewDecisions(),
-		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
 		asksBands: len(p.types.Schema.Banded()) > 0,
+	}
+	var err error
+	if s.door, err = handshake.NewDoor(s.doorConfig(), (*seats)(s), &s.frame, &s.out, &s.report); err != nil {
+		return nil, err
+	}
+	tag, err := random32(config.Random)
+	if err != nil {
+		return nil, err
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
 	s.worldless = worldless.New(s.store)
@@ -158,7 +139,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 		for _, c := range s.sessions {
 			c.link.Shift(stall)
 		}
-		s.players.Shift(stall)
+		s.door.Players.Shift(stall)
 	}
 	s.beginFrame()
 	call(s.hooks.beginFrame)
@@ -272,7 +253,9 @@ func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {
-		return s.kickAway(client)
+		kicked := s.door.Kick(client)
+		s.events.fire()
+		return kicked
 	}
 	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
 	s.events.fire()
@@ -296,7 +279,7 @@ func (s *Server) Close(reason Reason) {
 		}
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
-	s.endAway()
+	s.door.EndAway()
 	s.events.fire()
 }
 
@@ -521,7 +504,7 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.Away() {
+		for _, p := range s.door.Players.Away() {
 			s.interest.Leave(p.ID)
 		}
 	}
@@ -608,7 +591,7 @@ func (s *Server) SetOpen(open bool) {
 			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
 		}
 	}
-	s.endAway()
+	s.door.EndAway()
 	s.events.fire()
 }
 

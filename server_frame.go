@@ -1,8 +1,6 @@
 package netcode
 
 import (
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/link"
@@ -34,18 +32,12 @@ type serverSteps struct {
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
-	case kind == peer.KindHello:
-		s.receiveHello(from, packet)
-	case kind == peer.KindJoin:
-		s.receiveJoin(from, packet)
-	case kind == peer.KindResume:
-		s.receiveResume(from, packet)
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
 	case kind == peer.KindPacket:
 		s.stats.Strangers++
 	default:
-		s.stats.BadHandshakes++
+		s.door.Receive(kind, from, packet)
 	}
 	s.events.fire()
 }
@@ -155,9 +147,6 @@ func (s *Server) sendFrame() {
 	if s.counts[leaving] > 0 {
 		s.finishLeaving()
 	}
-	if s.frame.Now-s.secretAt >= secretFor {
-		s.rotateSecret()
-	}
 	if s.worldless.Waits() {
 		s.publishAlone()
 	}
@@ -254,7 +243,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	if !c.confirmed && !c.opened {
-		s.welcome(c)
+		s.door.Welcome(c.seat())
 	}
 	c.opened = false
 	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
@@ -375,11 +364,8 @@ func (s *Server) reportOversize(c *Session) {
 
 // expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
-	if s.decisions.Len() > 0 {
-		s.expireApprovals()
-	}
-	if len(s.players.Away()) > 0 {
-		s.expireAway()
+	if err := s.door.Expire(); err != nil {
+		s.Report(err)
 	}
 	for _, c := range s.sessions {
 		switch {
@@ -391,21 +377,6 @@ func (s *Server) expire() {
 			s.remove(c)
 		}
 	}
-}
-
-// secretFor is the time for which a secret of the cookies is used.
-const secretFor = time.Minute
-
-// rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
-// their few seconds.
-func (s *Server) rotateSecret() {
-	s.secretAt = s.frame.Now
-	var secret [32]byte
-	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
-		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
-		return
-	}
-	s.cookies.Rotate(secret)
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The

@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
-	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
@@ -50,11 +48,10 @@ type Session struct {
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
-	kept         []any             // State of extensions.
-	reason       *peer.Error       // For which it ended.
-	player       *admission.Player // Nil without an identity.
-	returned     bool              // The player had a session before, with the same id.
-	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
+	kept         []any       // State of extensions.
+	reason       *peer.Error // For which it ended.
+	returned     bool        // The player had a session before, with the same id.
+	acknowledged tick.Tick   // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
 	epoch     uint32
@@ -180,31 +177,25 @@ func (c *Session) EndedByGame() bool {
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string, o *registry.Older) {
-	seed, err := peer.NewSkipSeed(s.config.Random)
-	if err != nil {
-		s.Report(err)
-		return
+func (s *Server) open(seat handshake.Seat, seed peer.SkipSeed) {
+	o := s.protocol.types.OlderOf(seat.Protocol)
+	in, out := handshake.Checksums(seat.Epoch, seat.Protocol)
+	c := &Session{
+		id: seat.Client, state: connected, server: s, nonce: seat.Nonce, epoch: seat.Epoch, before: seat.Before, returned: seat.Returned, opened: true,
 	}
-	in, out := handshake.Checksums(epoch, s.protocol.types.HashWith(o))
-	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
-	s.assignID(c, identity)
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
-	c.link.older = o
-	c.link.held = new(held.Queue)
+	c.link.start(seat.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c.link.older, c.link.held = o, new(held.Queue)
 	s.counts[connected]++
-	s.byAddress[address] = c
+	s.byAddress[seat.Address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	s.places.Take(address.IP.Addr())
 	s.lines.join(c)
 	if s.protocol.types.Upstream {
 		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
-	s.welcome(c)
-	c.opened = true
+	s.door.Welcome(c.seat())
 	s.connect(c)
 }
 
@@ -224,11 +215,6 @@ func (s *Server) connect(c *Session) {
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
 	}
-}
-
-// full returns the reason to refuse a client when all places are taken.
-func (s *Server) full() *peer.Error {
-	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.taken(), s.config.Clients)}
 }
 
 // closeMode is the way in which the other end learns that a connection is over.
@@ -254,12 +240,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.places.Free(c.link.Address.IP.Addr())
 	s.lines.leave(c)
-	if c.link.near == nil {
-		s.past.Add(c.nonce, reason, s.frame.Now)
-	}
-	s.playerLeft(c, reason)
+	s.door.Leave(c.seat(), c.id, reason)
 	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.link.near == nil {
 		s.releaseLast(&c.link, c)

@@ -24,7 +24,7 @@ func mistakes() []mutation {
 		change("mistakes", "one that a server of the world will take is told", "TestAReplicatedMadeOnAClientIsTold",
 			"ecs/apply_local.go", "case r.World == 0 && !l.tracker.life.captured():", "case r.World == 0:"),
 		change("mistakes", "each client of another protocol is told", "TestOnErrorIsToldOfAnotherProtocol",
-			"handshake.go", "if !slices.Contains(s.refused, difference) {", "if !slices.Contains(s.refused, \"\") {"),
+			"internal/handshake/door.go", "!slices.Contains(d.refused, difference) {", "!slices.Contains(d.refused, \"\") {").inFolder("."),
 		testedIn("nettest", change("mistakes", "errors are nowhere in a test", "TestErrorsAreLogged",
 			"nettest/net.go", "\tend.OnError(n.logged(\"server\"))\n", "")),
 	}
