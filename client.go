@@ -88,9 +88,8 @@ type Client struct {
 	sender   stateSender  // Nil: the client sends no state.
 	building peer.Builder // The packet that gets state or sections: sender would put it on the heap.
 	time     tick.Clocks
-	leaving  bool      // The server has closed, and its messages are still handled.
-	applied  bool      // The world has all state of replica.
-	sentUpTo tick.Tick // The tick of the newest Send.
+	leaving  bool // The server has closed, and its messages are still handled.
+	applied  bool // The world has all state of replica.
 	out      outbox.Buffer
 
 	report   report.Reporter
@@ -439,4 +438,53 @@ func (c *Client) finishLeaving() {
 	if c.link.Drained() {
 		c.end(c.link.Reason)
 	}
+}
+
+// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
+func (c *Client) Newest() *Replica {
+	if c.back.newest != nil {
+		return c.back.newest
+	}
+	return c.replica
+}
+
+// newHeldState begins a connection.
+func (c *Client) newHeldState() (h heldState) {
+	if c.hooks.hold != nil {
+		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
+	}
+	return h
+}
+
+// closeFor implements endpoint.
+func (c *Client) closeFor(_ ClientID, reason *peer.Error) {
+	switch {
+	case c.leaving:
+		c.end(reason)
+	case c.state == Connected:
+		c.closeWith(reason, false)
+	}
+}
+
+// isOpen implements endpoint.
+func (c *Client) isOpen(id ClientID) bool { return id == 0 && (c.state == Connected || c.leaving) }
+
+// linkTo implements endpoint.
+func (c *Client) linkTo(id ClientID) (*connection, error) {
+	switch {
+	case id != 0:
+		return nil, ErrRecipient
+	case c.state == Connected:
+		return &c.link, nil
+	}
+	return nil, ErrNotConnected
+}
+
+// due implements endpoint. The client's own count slips in a long stall, so the server's tick counts, as ServerTime estimates it, once
+// that is later. A host's player uses the server's tick.
+func (c *Client) due() Tick {
+	if c.host == nil && (c.state == Connected || c.leaving) {
+		return max(c.frame.Clock.Tick(), c.ServerTime().Tick)
+	}
+	return c.Tick()
 }

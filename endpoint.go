@@ -21,6 +21,7 @@ import (
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
+	self   endpoint // The same as endpoint.
 	role   peer.Role
 
 	protocol *Protocol
@@ -40,8 +41,9 @@ type endpointCore struct {
 	calls      calls.Table
 
 	tag        uint32
-	running    bool // A frame is under way.
-	redelivers bool // Redeliver runs.
+	running    bool      // A frame is under way.
+	redelivers bool      // Redeliver runs.
+	sentUpTo   tick.Tick // The tick of the newest Send.
 
 	sections sections
 	states   []any // Of extensions.
@@ -97,11 +99,16 @@ func (c *Client) core() *endpointCore {
 	return &c.endpointCore
 }
 
-// endpoint is an end that decides whether messages about entities may be handled.
+// endpoint is the upper part of an end: its connections, and whether messages about entities may be handled.
 type endpoint interface {
 	Endpoint
 	exists(id wire.NetworkID) message.Existence
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
+
+	due() tick.Tick                                // The tick that messages wait for.
+	isOpen(id wire.ClientID) bool                  // An end of that id is there, and the game was not told of its end.
+	linkTo(id wire.ClientID) (*connection, error)  // The connection to an end.
+	closeFor(id wire.ClientID, reason *peer.Error) // Ends the connection to an end at once.
 }
 
 // setUp makes the queues. The fields that name the end are set before.
@@ -110,6 +117,7 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	if c.server != nil {
 		others = config.Clients
 	}
+	c.self = end
 	c.inbound = message.NewInbound(message.Config{
 		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
@@ -144,26 +152,11 @@ func (c *endpointCore) stage() tick.Stage {
 func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
-	c.inbound.Due(c.due())
+	c.inbound.Due(c.self.due())
 	c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	late, cancelled := c.calls.Expire(c.frame.Now)
 	c.stats.CallsLate += late
 	c.stats.CallsCancelled += cancelled
-}
-
-// due returns the tick that messages wait for. The client's own count slips in a long stall, so at a client the server's tick
-// counts, as ServerTime estimates it, once that is later. A host's player uses the server's tick.
-func (c *endpointCore) due() tick.Tick {
-	switch own := c.frame.Clock.Tick(); {
-	case c.client == nil:
-		return own
-	case c.client.host != nil:
-		return c.client.host.Tick()
-	case c.client.state == Connected || c.client.leaving:
-		return max(own, c.client.ServerTime().Tick)
-	default:
-		return own
-	}
 }
 
 // forgetMessages drops the queued messages of an end whose connection is over.
@@ -203,46 +196,6 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 	}
 }
 
-// closeFor ends the connection to an end at once.
-func (c *endpointCore) closeFor(with wire.ClientID, reason *peer.Error) {
-	switch {
-	case c.client != nil:
-		switch {
-		case c.client.leaving:
-			c.client.end(reason)
-		case c.client.state == Connected:
-			c.client.closeWith(reason, false)
-		}
-	default:
-		if s := c.server.present(with); s != nil {
-			c.server.end(s, reason, closeTold)
-		}
-	}
-}
-
-// isOpen reports whether an end of that id is there, and the game was not told of its end.
-func (c *endpointCore) isOpen(id wire.ClientID) bool {
-	if c.client != nil {
-		return id == 0 && (c.client.state == Connected || c.client.leaving)
-	}
-	return c.server.present(id) != nil
-}
-
-// linkTo is the connection to an end by its id.
-func (c *endpointCore) linkTo(id wire.ClientID) (*connection, error) {
-	switch {
-	case c.server != nil:
-		if s := c.server.client(id); s != nil {
-			return &s.link, nil
-		}
-	case id != 0:
-		return nil, ErrRecipient
-	case c.client.state == Connected:
-		return &c.client.link, nil
-	}
-	return nil, ErrNotConnected
-}
-
 // Names of the game's functions beside handlers, for errors of panics.
 const (
 	nameOnConnect    = "OnConnect"
@@ -273,8 +226,8 @@ func (c *endpointCore) Contain(name string, f func()) {
 func (c *endpointCore) reportPanic(failed PanicError) {
 	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
-	if with := failed.Sender; c.isOpen(with) && with != c.inbound.Local().ID() {
-		c.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+	if with := failed.Sender; c.self.isOpen(with) && with != c.inbound.Local().ID() {
+		c.self.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
 	}
 }
 

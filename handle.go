@@ -174,12 +174,16 @@ func (m *RawMessage) take(ctx *Context, body []byte) {
 	if c == nil || c.client == nil || c.redelivers {
 		return
 	}
-	if ctx.Channel != m.Channel || ctx.Entity.IsZero() {
-		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: fmt.Sprintf("%s about no entity, or on another channel than its own", m.Name)})
-		return
+	var err error
+	if ctx.Channel == m.Channel && !ctx.Entity.IsZero() {
+		err = m.Handle(ctx, body)
+	} else {
+		err = fmt.Errorf("%s about no entity, or on another channel than its own", m.Name)
 	}
-	if err := m.Handle(ctx, body); err != nil {
-		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	if err != nil {
+		reason := &peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}
+		c.stats.refused(reason)
+		c.self.closeFor(0, reason)
 	}
 }
 
@@ -364,7 +368,7 @@ func refuse(ctx *Context, reason error) {
 		c.refused(ctx.Call, ctx.Sender, reason.Error())
 		return
 	}
-	l, err := c.linkTo(ctx.Sender)
+	l, err := c.self.linkTo(ctx.Sender)
 	if err != nil {
 		return
 	}

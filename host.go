@@ -8,7 +8,6 @@ import (
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
@@ -117,45 +116,6 @@ func (c *Client) unhost(reason *peer.Error) {
 	c.events.fire()
 }
 
-// hand gives a message to the other end of a link in this process.
-func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
-	if l.near.inbound == nil {
-		return nil // A recorded player.
-	}
-	local := nearMessage(p)
-	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
-}
-
-// handBytes is hand for a message that is encoded already.
-func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
-		return nil
-	}
-	local := nearMessage(p)
-	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
-}
-
-// nearMessage returns a message in the form of an end in this process.
-func nearMessage(p *peer.Post) message.Message {
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if p.Flags&wire.FlagTick != 0 {
-		m.NotBefore = p.Tick
-	}
-	return m
-}
-
-// sourceOf returns the source of the messages of an end in this process.
-func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
-	if c.client != nil {
-		return c.client.link.Source
-	}
-	if s := c.server.client(sender); s != nil {
-		return s.link.Source
-	}
-	return c.inbound.Local()
-}
-
 // Seat makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with this id, and
 // OnConnect is called. Nothing is sent to it. The extension says its messages by Session.Say and ends it by Session.Unseat.
 // The error wraps ErrHost.
@@ -177,9 +137,6 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 
 // ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
 func (s *Server) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
-
-// Recorded reports whether the session was made by Server.Seat.
-func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
 
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushNear.

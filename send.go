@@ -424,7 +424,7 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connecti
 		return nil, toSelf, nil
 	}
 	if c.server == nil {
-		l, err := c.linkTo(id)
+		l, err := c.self.linkTo(id)
 		if err == nil && p.Flags&wire.FlagEntity != 0 && !c.client.holds(p.Entity) {
 			err = ErrNotVisible
 		}
@@ -468,7 +468,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	}
 	if errors.Is(err, ErrBackPressure) {
 		s.stats.QueueOverflows++
-		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, closeTold)
+		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
 	}
 	return err
 }
@@ -506,15 +506,7 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 }
 
 // awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
-func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture()) }
-
-// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
-func (s *Server) observe(c *Session) {
-	for _, f := range s.hooks.observe {
-		f(c, c.view)
-	}
-	c.view.Observe()
-}
+func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.

@@ -77,9 +77,8 @@ type Server struct {
 	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
 	counts    [numSessionStates]int
 	closing   bool
-	shut      bool      // SetOpen(false).
-	sentUpTo  tick.Tick // The tick of the newest Send.
-	asksBands bool      // The protocol has bands, and OnError was not told that nobody measures distances.
+	shut      bool // SetOpen(false).
+	asksBands bool // The protocol has bands, and OnError was not told that nobody measures distances.
 
 	report   report.Reporter
 	events   events
@@ -427,7 +426,7 @@ func (s *Server) sightOf(client ClientID) *snapshot.View {
 	if c == nil {
 		return nil
 	}
-	s.observe(c)
+	s.steps.observe(c)
 	return c.view
 }
 
@@ -474,14 +473,6 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 	return names
 }
 
-// client returns a connected client's session, or nil.
-func (s *Server) client(id wire.ClientID) *Session {
-	if c := s.byID[id]; c != nil && c.state == connected {
-		return c
-	}
-	return nil
-}
-
 // forget removes a session from the tables by id.
 func (s *Server) forget(c *Session) {
 	if s.byID[c.id] == c { // Its player may have come back, with the same id.
@@ -511,7 +502,7 @@ func (s *Server) SetInterest(policy Interest) {
 	if policy == nil && s.interest != nil {
 		for _, c := range s.sessions {
 			if c.state == connected {
-				s.observe(c)
+				s.steps.observe(c)
 				c.view.ShowAll()
 			}
 		}
@@ -527,7 +518,7 @@ func (s *Server) judgeInterest() {
 	s.interest.Prepare(s.store)
 	for _, c := range s.sessions {
 		if c.state == connected {
-			s.observe(c)
+			s.steps.observe(c)
 			s.interest.Update(c.id, c.view)
 			s.missViewpoint(c)
 		}

@@ -1,12 +1,15 @@
 package netcode
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -119,6 +122,32 @@ func (s *Server) unreadable(c *Session, err error) {
 func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.stats.refused(reason)
 	s.end(c, reason, closeTold)
+}
+
+// readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
+func (s *Server) readUpstream(c *Session, payload []byte) bool {
+	err := c.upstream.Read(payload)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, replica.ErrGuarded):
+		s.strike(c)
+	case errors.Is(err, replica.ErrStale):
+		s.stats.StaleSnapshots++
+	case errors.Is(err, replica.ErrBaseline):
+		s.stats.LostBaselines++
+	default:
+		s.refusePacket(c, closeError(err))
+	}
+	return false
+}
+
+// strike counts a packet that no honest client sends. After Config.Strikes of them the connection ends.
+func (s *Server) strike(c *Session) {
+	s.stats.NotAllowed++
+	if c.strikes++; c.strikes >= s.config.Strikes {
+		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
+	}
 }
 
 // resync serves a client that lost its versions, at most every two seconds: it costs the whole world.
@@ -255,6 +284,14 @@ func (s *Server) serve(c *Session) (due bool) {
 	s.repeat(c)
 	c.view.Plan(c.link.Budget.Left())
 	return true
+}
+
+// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
+func (s *Server) observe(c *Session) {
+	for _, f := range s.hooks.observe {
+		f(c, c.view)
+	}
+	c.view.Observe()
 }
 
 // deliver sends a client its packets of a network tick. It runs for several clients at once with an Executor.

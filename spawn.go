@@ -132,10 +132,11 @@ func (s *Server) RemoveRow(id NetworkID, row int) bool {
 
 // publishAlone captures a tick if nobody else did.
 func (s *Server) publishAlone() {
-	if !s.frame.Due || s.store.Tick() >= s.Tick() {
+	now := s.frame.Clock.Tick()
+	if !s.frame.Due || s.store.Tick() >= now {
 		return
 	}
-	s.store.Begin(s.Tick())
+	s.store.Begin(now)
 	s.Publish()
 	s.store.Commit()
 }

@@ -1,9 +1,6 @@
 package netcode
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -85,11 +82,13 @@ func (c upstreamSender) planUpstream() {
 	if u.view == nil || !c.frame.Due {
 		return
 	}
-	call(c.hooks.captureOwn)
+	for _, f := range c.hooks.captureOwn {
+		f()
+	}
 	c.link.FitPath(u.view)
 	u.view.Observe()
 	if rtt, _ := c.link.Conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
-		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))
+		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.agreed.interval())))
 	}
 	u.view.Plan(c.link.Budget.Left())
 }
@@ -116,31 +115,5 @@ func (c *Client) sendUpstream() {
 		}
 		c.link.Load(b, false)
 		c.link.Finish(b)
-	}
-}
-
-// readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
-func (s *Server) readUpstream(c *Session, payload []byte) bool {
-	err := c.upstream.Read(payload)
-	switch {
-	case err == nil:
-		return true
-	case errors.Is(err, replica.ErrGuarded):
-		s.strike(c)
-	case errors.Is(err, replica.ErrStale):
-		s.stats.StaleSnapshots++
-	case errors.Is(err, replica.ErrBaseline):
-		s.stats.LostBaselines++
-	default:
-		s.refusePacket(c, closeError(err))
-	}
-	return false
-}
-
-// strike counts a packet that no honest client sends. After Config.Strikes of them the connection ends.
-func (s *Server) strike(c *Session) {
-	s.stats.NotAllowed++
-	if c.strikes++; c.strikes >= s.config.Strikes {
-		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
 	}
 }
