@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -93,7 +94,7 @@ type Client struct {
 	out      outbox.Buffer
 
 	report   report.Reporter
-	events   events
+	events   events.Queue
 	stats    Stats
 	counters link.Counters
 	ended    peer.Stats // Packet counters of the connections that are over.
@@ -125,8 +126,8 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = newConnection(&c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
 	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
-	c.events.end = &c.endpointCore
-	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
+	c.events.Contain, c.events.OfClient = c.callGame, true
+	c.events.Over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
 }
@@ -282,7 +283,7 @@ func (c *Client) ConnectedTo(s *Server) bool {
 // nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")
-	c.events.connected = append(c.events.connected, f)
+	c.events.Connected = append(c.events.Connected, f)
 }
 
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
@@ -291,7 +292,7 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 // If it panics, OnError is given a *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
-	c.events.disconnected = append(c.events.disconnected, f)
+	c.events.Disconnected = append(c.events.Disconnected, f)
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
@@ -331,7 +332,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	c.drop()
 	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.types.Speaks())
 	c.state, c.err = Connecting, nil
-	c.events.fire()
+	c.events.Fire()
 	return nil
 }
 
@@ -355,7 +356,7 @@ func (c *Client) Close() {
 			c.end(c.link.Reason)
 		}
 	}
-	c.events.fire()
+	c.events.Fire()
 }
 
 // Closed reports whether there is no connection, no attempt and no close; then no more frames are needed.
@@ -399,7 +400,7 @@ func (c *Client) over(reason *peer.Error) {
 		c.stats.Disconnected++
 		call(c.hooks.closed)
 	}
-	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
+	c.events.Add(events.Event{Client: c.id, Reason: reason})
 	if c.report.Enabled(report.Info) {
 		c.report.Log(report.Info, "disconnected", "server", c.attempt.Server, "reason", reason.Error())
 	}

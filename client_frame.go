@@ -26,7 +26,7 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 	default:
 		c.receiveHandshake(kind, packet)
 	}
-	c.events.fire()
+	c.events.Fire()
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
@@ -161,7 +161,7 @@ func (c *Client) Send() {
 	c.sentUpTo = c.frame.Clock.Tick()
 	call(c.hooks.afterSend)
 	c.running = false
-	c.events.fire()
+	c.events.Fire()
 }
 
 // serve sends the server its packets of this frame.

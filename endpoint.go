@@ -196,14 +196,8 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 	}
 }
 
-// Names of the game's functions beside handlers, for errors of panics.
-const (
-	nameOnConnect    = "OnConnect"
-	nameOnDisconnect = "OnDisconnect"
-	nameOnLeave      = "OnLeave"
-	nameOnMigrate    = "OnMigrate"
-	nameAnswer       = "function of Call"
-)
+// nameAnswer names a function of Call in errors of panics.
+const nameAnswer = "function of Call"
 
 // contained is deferred around a function of the game that is called for one connection outside of a handler. If it panics,
 // that connection ends as for a handler, and the frame continues.
@@ -216,8 +210,11 @@ func (c *endpointCore) contained(name string, with wire.ClientID) {
 
 // Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
 // frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
-func (c *endpointCore) Contain(name string, f func()) {
-	defer c.contained(name, 0)
+func (c *endpointCore) Contain(name string, f func()) { c.callGame(name, 0, f) }
+
+// callGame is Contain for a function that is called for the connection to an end, which ends with a panic.
+func (c *endpointCore) callGame(name string, with wire.ClientID, f func()) {
+	defer c.contained(name, with)
 	f()
 }
 
@@ -247,85 +244,6 @@ func (c *endpointCore) ownerOf(failed *PanicError) string {
 func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
 	w.Fail(err)
-}
-
-// events stores connections that began or ended until it is safe to tell the game. Its functions may kick, send and close, so
-// they are called between packets and never in the middle of one.
-type events struct {
-	connected    []func(wire.ClientID)
-	disconnected []func(wire.ClientID, *peer.Error)
-	left         []func(wire.ClientID)
-	migrated     []func(client wire.ClientID, from, to transport.Addr)
-
-	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
-	gone func(wire.ClientID)              // Called after left, likewise.
-	end  *endpointCore                    // The owner of the events.
-
-	waiting []event
-	firing  bool
-}
-
-// event is a connection that began, one that ended for a reason, one that goes on at another address, or a client that left for good.
-type event struct {
-	client   wire.ClientID
-	reason   *peer.Error
-	from, to transport.Addr // Valid where it goes on elsewhere.
-	left     bool
-}
-
-// fire tells all events that wait, and those that the called functions cause.
-func (e *events) fire() {
-	if len(e.waiting) == 0 || e.firing {
-		return
-	}
-	e.firing = true
-	defer func() { e.firing = false }()
-	for i := 0; i < len(e.waiting); i++ {
-		e.tell(e.waiting[i])
-	}
-	clear(e.waiting)
-	e.waiting = e.waiting[:0]
-}
-
-// tell calls the functions for one event.
-func (e *events) tell(what event) {
-	switch {
-	case what.left:
-		for _, f := range e.left {
-			e.call(nameOnLeave, what.client, func() { f(what.client) })
-		}
-		e.gone(what.client)
-		return
-	case what.to.IsValid():
-		for _, f := range e.migrated {
-			e.call(nameOnMigrate, e.with(what.client), func() { f(what.client, what.from, what.to) })
-		}
-		return
-	}
-	if what.reason == nil {
-		for _, f := range e.connected {
-			e.call(nameOnConnect, e.with(what.client), func() { f(what.client) })
-		}
-		return
-	}
-	for _, f := range e.disconnected {
-		e.call(nameOnDisconnect, e.with(what.client), func() { f(what.client, what.reason) })
-	}
-	e.over(what.client, what.reason)
-}
-
-// call calls a function of the game. If it panics, the others are called all the same.
-func (e *events) call(name string, with wire.ClientID, f func()) {
-	defer e.end.contained(name, with)
-	f()
-}
-
-// with returns the other end of the connection that an event is about: a client is told its own id.
-func (e *events) with(client wire.ClientID) wire.ClientID {
-	if e.end.client != nil {
-		return 0
-	}
-	return client
 }
 
 // mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.

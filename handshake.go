@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -159,7 +160,7 @@ func (s *seats) Replace(address transport.Addr) {
 // TakeOver ends the session of a player who connects anew, so that there is one at a time.
 func (s *seats) TakeOver(client wire.ClientID) {
 	(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
-	s.events.fire() // OnDisconnect comes before the new session is there.
+	s.events.Fire() // OnDisconnect comes before the new session is there.
 }
 
 // Resumed notes a Resume. The client gets a packet with the next tick.
@@ -182,13 +183,13 @@ func (s *seats) Move(client wire.ClientID, to transport.Addr) {
 			}
 		}
 	}
-	s.lines.leave(c)
+	s.homes.Leave(&c.link.Link)
 	s.byAddress[to] = c
 	c.link.Address = to
 	c.link.Conn.NewPath()
 	s.stats.Migrated++
-	s.lines.join(c)
-	s.events.waiting = append(s.events.waiting, event{client: c.id, from: from, to: to})
+	s.homes.Join(&c.link.Link)
+	s.events.Add(events.Event{Client: c.id, From: from, To: to})
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)
 	}
@@ -196,7 +197,7 @@ func (s *seats) Move(client wire.ClientID, to transport.Addr) {
 
 // Left tells that a client has left for good.
 func (s *seats) Left(client wire.ClientID) {
-	s.events.waiting = append(s.events.waiting, event{client: client, left: true})
+	s.events.Add(events.Event{Client: client, Left: true})
 }
 
 // Refused tells OnError that a client was refused for another version or protocol.
@@ -212,7 +213,7 @@ func (s *seats) Refused(from transport.Addr, difference string) {
 // that id. OnLeave panics on nil.
 func (s *Server) OnLeave(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnLeave")
-	s.events.left = append(s.events.left, f)
+	s.events.Left = append(s.events.Left, f)
 }
 
 // Identity returns the identity that Approval.Accept gave a client. It is there while the client is connected or away, in OnDisconnect
@@ -261,7 +262,7 @@ func (s *Server) Moved(m transport.Move) {
 		return
 	}
 	s.stats.Migrated++
-	s.events.waiting = append(s.events.waiting, event{client: c.id, from: m.From, to: m.To})
+	s.events.Add(events.Event{Client: c.id, From: m.From, To: m.To})
 	c.link.Conn.NewPath()
 }
 
@@ -329,7 +330,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	call(c.hooks.opened)
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
-	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	c.events.Add(events.Event{Client: c.id})
 	if c.report.Enabled(report.Info) {
 		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
 	}
@@ -423,7 +424,7 @@ func (c *Client) takeReset(reset *peer.Reset) {
 	c.stats.Resets++
 	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
 	c.end(&peer.Error{Reason: reset.Reason})
-	c.events.fire() // OnDisconnect may connect, or say by Close that the client is not to.
+	c.events.Fire() // OnDisconnect may connect, or say by Close that the client is not to.
 	if c.attempt.Rejoins && c.state == Disconnected {
 		if err := c.ConnectWith(c.attempt.Server, c.attempt.Payload); err != nil {
 			c.Report(err)

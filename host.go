@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -64,11 +65,11 @@ func Host(s *Server, c *Client) error {
 	c.up = upstream{}
 	call(c.hooks.opened)
 	c.stats.Connected++
-	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	c.events.Add(events.Event{Client: c.id})
 	s.inbound.Queue(true) // Messages wait until both OnConnect were called.
 	c.inbound.Queue(true)
-	s.events.fire()
-	c.events.fire()
+	s.events.Fire()
+	c.events.Fire()
 	s.inbound.Queue(false)
 	c.inbound.Queue(false)
 	return nil
@@ -110,10 +111,10 @@ func (c *Client) unhost(reason *peer.Error) {
 	c.host = nil
 	if l := s.byID[c.id]; l != nil {
 		s.steps.leave(l, reason)
-		s.events.fire()
+		s.events.Fire()
 	}
 	c.end(reason)
-	c.events.fire()
+	c.events.Fire()
 }
 
 // Seat makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with this id, and
@@ -131,7 +132,7 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 		return nil, err
 	}
 	c := s.openNear(id, new(endpointCore), seed)
-	s.events.fire()
+	s.events.Fire()
 	return c, nil
 }
 
@@ -160,5 +161,5 @@ func (c *Session) Unseat(orderly bool) {
 	default:
 		c.server.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeQuiet)
 	}
-	c.server.events.fire()
+	c.server.events.Fire()
 }

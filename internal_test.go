@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -13,36 +12,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// Clients of one address start with parts of the first rate; those of this machine and of another address do not. An address without
-// clients is forgotten.
-func TestClientsOfAnAddressStartTogether(t *testing.T) {
-	l, now := lines{}, time.Duration(0)
-	var sessions []*Session
-	rate := func(address string) int {
-		c := &Session{}
-		c.link.Address, c.link.Conn = transport.MustParseAddr(address), peer.NewConn(peer.ConnConfig{Bound: 1 << 20})
-		l.join(c)
-		l.endTick(now)
-		sessions = append(sessions, c)
-		return c.link.Conn.Control().State().Rate
-	}
-	first := rate("192.0.2.1:7")
-	require.Equal(t, first/2, rate("192.0.2.1:8"))
-	require.Equal(t, first, rate("192.0.2.2:7"))
-	require.Equal(t, first, rate("[2001:db8::1]:7"))
-	require.Equal(t, first/2, rate("[2001:db8::2]:7"), "a home has a network of 64 bits")
-	require.Equal(t, first, rate("127.0.0.1:7"))
-	require.Equal(t, first, rate("127.0.0.1:8"))
-	require.Len(t, l, 3)
-	for _, c := range sessions {
-		l.leave(c)
-	}
-	require.Empty(t, l)
-}
 
 // The queue that a message is put into without a question is that of the end it is for, whoever shares a place with it, and
 // none after that end is gone.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
@@ -59,7 +60,7 @@ type Server struct {
 
 	interest  Interest // Nil: all is visible unless hidden.
 	door      handshake.Door
-	lines     lines
+	homes     link.Homes
 	onApprove func(*Approval)  // Nil: all are accepted.
 	prover    transport.Prover // Nil where the transport proves nothing.
 	out       outbox.Buffer
@@ -81,7 +82,7 @@ type Server struct {
 	asksBands bool // The protocol has bands, and OnError was not told that nobody measures distances.
 
 	report   report.Reporter
-	events   events
+	events   events.Queue
 	stats    Stats
 	counters link.Counters
 	ended    peer.Stats // Packet counters of the sessions that are gone.
@@ -103,7 +104,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		config:    config,
 		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
-		lines:     lines{},
+		homes:     link.Homes{},
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
 		report:    report.New(config.Logger),
@@ -123,9 +124,9 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
-	s.events.end = &s.endpointCore
-	s.events.over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
-	s.events.gone = s.forgetLeft
+	s.events.Contain = s.callGame
+	s.events.Over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
+	s.events.Gone = s.forgetLeft
 	s.extend()
 	return s, nil
 }
@@ -221,7 +222,7 @@ func (s *Server) Store() *snapshot.Store { return s.store }
 // nil, as that would only panic when the function is called.
 func (s *Server) OnConnect(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnConnect")
-	s.events.connected = append(s.events.connected, f)
+	s.events.Connected = append(s.events.Connected, f)
 }
 
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
@@ -230,7 +231,7 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 // Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
-	s.events.disconnected = append(s.events.disconnected, f)
+	s.events.Disconnected = append(s.events.Disconnected, f)
 }
 
 // OnMigrate adds a function that is called when a client goes on at another address, which it has proved to be its own: its NAT
@@ -239,7 +240,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 // from and to are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
-	s.events.migrated = append(s.events.migrated, f)
+	s.events.Migrated = append(s.events.Migrated, f)
 }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
@@ -253,11 +254,11 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {
 		kicked := s.door.Kick(client)
-		s.events.fire()
+		s.events.Fire()
 		return kicked
 	}
 	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
-	s.events.fire()
+	s.events.Fire()
 	return true
 }
 
@@ -279,7 +280,7 @@ func (s *Server) Close(reason Reason) {
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
 	s.door.EndAway()
-	s.events.fire()
+	s.events.Fire()
 }
 
 // Closed reports whether Close was called and every client was told; then no more frames are needed.
@@ -583,7 +584,7 @@ func (s *Server) SetOpen(open bool) {
 		}
 	}
 	s.door.EndAway()
-	s.events.fire()
+	s.events.Fire()
 }
 
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.

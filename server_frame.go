@@ -42,7 +42,7 @@ func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	default:
 		s.door.Receive(kind, from, packet)
 	}
-	s.events.fire()
+	s.events.Fire()
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
@@ -208,7 +208,7 @@ func (s *Server) sendFrame() {
 	if s.counts[gone] > 0 {
 		s.sweep()
 	}
-	s.events.fire()
+	s.events.Fire()
 }
 
 // serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
@@ -235,8 +235,8 @@ func (s *Server) serveAll() {
 	for _, c := range w.filling {
 		s.reportOversize(c)
 	}
-	if s.frame.Due && len(s.lines) > 0 {
-		s.lines.endTick(s.frame.Now)
+	if s.frame.Due && len(s.homes) > 0 {
+		s.homes.EndTick(s.frame.Now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -30,7 +31,7 @@ func (s *Server) open(seat handshake.Seat, seed peer.SkipSeed) {
 	s.byAddress[seat.Address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	s.lines.join(c)
+	s.homes.Join(&c.link.Link)
 	if s.protocol.types.Upstream {
 		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
 	}
@@ -50,7 +51,7 @@ func (s *Server) connect(c *Session) {
 	c.view = snapshot.NewView(s.store, c.link.older.State(s.config.snapshot()))
 	s.openStates(c)
 	s.stats.Connected++
-	s.events.waiting = append(s.events.waiting, event{client: c.id})
+	s.events.Add(events.Event{Client: c.id})
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
 	}
@@ -75,11 +76,11 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 	c.reason = reason
 	s.stats.Disconnected++
-	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
+	s.events.Add(events.Event{Client: c.id, Reason: reason})
 	if s.report.Enabled(report.Info) {
 		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	s.lines.leave(c)
+	s.homes.Leave(&c.link.Link)
 	s.door.Leave(c.seat(), c.id, reason)
 	s.leaveInterest(c.id)
 	if how == closeFlushed && c.state == connected && c.link.near == nil {
