@@ -310,7 +310,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	if !server.IsValid() {
 		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
 	}
-	nonce, err := random64(c.config.Random)
+	nonce, err := handshake.Random(c.config.Random)
 	if err != nil {
 		return err
 	}

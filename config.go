@@ -3,7 +3,6 @@ package netcode
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -304,7 +303,7 @@ func (s *Server) doorConfig() handshake.Config {
 		},
 		Accept:  peer.Accept{Rate: uint16(c.TickRate), Window: uint16(c.Window), PacketSize: uint16(c.PacketSize)},
 		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
-		Known: s.protocol.types.Speaks(), Canon: &s.protocol.types.Canon, Stats: &s.stats.HandshakeStats, OutputFull: &s.counters.OutputFull,
+		Known: s.protocol.types.Speaks(), Canon: &s.protocol.types.Canon,
 	}
 }
 
@@ -319,18 +318,9 @@ func (c Config) link() link.Config {
 // random32 is a random number that is not zero.
 func random32(random io.Reader) (uint32, error) {
 	for {
-		n, err := random64(random)
+		n, err := handshake.Random(random)
 		if err != nil || uint32(n) != 0 {
 			return uint32(n), err
 		}
 	}
-}
-
-// random64 is a random number.
-func random64(random io.Reader) (uint64, error) {
-	var b [8]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return 0, fmt.Errorf("netcode: Config.Random: %w", err)
-	}
-	return binary.LittleEndian.Uint64(b[:]), nil
 }

@@ -287,13 +287,14 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 	case c.state == Connecting:
 		answer = c.attempt.Take(kind, packet, c.frame.Now)
 	}
+	answer.Count(&c.stats.HandshakeStats)
 	switch answer.Effect {
-	case handshake.Foreign:
-		c.stats.BadHandshakes++
-	case handshake.Challenged:
-		c.stats.Challenges++
-	case handshake.Refused, handshake.Noted:
-		c.refused(answer.Effect == handshake.Refused, answer.Refuse)
+	case handshake.Refused:
+		reason := &peer.Error{Reason: answer.Refuse.Reason, Detail: answer.Refuse.Detail}
+		if reason.Reason == peer.ReasonWrongProtocol {
+			reason.Detail = c.protocol.types.Canon.Explain(reason.Detail)
+		}
+		c.end(reason)
 	case handshake.Malformed:
 		c.stats.Malformed++
 		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
@@ -336,83 +337,33 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	}
 }
 
-// refused counts a refusal, and ends the attempt with the server's reason unless that passes.
-func (c *Client) refused(ends bool, refuse peer.Refuse) {
-	reason := &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
-	switch refuse.Reason {
-	case peer.ReasonWrongProtocol:
-		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.types.Canon.Explain(refuse.Detail)
-	case peer.ReasonWrongVersion:
-		c.stats.RefusedProtocol++
-	case peer.ReasonFull:
-		c.stats.RefusedFull++
-	case peer.ReasonCrowded:
-		c.stats.RefusedAddress++
-	case peer.ReasonBusy:
-		c.stats.BusyAddress++
-	}
-	if ends {
-		c.end(reason)
-	}
+// outbox returns the place for datagrams of the handshake.
+func (c *Client) outbox() handshake.Outbox {
+	return handshake.Outbox{Buffer: &c.out, Full: &c.counters.OutputFull, Stats: &c.stats.HandshakeStats}
 }
 
 // ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
 func (c *Client) ask() {
-	c.attempt.Begin(c.frame.Now)
-	if c.attempt.Over(c.frame.Now, c.config.HandshakeTimeout) {
-		c.stats.HandshakeTimeouts++
-		c.end(c.attempt.GivenUp(c.config.HandshakeTimeout))
-		return
+	if over := c.attempt.Send(c.outbox(), c.frame.Now, c.config.HandshakeTimeout); over != nil {
+		c.end(over)
 	}
-	if !c.attempt.Due(c.frame.Now) {
-		return
-	}
-	room := c.out.Room(peer.HelloSize)
-	if room == nil {
-		c.counters.OutputFull++
-		return
-	}
-	datagram, kind := c.attempt.Append(room[:0], c.frame.Now)
-	if kind == peer.KindHello {
-		c.stats.Hellos++
-	} else {
-		c.stats.Joins++
-	}
-	c.out.Commit(c.attempt.Server, len(datagram))
 }
 
 // quietLeast is the shortest silence after which a client resumes.
 const quietLeast = 150 * time.Millisecond
 
-// quiet returns the silence after which this end resumes. It is longer where packets are rarely heard: a server at rest sends one
-// each Config.Pulse.
-func (c *Client) quiet() time.Duration {
-	return max(quietLeast, 2*c.agreed.interval(), min(4*c.link.Conn.UsualGap(), 2*c.agreed.Pulse))
-}
-
-// askResume sends Resume while the server is silent.
+// askResume sends Resume while the server is silent: for longer where packets are rarely heard, as a server at rest sends one each
+// Config.Pulse.
 func (c *Client) askResume() {
+	quiet := max(quietLeast, 2*c.agreed.interval(), min(4*c.link.Conn.UsualGap(), 2*c.agreed.Pulse))
 	silence := c.frame.Now - c.link.ReceivedAt
-	if !c.resume.Due(c.frame.Now, silence, c.quiet()) {
+	if !c.resume.Due(c.frame.Now, silence, quiet) {
 		return
 	}
-	if !c.resume.Asks() {
-		path, err := random64(c.config.Random)
-		if err != nil {
-			c.Report(err)
-			return
-		}
-		c.resume.Ask(path)
-	}
-	room := c.out.Room(peer.HelloSize)
-	if room == nil {
-		c.counters.OutputFull++
-		return
-	}
-	c.stats.Resumes++
 	fromClient, _ := c.attempt.Checksums()
-	c.out.Commit(c.link.Address, len(c.resume.Append(room[:0], fromClient, c.frame.Now, silence)))
+	if err := c.resume.Send(c.outbox(), c.link.Address, fromClient, c.frame.Now, silence, c.config.Random); err != nil {
+		c.Report(err)
+	}
 }
 
 // takeReset ends a connection that the server does not know any more.

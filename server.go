@@ -111,7 +111,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		asksBands: len(p.types.Schema.Banded()) > 0,
 	}
 	var err error
-	if s.door, err = handshake.NewDoor(s.doorConfig(), (*seats)(s), &s.frame, &s.out, &s.report); err != nil {
+	if s.door, err = handshake.NewDoor(s.doorConfig(), (*seats)(s), &s.frame, handshake.Outbox{Buffer: &s.out, Full: &s.counters.OutputFull, Stats: &s.stats.HandshakeStats}, &s.report); err != nil {
 		return nil, err
 	}
 	tag, err := random32(config.Random)

@@ -35,7 +35,7 @@ func (d *Door) hasRoom(from transport.Addr, old Seat) *peer.Error {
 		taken--
 	}
 	if taken >= d.config.Clients {
-		d.config.Stats.RefusedFull++
+		d.out.Stats.RefusedFull++
 		return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", d.sessions.Taken(), d.config.Clients)}
 	}
 	return d.crowded(from.IP.Addr())
@@ -45,10 +45,10 @@ func (d *Door) hasRoom(from transport.Addr, old Seat) *peer.Error {
 func (d *Door) crowded(ip netip.Addr) *peer.Error {
 	switch d.places.Crowded(ip) {
 	case admission.Address:
-		d.config.Stats.RefusedAddress++
+		d.out.Stats.RefusedAddress++
 		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", d.config.ClientsPerAddress)}
 	case admission.Network:
-		d.config.Stats.RefusedNetwork++
+		d.out.Stats.RefusedNetwork++
 		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", d.config.ClientsPerNetwork, peer.NetworkPrefix(ip))}
 	}
 	return nil
@@ -81,7 +81,7 @@ func (d *Door) admit(s Seat, payload []byte) {
 		var p *admission.Player
 		if p, s.Returned = d.Players.Enter(identity, s.Client); s.Returned {
 			s.Client = p.ID
-			d.config.Stats.Returned++
+			d.out.Stats.Returned++
 		}
 	}
 	d.LastID = max(d.LastID, s.Client)
@@ -97,7 +97,7 @@ func (d *Door) approve(s Seat, payload []byte) (decision *admission.Decision, ok
 	}
 	if decision = d.decisions.Find(s.Address, s.Nonce); decision == nil {
 		if d.decisions.Len() >= d.config.Clients || d.decisions.Crowded(s.Address, d.config.Limits) {
-			d.config.Stats.ApprovalsFull++
+			d.out.Stats.ApprovalsFull++
 			d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonBusy})
 			return nil, false
 		}
@@ -111,7 +111,7 @@ func (d *Door) approve(s Seat, payload []byte) (decision *admission.Decision, ok
 		d.refuse(s.Address, s.Nonce, &peer.Error{Reason: peer.ReasonPending})
 		return nil, false
 	case admission.Refused:
-		d.config.Stats.NotApproved++
+		d.out.Stats.NotApproved++
 		d.decisions.Deny(s.Nonce, decision.Reason, d.frame.Now)
 		d.refuse(s.Address, s.Nonce, decision.Reason)
 		d.decisions.Settle(decision)
@@ -129,7 +129,7 @@ func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 	if reason != nil || old.Phase == Nobody {
 		return reason
 	}
-	d.config.Stats.TakenOver++
+	d.out.Stats.TakenOver++
 	d.sessions.TakeOver(old.Client)
 	return d.hasRoom(from, Seat{}) // OnDisconnect may have closed the server, or given the place away.
 }
@@ -146,7 +146,7 @@ func (d *Door) connectedAs(identity string) (old Seat, refused *peer.Error) {
 		d.Players.Release(p)
 		return Seat{}, nil
 	case d.config.RefuseSecond:
-		d.config.Stats.RefusedSecond++
+		d.out.Stats.RefusedSecond++
 		return Seat{}, &peer.Error{Reason: peer.ReasonAlreadyConnected}
 	}
 	return old, nil
@@ -168,7 +168,7 @@ func (d *Door) Leave(s Seat, client wire.ClientID, reason *peer.Error) {
 	default:
 		d.Players.GoAway(p, peer.NetworkPrefix(s.Address.IP.Addr()), d.frame.After(d.config.Keep))
 		for one := d.Players.TooMany(d.config.Clients); one != nil; one = d.Players.TooMany(d.config.Clients) {
-			d.config.Stats.KeptFull++
+			d.out.Stats.KeptFull++
 			d.endPlayer(one)
 		}
 	}

@@ -7,6 +7,7 @@
 //
 //   - attempt.go: Hello and Join, until the server made a session
 //   - resume.go: Resume, while the server is silent (docs/adr/0041)
+//   - outbox.go: where both ends put datagrams
 //   - door.go: the server's answers to Hello, Join and Resume
 //   - admit.go: who gets a place: limits, the decision of the game, players that return
 package handshake

@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/canon"
-	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -20,17 +19,15 @@ import (
 // Config is the settings of a Door. The fields are those of netcode.Config.
 type Config struct {
 	admission.Limits
-	Clients      int                  // The most at a time.
-	Accept       peer.Accept          // Rate, Window and PacketSize of the server.
-	Timeout      time.Duration        // HandshakeTimeout.
-	Keep         time.Duration        // Time for which a player may come back.
-	RefuseSecond bool                 // A player that is connected is not taken over.
-	ResetKey     [32]byte             // Zero: random.
-	Random       io.Reader            // Of secrets.
-	Known        []Protocol           // Protocols that the server speaks, its own first.
-	Canon        *canon.Description   // Of its own.
-	Stats        *peer.HandshakeStats // Counts.
-	OutputFull   *uint64              // Counts datagrams without room.
+	Clients      int                // The most at a time.
+	Accept       peer.Accept        // Rate, Window and PacketSize of the server.
+	Timeout      time.Duration      // HandshakeTimeout.
+	Keep         time.Duration      // Time for which a player may come back.
+	RefuseSecond bool               // A player that is connected is not taken over.
+	ResetKey     [32]byte           // Zero: random.
+	Random       io.Reader          // Of secrets.
+	Known        []Protocol         // Protocols that the server speaks, its own first.
+	Canon        *canon.Description // Of its own.
 }
 
 // Seat is a session, as a Door sees it.
@@ -83,7 +80,7 @@ type Door struct {
 	config    Config
 	sessions  Sessions
 	frame     *tick.Frame
-	out       *outbox.Buffer
+	out       Outbox
 	report    *report.Reporter
 	cookies   *peer.Cookies
 	tokens    *peer.Tokens
@@ -96,7 +93,7 @@ type Door struct {
 }
 
 // NewDoor makes a door. The error is that of Config.Random.
-func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out *outbox.Buffer, r *report.Reporter) (Door, error) {
+func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out Outbox, r *report.Reporter) (Door, error) {
 	var secret [32]byte
 	var places [16]byte
 	for _, b := range [][]byte{secret[:], places[:]} {
@@ -115,14 +112,6 @@ func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out *outbox.Bu
 	}, nil
 }
 
-// random fills b with random bytes.
-func random(from io.Reader, b []byte) error {
-	if _, err := io.ReadFull(from, b); err != nil {
-		return fmt.Errorf("netcode: Config.Random: %w", err)
-	}
-	return nil
-}
-
 // Receive answers a datagram of the handshake.
 func (d *Door) Receive(kind peer.Kind, from transport.Addr, packet []byte) {
 	switch kind {
@@ -133,7 +122,7 @@ func (d *Door) Receive(kind peer.Kind, from transport.Addr, packet []byte) {
 	case peer.KindResume:
 		d.receiveResume(from, packet)
 	default:
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 	}
 }
 
@@ -141,10 +130,10 @@ func (d *Door) Receive(kind peer.Kind, from transport.Addr, packet []byte) {
 func (d *Door) receiveHello(from transport.Addr, packet []byte) {
 	hello, err := peer.ParseHello(packet)
 	if err != nil {
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 		return
 	}
-	d.config.Stats.Hellos++
+	d.out.Stats.Hellos++
 	epochs, proved := d.cookies.Check(hello.Cookie, from, hello.Nonce, d.sessions.At(from).cookieEpoch(hello.Nonce), d.frame.Now)
 	switch {
 	case !proved:
@@ -164,13 +153,13 @@ func (d *Door) receiveHello(from transport.Addr, packet []byte) {
 func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 	join, err := peer.ParseJoin(packet)
 	if err != nil {
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 		return
 	}
 	s := d.sessions.At(from)
 	again := s.Phase != Nobody && s.Nonce == join.Nonce
 	if again && s.Phase != Ended {
-		d.config.Stats.Joins++
+		d.out.Stats.Joins++
 		return
 	}
 	before := s.cookieEpoch(join.Nonce)
@@ -184,16 +173,16 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 	}
 	epoch, protocol, sealed := d.sealOf(packet, epochs)
 	if !sealed {
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 		return
 	}
-	d.config.Stats.Joins++
+	d.out.Stats.Joins++
 	if !d.mayWork(from, join.Nonce, peer.WorkProven) {
 		return
 	}
 	reason := d.past.Find(join.Nonce, d.frame.Now)
 	if reason != nil {
-		d.config.Stats.JoinsRepeated++
+		d.out.Stats.JoinsRepeated++
 	} else {
 		reason = d.fits(from)
 	}
@@ -260,7 +249,7 @@ const refusalsTold = 16
 // noteRefused tells of a client that was refused for another version or protocol: OnError once for each difference, the log once a
 // second, as an old client may ask for ever.
 func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
-	d.config.Stats.RefusedProtocol++
+	d.out.Stats.RefusedProtocol++
 	difference := fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
 	logs := (d.refusedAt == 0 || d.frame.Now-d.refusedAt >= time.Second) && d.report.Enabled(report.Warn)
 	if !logs && len(d.refused) == refusalsTold {
@@ -277,7 +266,7 @@ func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
 		d.refusedAt = max(d.frame.Now, 1)
 		d.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
 			"difference", difference, "version", hello.Version, "ours", peer.Version,
-			"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", d.config.Canon.Hash), "refused", d.config.Stats.RefusedProtocol)
+			"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", d.config.Canon.Hash), "refused", d.out.Stats.RefusedProtocol)
 	}
 }
 
@@ -290,9 +279,9 @@ func (d *Door) challenge(to transport.Addr, nonce uint64) {
 
 // sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
 func (d *Door) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
-	d.config.Stats.Challenges++
+	d.out.Stats.Challenges++
 	cookie := d.cookies.Make(to, nonce, epoch, d.frame.Now)
-	d.reply(to, answerRoom, func(b []byte) []byte {
+	d.out.send(to, answerRoom, func(b []byte) []byte {
 		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
 	})
 }
@@ -301,27 +290,27 @@ func (d *Door) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
 func (d *Door) accept(to transport.Addr, nonce uint64, epoch uint32) {
 	accept := d.config.Accept
 	accept.Nonce, accept.Epoch = nonce, epoch
-	d.reply(to, answerRoom, func(b []byte) []byte { return peer.AppendAccept(b, accept) })
+	d.out.send(to, answerRoom, func(b []byte) []byte { return peer.AppendAccept(b, accept) })
 }
 
 // Welcome tells a client that it has a session.
 func (d *Door) Welcome(s Seat) {
 	_, check := Checksums(s.Epoch, s.Protocol)
-	d.reply(s.Address, answerRoom, func(b []byte) []byte {
+	d.out.send(s.Address, answerRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: s.Client, Tick: d.frame.Clock.Tick(), Token: d.tokens.Make(s.Client, s.Nonce)}, check)
 	})
 }
 
 // refuse tells a client the reason of its refusal.
 func (d *Door) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
-	d.reply(to, peer.HelloSize, func(b []byte) []byte {
+	d.out.send(to, peer.HelloSize, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
 	})
 }
 
 // refuseBriefly sends a refusal without a detail: it is shorter than any question.
 func (d *Door) refuseBriefly(to transport.Addr, nonce uint64, reason peer.Reason) {
-	d.reply(to, answerRoom, func(b []byte) []byte {
+	d.out.send(to, answerRoom, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
 	})
 }
@@ -329,24 +318,14 @@ func (d *Door) refuseBriefly(to transport.Addr, nonce uint64, reason peer.Reason
 // answerRoom is enough bytes for any handshake datagram of a server's but Refuse.
 const answerRoom = 48
 
-// reply queues a handshake datagram of at most size bytes.
-func (d *Door) reply(to transport.Addr, size int, write func(b []byte) []byte) {
-	room := d.out.Room(size)
-	if room == nil {
-		*d.config.OutputFull++
-		return
-	}
-	d.out.Commit(to, len(write(room[:0])))
-}
-
 // mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
 // tells the client, which may try again: that costs one table lookup.
 func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 	switch d.places.Work(from.IP.Addr(), work, d.frame.Now) {
 	case admission.Address:
-		d.config.Stats.BusyAddress++
+		d.out.Stats.BusyAddress++
 	case admission.Network:
-		d.config.Stats.BusyNetwork++
+		d.out.Stats.BusyNetwork++
 	default:
 		return true
 	}
@@ -362,10 +341,10 @@ func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 	r, err := peer.ParseResume(packet)
 	if err != nil {
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 		return
 	}
-	d.config.Stats.Resumes++
+	d.out.Stats.Resumes++
 	s := d.sessions.Of(r.Client)
 	if s.Phase == Nobody || s.Nonce != r.Nonce {
 		d.reset(from, &r)
@@ -374,9 +353,9 @@ func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 	fromClient, _ := Checksums(s.Epoch, s.Protocol)
 	switch {
 	case s.Phase != Connected || !peer.ResumeSealed(packet, fromClient):
-		d.config.Stats.BadHandshakes++
+		d.out.Stats.BadHandshakes++
 	case r.Number <= s.Resumed:
-		d.config.Stats.ResumesOld++
+		d.out.Stats.ResumesOld++
 	case from == s.Address:
 		d.sessions.Resumed(s.Client, r.Number)
 	default:
@@ -417,8 +396,8 @@ func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 	if past := d.past.Find(r.Nonce, d.frame.Now); past != nil {
 		reason = past.Reason
 	}
-	d.config.Stats.Resets++
-	d.reply(to, answerRoom, func(b []byte) []byte {
+	d.out.Stats.Resets++
+	d.out.send(to, answerRoom, func(b []byte) []byte {
 		return peer.AppendReset(b, peer.Reset{Client: r.Client, Nonce: r.Nonce, Path: r.Path, Reason: reason, Token: d.tokens.Make(r.Client, r.Nonce)})
 	})
 }
@@ -431,7 +410,7 @@ const secretFor = time.Minute
 func (d *Door) Expire() error {
 	if d.decisions.Len() > 0 {
 		late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
-		d.config.Stats.ApprovalsLate += d.decisions.Expire(d.frame.Now, late)
+		d.out.Stats.ApprovalsLate += d.decisions.Expire(d.frame.Now, late)
 	}
 	for p := d.Players.Due(d.frame.Now); p != nil; p = d.Players.Due(d.frame.Now) {
 		d.endPlayer(p)
