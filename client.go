@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -88,13 +89,12 @@ type Client struct {
 	sender   stateSender  // Nil: the client sends no state.
 	building peer.Builder // The packet that gets state or sections: sender would put it on the heap.
 	time     tick.Clocks
-	leaving  bool      // The server has closed, and its messages are still handled.
-	applied  bool      // The world has all state of replica.
-	sentUpTo tick.Tick // The tick of the newest Send.
+	leaving  bool // The server has closed, and its messages are still handled.
+	applied  bool // The world has all state of replica.
 	out      outbox.Buffer
 
 	report   report.Reporter
-	events   events
+	events   events.Queue
 	stats    Stats
 	counters link.Counters
 	ended    peer.Stats // Packet counters of the connections that are over.
@@ -126,8 +126,8 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = newConnection(&c.frame, &c.agreed, &c.out, &c.stats, &c.counters)
 	c.endpointCore = endpointCore{client: c, role: peer.RoleClient, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
-	c.events.end = &c.endpointCore
-	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
+	c.events.Contain, c.events.OfClient = c.callGame, true
+	c.events.Over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
 	c.extend()
 	return c, nil
 }
@@ -251,6 +251,9 @@ func (c *Client) PacketSize() int {
 	return c.link.Conn.PathSize()
 }
 
+// SharedRows returns the components that the server's build has too, see Session.SharedRows.
+func (c *Client) SharedRows() snapshot.Mask { return c.protocol.types.RowsWith(c.link.older) }
+
 // SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
 // from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
 // Server.SetPacketSize.
@@ -281,7 +284,7 @@ func (c *Client) ConnectedTo(s *Server) bool {
 // nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")
-	c.events.connected = append(c.events.connected, f)
+	c.events.Connected = append(c.events.Connected, f)
 }
 
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
@@ -290,7 +293,7 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 // If it panics, OnError is given a *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
-	c.events.disconnected = append(c.events.disconnected, f)
+	c.events.Disconnected = append(c.events.Disconnected, f)
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
@@ -308,7 +311,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	if !server.IsValid() {
 		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
 	}
-	nonce, err := random64(c.config.Random)
+	nonce, err := handshake.Random(c.config.Random)
 	if err != nil {
 		return err
 	}
@@ -328,120 +331,10 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 		c.over(c.link.Reason)
 	}
 	c.drop()
-	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.known())
+	c.attempt = handshake.New(server, nonce, seed, bytes.Clone(payload), c.protocol.types.Speaks())
 	c.state, c.err = Connecting, nil
-	c.events.fire()
+	c.events.Fire()
 	return nil
-}
-
-// receiveHandshake takes the server's answer to a Hello, a Join or a Resume. A Welcome that comes again has no effect.
-func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
-	var answer handshake.Answer
-	switch {
-	case c.state == Connected && kind == peer.KindWelcome:
-		if _, err := c.attempt.ParseWelcome(packet); err == nil {
-			return
-		}
-	case c.state == Connected && c.host == nil:
-		answer = c.resume.Take(kind, packet, c.frame.Now)
-	case c.state == Connecting:
-		answer = c.attempt.Take(kind, packet, c.frame.Now)
-	}
-	switch answer.Effect {
-	case handshake.Foreign:
-		c.stats.BadHandshakes++
-	case handshake.Challenged:
-		c.stats.Challenges++
-	case handshake.Refused, handshake.Noted:
-		c.refused(answer.Effect == handshake.Refused, answer.Refuse)
-	case handshake.Malformed:
-		c.stats.Malformed++
-		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
-	case handshake.Welcomed:
-		c.enter(c.attempt.Accept(), answer.Welcome)
-	case handshake.Reset:
-		c.takeReset(&answer.Reset)
-	}
-}
-
-// enter begins the session that the server made.
-func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
-	c.agreed = c.config
-	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
-	c.state, c.id, c.resume = Connected, welcome.Client, handshake.NewResume(welcome.Client, c.attempt.Nonce, welcome.Token)
-	c.stats.TicksSlipped += c.frame.Clock.Slipped()
-	c.frame.Clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
-	c.frame.Clock.Advance(c.frame.Now)
-	c.frame.Clock.Set(welcome.Tick)
-	c.frame.Due = true
-	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
-	o := c.protocol.olderOf(c.attempt.Protocol().Hash)
-	c.replica = replica.New(c.protocol.schema, o.state(c.agreed.snapshot()), before)
-	out, in := c.attempt.Checksums()
-	c.pool = peer.NewPool(c.agreed.PacketSize)
-	c.link.start(c.attempt.Server, peer.NewConn(o.conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
-	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
-	c.inbound.SetLocal(c.id)
-	c.applied, c.back = false, c.newHeldState()
-	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
-	if c.sender != nil {
-		c.sender.openUpstream(o.state(c.agreed.snapshot()))
-	}
-	for _, f := range c.hooks.opened {
-		f()
-	}
-	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
-	c.stats.Connected++
-	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.Enabled(report.Info) {
-		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
-	}
-}
-
-// refused counts a refusal, and ends the attempt with the server's reason unless that passes.
-func (c *Client) refused(ends bool, refuse peer.Refuse) {
-	reason := &peer.Error{Reason: refuse.Reason, Detail: refuse.Detail}
-	switch refuse.Reason {
-	case peer.ReasonWrongProtocol:
-		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.canon.Explain(refuse.Detail)
-	case peer.ReasonWrongVersion:
-		c.stats.RefusedProtocol++
-	case peer.ReasonFull:
-		c.stats.RefusedFull++
-	case peer.ReasonCrowded:
-		c.stats.RefusedAddress++
-	case peer.ReasonBusy:
-		c.stats.BusyAddress++
-	}
-	if ends {
-		c.end(reason)
-	}
-}
-
-// ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
-func (c *Client) ask() {
-	c.attempt.Begin(c.frame.Now)
-	if c.attempt.Over(c.frame.Now, c.config.HandshakeTimeout) {
-		c.stats.HandshakeTimeouts++
-		c.end(c.attempt.GivenUp(c.config.HandshakeTimeout))
-		return
-	}
-	if !c.attempt.Due(c.frame.Now) {
-		return
-	}
-	room := c.out.Room(peer.HelloSize)
-	if room == nil {
-		c.counters.OutputFull++
-		return
-	}
-	datagram, kind := c.attempt.Append(room[:0], c.frame.Now)
-	if kind == peer.KindHello {
-		c.stats.Hellos++
-	} else {
-		c.stats.Joins++
-	}
-	c.out.Commit(c.attempt.Server, len(datagram))
 }
 
 // Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed. The next frames deliver the
@@ -463,7 +356,7 @@ func (c *Client) Close() {
 			c.end(c.link.Reason)
 		}
 	}
-	c.events.fire()
+	c.events.Fire()
 }
 
 // Closed reports whether there is no connection, no attempt and no close; then no more frames are needed.
@@ -509,7 +402,7 @@ func (c *Client) over(reason *peer.Error) {
 			f()
 		}
 	}
-	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
+	c.events.Add(events.Event{Client: c.id, Reason: reason})
 	if c.report.Enabled(report.Info) {
 		c.report.Log(report.Info, "disconnected", "server", c.attempt.Server, "reason", reason.Error())
 	}
@@ -548,4 +441,53 @@ func (c *Client) finishLeaving() {
 	if c.link.Drained() {
 		c.end(c.link.Reason)
 	}
+}
+
+// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
+func (c *Client) Newest() *Replica {
+	if c.back.newest != nil {
+		return c.back.newest
+	}
+	return c.replica
+}
+
+// newHeldState begins a connection.
+func (c *Client) newHeldState() (h heldState) {
+	if c.hooks.hold != nil {
+		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
+	}
+	return h
+}
+
+// closeFor implements endpoint.
+func (c *Client) closeFor(_ ClientID, reason *peer.Error) {
+	switch {
+	case c.leaving:
+		c.end(reason)
+	case c.state == Connected:
+		c.closeWith(reason, false)
+	}
+}
+
+// isOpen implements endpoint.
+func (c *Client) isOpen(id ClientID) bool { return id == 0 && (c.state == Connected || c.leaving) }
+
+// linkTo implements endpoint.
+func (c *Client) linkTo(id ClientID) (*connection, error) {
+	switch {
+	case id != 0:
+		return nil, ErrRecipient
+	case c.state == Connected:
+		return &c.link, nil
+	}
+	return nil, ErrNotConnected
+}
+
+// due implements endpoint. The client's own count slips in a long stall, so the server's tick counts, as ServerTime estimates it, once
+// that is later. A host's player uses the server's tick.
+func (c *Client) due() Tick {
+	if c.host == nil && (c.state == Connected || c.leaving) {
+		return max(c.frame.Clock.Tick(), c.ServerTime().Tick)
+	}
+	return c.Tick()
 }

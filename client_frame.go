@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/link"
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
@@ -28,9 +26,7 @@ func (c *Client) Receive(from transport.Addr, packet []byte) {
 	default:
 		c.receiveHandshake(kind, packet)
 	}
-	if len(c.events.waiting) > 0 {
-		c.events.fire()
-	}
+	c.events.Fire()
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: Ping does not count
@@ -150,47 +146,6 @@ func (c *Client) Applied() {
 	}
 }
 
-// holds reports whether the server shows an entity at present.
-func (c *Client) holds(id wire.NetworkID) bool {
-	if c.host != nil {
-		return c.host.Has(id)
-	}
-	if c.replica == nil {
-		return false
-	}
-	e := c.replica.Entity(id.Index)
-	return e.Alive && e.ID == id
-}
-
-// exists returns whether a message about an entity may be handled: the entity is in the world, may still come, or is gone.
-func (c *Client) exists(id wire.NetworkID) message.Existence {
-	if c.host != nil {
-		return c.host.exists(id)
-	}
-	if c.replica == nil {
-		return message.NotYet
-	}
-	e := c.replica.Entity(id.Index)
-	switch {
-	case e.ID.Generation < id.Generation:
-		return message.NotYet
-	case e.ID != id || !e.Alive:
-		return message.Never
-	case !c.applied && c.replica.HasChanged(id.Index):
-		return message.NotYet
-	}
-	return message.Exists
-}
-
-// ready reports whether the state of an entity as of a tick of the server has come and is in the world.
-func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
-	if c.host != nil || c.replica == nil {
-		return true
-	}
-	e := c.replica.Entity(id.Index)
-	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
-}
-
 // Send ends a frame: it sends Hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (c *Client) Send() {
@@ -212,7 +167,7 @@ func (c *Client) Send() {
 		f()
 	}
 	c.running = false
-	c.events.fire()
+	c.events.Fire()
 }
 
 // serve sends the server its packets of this frame.
@@ -308,14 +263,6 @@ type heldState struct {
 	suspended bool
 }
 
-// newHeldState begins a connection.
-func (c *Client) newHeldState() (h heldState) {
-	if c.hooks.hold != nil {
-		h.newest = replica.New(c.protocol.schema, c.link.older.state(c.agreed.snapshot()), c.replica.Tick())
-	}
-	return h
-}
-
 // ShowState reads into Replica a payload that ClientHooks.HoldState was given. Those of the ticks before it must have been shown
 // before, as far as they came.
 func (c *Client) ShowState(payload []byte) {
@@ -347,14 +294,6 @@ func (c *Client) ShownUpTo(t Tick, complete bool) {
 // CompleteTick returns the newest complete tick, as an extension that holds state back tells it: Replica lacks nothing of that tick.
 // held is false where no extension holds state back.
 func (c *Client) CompleteTick() (t Tick, held bool) { return c.back.complete, c.back.newest != nil }
-
-// Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
-func (c *Client) Newest() *Replica {
-	if c.back.newest != nil {
-		return c.back.newest
-	}
-	return c.replica
-}
 
 // Suspend makes the systems leave the client's world as it is, or not any more: while Replica has a part of the state of a tick.
 func (c *Client) Suspend(on bool) { c.back.suspended = on }

@@ -3,8 +3,6 @@ package netcode
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/admission"
 	"github.com/arche-netcode/netcode/internal/calls"
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -294,11 +293,17 @@ func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	}
 }
 
-// admission is the part of the configuration that bounds the clients of an address and of its network.
-func (c Config) admission() admission.Limits {
-	return admission.Limits{
-		ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
-		HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
+// doorConfig is the part of the configuration that the handshake needs.
+func (s *Server) doorConfig() handshake.Config {
+	c := &s.config
+	return handshake.Config{
+		Limits: admission.Limits{
+			ClientsPerAddress: c.ClientsPerAddress, ClientsPerNetwork: c.ClientsPerNetwork,
+			HandshakesPerAddress: c.HandshakesPerAddress, HandshakesPerNetwork: c.HandshakesPerNetwork,
+		},
+		Accept:  peer.Accept{Rate: uint16(c.TickRate), Window: uint16(c.Window), PacketSize: uint16(c.PacketSize)},
+		Clients: c.Clients, Timeout: c.HandshakeTimeout, Keep: c.Keep, RefuseSecond: c.RefuseSecond, ResetKey: c.ResetKey, Random: c.Random,
+		Known: s.protocol.types.Speaks(), Canon: &s.protocol.types.Canon,
 	}
 }
 
@@ -310,29 +315,12 @@ func (c Config) link() link.Config {
 	}
 }
 
-// resetKey is the key of the tokens of sessions: that of the game, or one that follows from a secret of this start.
-func (c Config) resetKey(secret [32]byte) [32]byte {
-	if c.ResetKey != [32]byte{} {
-		return c.ResetKey
-	}
-	return sha256.Sum256(append(secret[:], "reset"...))
-}
-
 // random32 is a random number that is not zero.
 func random32(random io.Reader) (uint32, error) {
 	for {
-		n, err := random64(random)
+		n, err := handshake.Random(random)
 		if err != nil || uint32(n) != 0 {
 			return uint32(n), err
 		}
 	}
-}
-
-// random64 is a random number.
-func random64(random io.Reader) (uint64, error) {
-	var b [8]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return 0, fmt.Errorf("netcode: Config.Random: %w", err)
-	}
-	return binary.LittleEndian.Uint64(b[:]), nil
 }

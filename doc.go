@@ -23,16 +23,31 @@ package netcode
 
 // Files, for those who read the code.
 //
-//   - protocol.go, bands.go: registration of components, the protocol's hash; distance bands; schema.go, older.go: the protocol as a text; older builds
-//   - server.go, server_frame.go: the server and its clients, open for others or not, Kick and Close; what it receives and sends in a frame
-//   - client.go, client_frame.go, client_time.go: the same for a client, connecting included; its clocks
-//   - handshake.go: a stranger that asks for a place, and the game's decision about it; identity.go: players that are away and return
-//   - session.go: one client from acceptance to end, and clients behind one router; migrate.go: a client that goes on at another address
-//   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
-//   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients: first over the network, then to the player of a host (sendToMany)
-//   - incoming.go: judges a received packet before it takes effect, queues its messages
-//   - held_messages.go: messages that wait before they are sent, and those that wait for state
+// They are in layers: a file calls those of its own layer and of the layers below it (house_layers_test.go).
+//
+// Frames:
+//
+//   - server_frame.go, client_frame.go: what an end receives and sends in a frame
+//
+// Connections:
+//
+//   - server.go: the server and its clients, who sees what, open for others or not, Kick and Close; sessions.go: how sessions begin and end
+//   - client.go, client_time.go: the client, how connections begin and end; its clocks
+//   - handshake.go: connections that begin and move: the game's decision about a client, and its player; package internal/handshake does the rest
 //   - host.go: a player at the server itself, whose messages pass no network; recorded players
+//   - extension.go: what features use
+//
+// Messages:
+//
+//   - endpoint.go: the part that both ends have, of messages and of a connection; panics of game code. Package internal/link is the connection itself, and its close
+//   - session.go: one client, and clients behind one router
+//   - handle.go: registration of messages; questions and answers; send.go: Send and its recipients: first over the network, then to the player of a host (sendToMany)
+//   - incoming.go: judges a received packet before it takes effect, queues its messages; messages that pass no network
+//   - held_messages.go: messages that wait before they are sent, and those that wait for state
+//   - posted.go, sections.go: messages that extensions are told of; parts of packets that they write
 //   - spawn.go: entities that are in no Arche world, and values of earlier ticks (an id before a capture: package ecs, Capture.Reserve); upstream.go: the state that a client sends
-//   - extension.go, hooks.go, sections.go, posted.go: what features use; client_frame.go, too: state that a feature holds back
+//
+// Values:
+//
+//   - protocol.go: what both ends share, and how components are registered. Package internal/registry keeps it: its hash, distance bands, older builds
 //   - config.go, errors.go, stats.go: settings, errors, counters

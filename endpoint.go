@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -20,6 +21,7 @@ import (
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
+	self   endpoint // The same as endpoint.
 	role   peer.Role
 
 	protocol *Protocol
@@ -39,8 +41,9 @@ type endpointCore struct {
 	calls      calls.Table
 
 	tag        uint32
-	running    bool // A frame is under way.
-	redelivers bool // Redeliver runs.
+	running    bool      // A frame is under way.
+	redelivers bool      // Redeliver runs.
+	sentUpTo   tick.Tick // The tick of the newest Send.
 
 	sections sections
 	states   []any // Of extensions.
@@ -96,11 +99,16 @@ func (c *Client) core() *endpointCore {
 	return &c.endpointCore
 }
 
-// endpoint is an end that decides whether messages about entities may be handled.
+// endpoint is the upper part of an end: its connections, and whether messages about entities may be handled.
 type endpoint interface {
 	Endpoint
 	exists(id wire.NetworkID) message.Existence
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
+
+	due() tick.Tick                                // The tick that messages wait for.
+	isOpen(id wire.ClientID) bool                  // An end of that id is there, and the game was not told of its end.
+	linkTo(id wire.ClientID) (*connection, error)  // The connection to an end.
+	closeFor(id wire.ClientID, reason *peer.Error) // Ends the connection to an end at once.
 }
 
 // setUp makes the queues. The fields that name the end are set before.
@@ -109,8 +117,9 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	if c.server != nil {
 		others = config.Clients
 	}
+	c.self = end
 	c.inbound = message.NewInbound(message.Config{
-		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
+		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	c.outbound = message.NewOutbound(config.History, config.queues(others))
@@ -121,12 +130,12 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	for id := range c.sizes {
 		c.sizes[id] = message.NoSize
 	}
-	for _, h := range c.protocol.handled {
-		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
-			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
+	for _, h := range c.protocol.types.Handled {
+		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server == nil) && (c.client != nil || !h.Type.OwnerOnly) {
+			c.plain[h.Type.ID()], c.sizes[h.Type.ID()] = h.Type.Codec, h.Type.Codec.AlwaysLegal()
 		}
-		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
-			c.types.Allow(h.of)
+		if h.Role == registry.Alone && h.Type.Direction.Allows(c.server != nil) && !h.Type.OwnerOnly && h.Type.Channel == 0 && config.History == 0 {
+			c.types.Allow(h.Type)
 		}
 	}
 }
@@ -143,7 +152,7 @@ func (c *endpointCore) stage() tick.Stage {
 func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
-	c.inbound.Due(c.due())
+	c.inbound.Due(c.self.due())
 	if c.outbound.On() {
 		c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	}
@@ -151,21 +160,6 @@ func (c *endpointCore) beginFrame() {
 		late, cancelled := c.calls.Expire(c.frame.Now)
 		c.stats.CallsLate += late
 		c.stats.CallsCancelled += cancelled
-	}
-}
-
-// due returns the tick that messages wait for. The client's own count slips in a long stall, so at a client the server's tick
-// counts, as ServerTime estimates it, once that is later. A host's player uses the server's tick.
-func (c *endpointCore) due() tick.Tick {
-	switch own := c.frame.Clock.Tick(); {
-	case c.client == nil:
-		return own
-	case c.client.host != nil:
-		return c.client.host.Tick()
-	case c.client.state == Connected || c.client.leaving:
-		return max(own, c.client.ServerTime().Tick)
-	default:
-		return own
 	}
 }
 
@@ -189,7 +183,7 @@ func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
 	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
-	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
+	if of, ok := c.protocol.types.Messages.Lookup(ctx.Type); ok {
 		failed.Name, failed.Message = of.Name, true
 	}
 	c.reportPanic(failed)
@@ -201,59 +195,13 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 		return
 	}
 	c.toldTypes[t] = true
-	if of, ok := c.protocol.messages.Lookup(t); ok {
+	if of, ok := c.protocol.types.Messages.Lookup(t); ok {
 		c.report.Error(&UnhandledError{Name: of.Name})
 	}
 }
 
-// closeFor ends the connection to an end at once.
-func (c *endpointCore) closeFor(with wire.ClientID, reason *peer.Error) {
-	switch {
-	case c.client != nil:
-		switch {
-		case c.client.leaving:
-			c.client.end(reason)
-		case c.client.state == Connected:
-			c.client.closeWith(reason, false)
-		}
-	default:
-		if s := c.server.present(with); s != nil {
-			c.server.end(s, reason, closeTold)
-		}
-	}
-}
-
-// isOpen reports whether an end of that id is there, and the game was not told of its end.
-func (c *endpointCore) isOpen(id wire.ClientID) bool {
-	if c.client != nil {
-		return id == 0 && (c.client.state == Connected || c.client.leaving)
-	}
-	return c.server.present(id) != nil
-}
-
-// linkTo is the connection to an end by its id.
-func (c *endpointCore) linkTo(id wire.ClientID) (*connection, error) {
-	switch {
-	case c.server != nil:
-		if s := c.server.client(id); s != nil {
-			return &s.link, nil
-		}
-	case id != 0:
-		return nil, ErrRecipient
-	case c.client.state == Connected:
-		return &c.client.link, nil
-	}
-	return nil, ErrNotConnected
-}
-
-// Names of the game's functions beside handlers, for errors of panics.
-const (
-	nameOnConnect    = "OnConnect"
-	nameOnDisconnect = "OnDisconnect"
-	nameOnLeave      = "OnLeave"
-	nameOnMigrate    = "OnMigrate"
-	nameAnswer       = "function of Call"
-)
+// nameAnswer names a function of Call in errors of panics.
+const nameAnswer = "function of Call"
 
 // contained is deferred around a function of the game that is called for one connection outside of a handler. If it panics,
 // that connection ends as for a handler, and the frame continues.
@@ -266,8 +214,11 @@ func (c *endpointCore) contained(name string, with wire.ClientID) {
 
 // Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
 // frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
-func (c *endpointCore) Contain(name string, f func()) {
-	defer c.contained(name, 0)
+func (c *endpointCore) Contain(name string, f func()) { c.callGame(name, 0, f) }
+
+// callGame is Contain for a function that is called for the connection to an end, which ends with a panic.
+func (c *endpointCore) callGame(name string, with wire.ClientID, f func()) {
+	defer c.contained(name, with)
 	f()
 }
 
@@ -276,8 +227,8 @@ func (c *endpointCore) Contain(name string, f func()) {
 func (c *endpointCore) reportPanic(failed PanicError) {
 	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
-	if with := failed.Sender; c.isOpen(with) && with != c.inbound.Local().ID() {
-		c.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+	if with := failed.Sender; c.self.isOpen(with) && with != c.inbound.Local().ID() {
+		c.self.closeFor(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
 	}
 }
 
@@ -297,85 +248,6 @@ func (c *endpointCore) ownerOf(failed *PanicError) string {
 func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
 	w.Fail(err)
-}
-
-// events stores connections that began or ended until it is safe to tell the game. Its functions may kick, send and close, so
-// they are called between packets and never in the middle of one.
-type events struct {
-	connected    []func(wire.ClientID)
-	disconnected []func(wire.ClientID, *peer.Error)
-	left         []func(wire.ClientID)
-	migrated     []func(client wire.ClientID, from, to transport.Addr)
-
-	over func(wire.ClientID, *peer.Error) // Called after disconnected: the end's own cleanup.
-	gone func(wire.ClientID)              // Called after left, likewise.
-	end  *endpointCore                    // The owner of the events.
-
-	waiting []event
-	firing  bool
-}
-
-// event is a connection that began, one that ended for a reason, one that goes on at another address, or a client that left for good.
-type event struct {
-	client   wire.ClientID
-	reason   *peer.Error
-	from, to transport.Addr // Valid where it goes on elsewhere.
-	left     bool
-}
-
-// fire tells all events that wait, and those that the called functions cause.
-func (e *events) fire() {
-	if len(e.waiting) == 0 || e.firing {
-		return
-	}
-	e.firing = true
-	defer func() { e.firing = false }()
-	for i := 0; i < len(e.waiting); i++ {
-		e.tell(e.waiting[i])
-	}
-	clear(e.waiting)
-	e.waiting = e.waiting[:0]
-}
-
-// tell calls the functions for one event.
-func (e *events) tell(what event) {
-	switch {
-	case what.left:
-		for _, f := range e.left {
-			e.call(nameOnLeave, what.client, func() { f(what.client) })
-		}
-		e.gone(what.client)
-		return
-	case what.to.IsValid():
-		for _, f := range e.migrated {
-			e.call(nameOnMigrate, e.with(what.client), func() { f(what.client, what.from, what.to) })
-		}
-		return
-	}
-	if what.reason == nil {
-		for _, f := range e.connected {
-			e.call(nameOnConnect, e.with(what.client), func() { f(what.client) })
-		}
-		return
-	}
-	for _, f := range e.disconnected {
-		e.call(nameOnDisconnect, e.with(what.client), func() { f(what.client, what.reason) })
-	}
-	e.over(what.client, what.reason)
-}
-
-// call calls a function of the game. If it panics, the others are called all the same.
-func (e *events) call(name string, with wire.ClientID, f func()) {
-	defer e.end.contained(name, with)
-	f()
-}
-
-// with returns the other end of the connection that an event is about: a client is told its own id.
-func (e *events) with(client wire.ClientID) wire.ClientID {
-	if e.end.client != nil {
-		return 0
-	}
-	return client
 }
 
 // mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.
@@ -429,10 +301,10 @@ func (c *endpointCore) endName() string {
 // connection is a link and what messages of the game need beside it.
 type connection struct {
 	link.Link
-	near   *endpointCore // The other end, where it is in this process; nil else. Then no packets are sent.
-	held   *held.Queue   // Messages that wait for their entity; nil for one in this process.
-	older  *older        // The protocol of the session, if it is that of an older build.
-	handed uint64        // Sections that were handed to an end in this process.
+	near   *endpointCore   // The other end, where it is in this process; nil else. Then no packets are sent.
+	held   *held.Queue     // Messages that wait for their entity; nil for one in this process.
+	older  *registry.Older // The protocol of the session, if it is that of an older build.
+	handed uint64          // Sections that were handed to an end in this process.
 	config *Config
 	stats  *Stats
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
@@ -30,7 +31,7 @@ func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Opt
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("Handle", t)
 	r := register("Handle", t, options)
-	add(p, "Handle", r, alone, handler)
+	add(p, "Handle", r, registry.Alone, nil, handler)
 }
 
 // On adds a handler for message T to one end: a server, a client or a host's player. It is for ends of one protocol that
@@ -46,16 +47,16 @@ func On[T any](end Endpoint, handler func(ctx *Context, m *T)) {
 	case handler == nil:
 		panic(fmt.Sprintf("netcode: On[%s]: the handler is nil", t))
 	}
-	for _, h := range c.protocol.handled {
-		if h.role != alone || h.of.Codec.GoType() != t {
+	for _, h := range c.protocol.types.Handled {
+		if h.Role != registry.Alone || h.Type.Codec.GoType() != t {
 			continue
 		}
-		codec, ok := c.inbound.Codec(h.of.ID()).(*message.CodecOf[T])
+		codec, ok := c.inbound.Codec(h.Type.ID()).(*message.CodecOf[T])
 		if !ok {
 			break
 		}
-		if h.of.OwnerOnly {
-			handler = ownersOnly(alone, handler)
+		if h.Type.OwnerOnly {
+			handler = ownersOnly(registry.Alone, handler)
 		}
 		both := handler
 		if first := codec.Handler(); first != nil {
@@ -64,10 +65,10 @@ func On[T any](end Endpoint, handler func(ctx *Context, m *T)) {
 				handler(ctx, m)
 			}
 		}
-		c.inbound.SetCodec(h.of.ID(), codec.With(both))
+		c.inbound.SetCodec(h.Type.ID(), codec.With(both))
 		return
 	}
-	if of := c.protocol.messages.ByGoType(t); of != nil && c.protocol.roles[of.ID()] == question {
+	if of := c.protocol.types.Messages.ByGoType(t); of != nil && c.protocol.types.Roles[of.ID()] == registry.Question {
 		panic(fmt.Sprintf("netcode: On[%s]: the message is a question: call netcode.OnCall", t))
 	}
 	panic(fmt.Sprintf("netcode: On[%s]: the message is not registered: call netcode.Handle[%s](protocol, nil) on both sides", t, t.Name()))
@@ -89,94 +90,44 @@ func OnCall[Q, R any](end Endpoint, f func(ctx *Context, q *Q, r *R) error) {
 	if err := c.protocol.answers(q, r); err != nil {
 		panic(fmt.Sprintf("netcode: OnCall[%s]: %v", q, err))
 	}
-	of := c.protocol.messages.ByGoType(q)
+	of := c.protocol.types.Messages.ByGoType(q)
 	handler := answering(f)
 	if of.OwnerOnly {
-		handler = ownersOnly(question, handler)
+		handler = ownersOnly(registry.Question, handler)
 	}
 	if codec, ok := c.inbound.Codec(of.ID()).(*message.CodecOf[Q]); ok {
 		c.inbound.SetCodec(of.ID(), codec.With(handler))
 	}
 }
 
-// role is the use of a message type.
-type role uint8
-
-const (
-	alone    role = iota // Sent by itself, with Send and Reply.
-	question             // Asked with Call.
-	answer               // The result of Answer.
-)
-
-// handled is a message type and its use.
-type handled struct {
-	of     *message.Type
-	role   role
-	answer reflect.Type // Of a question.
-}
-
 // add puts one message type into the protocol.
-func add[T any](p *Protocol, call string, r registration, role role, handler func(ctx *Context, m *T)) {
+func add[T any](p *Protocol, call string, r registration, role registry.Role, answer reflect.Type, handler func(ctx *Context, m *T)) {
 	t := reflect.TypeFor[T]()
-	mustBeLegal(call, t, r)
-	if len(p.handled) == message.MaxTypes {
-		panic(fmt.Sprintf("netcode: %s[%s]: a protocol holds at most %d messages", call, t, message.MaxTypes))
-	}
-	for _, other := range p.handled {
-		mustDiffer(call, t, r.name, other.of.Codec.GoType(), other.of.Name)
-	}
-	if r.ownerOnly && handler != nil {
+	p.types.MustTake(call, t, &r.Options)
+	if r.OwnerOnly && handler != nil {
 		handler = ownersOnly(role, handler)
 	}
-	codec, err := message.NewCodec(r.name, handler)
+	codec, err := message.NewCodec(r.Name, handler)
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
-	channel := wire.NewChannel(r.delivery, r.number)
-	if size, limit := codec.Size(), maxBody(r.delivery); size > limit {
-		panic(fmt.Sprintf("netcode: %s[%s]: a message has at most %d bytes, this one %d", call, t, limit, size))
-	}
-	p.handled = append(p.handled, handled{role: role, of: p.messages.Add(message.Type{
-		Name: r.name, Codec: codec, Stage: r.stage, StageGiven: r.staged, Channel: channel,
-		Direction: r.direction, OwnerOnly: r.ownerOnly,
-	})})
-}
-
-// mustBeLegal panics for options that are out of their range.
-func mustBeLegal(call string, t reflect.Type, r registration) {
-	switch {
-	case !r.stage.Valid():
-		panic(fmt.Sprintf("netcode: %s[%s]: %s is no stage", call, t, r.stage))
-	case !r.delivery.Valid():
-		panic(fmt.Sprintf("netcode: %s[%s]: %s is no mode of delivery", call, t, r.delivery))
-	case r.number < 0 || r.number >= wire.MaxChannels:
-		panic(fmt.Sprintf("netcode: %s[%s]: OnChannel(%d): channels are 0 to %d", call, t, r.number, wire.MaxChannels-1))
-	}
+	p.types.AddMessage(call, &r.Options, role, answer, codec)
 }
 
 // ownersOnly lets a handler run only for messages of the owner of the entity. It compares the owner when the handler is due,
 // not when the message came: the message may have waited.
-func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
+func ownersOnly[T any](role registry.Role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
 	return func(ctx *Context, m *T) {
 		c := coreOf(ctx.End)
 		if c != nil && c.server != nil && ctx.Sender != ctx.Local && c.server.Owner(ctx.Entity) != ctx.Sender {
 			c.stats.NotOwner++
-			if role == question {
+			if role == registry.Question {
 				refuse(ctx, errNotOwner)
 			}
 			return
 		}
 		handler(ctx, m)
 	}
-}
-
-// maxBody returns the largest size of a message of a mode of delivery, in the largest possible packets. A connection with smaller
-// packets may take less; Send returns an error then.
-func maxBody(mode wire.Delivery) int {
-	if mode.Reliable() {
-		return peer.InitialCredit * 3 / 4
-	}
-	return peer.MaxPayload(MaxPacketSize)
 }
 
 // RawMessage is a message type of an extension whose bodies are bytes that the extension reads itself. The server sends it to
@@ -205,28 +156,16 @@ type RawMessage struct {
 // Handle does.
 func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
 	p.MustBeOpen(call, m.Marker)
-	if len(p.handled) == message.MaxTypes {
-		panic(fmt.Sprintf("netcode: %s: a protocol holds at most %d messages, and %s is one", call, message.MaxTypes, m.Name))
+	o := registry.Options{
+		Name: m.Name, Stage: m.Stage, Staged: true, Delivery: m.Channel.Delivery(), Channel: m.Channel.Number(), Direction: message.FromServer,
 	}
-	for _, other := range p.handled {
-		mustDiffer(call, m.Marker, m.Name, other.of.Codec.GoType(), other.of.Name)
-	}
+	p.types.MustTake(call, m.Marker, &o)
 	raw := &m
 	raw.protocol = p
 	codec := message.NewRaw(m.Name, m.Marker, message.RawCalls{Check: m.Check, Handle: raw.take, Dump: m.Dump})
-	p.handled = append(p.handled, handled{of: p.messages.Add(message.Type{
-		Name: m.Name, Codec: codec, Stage: m.Stage, StageGiven: true, Channel: m.Channel, Direction: message.FromServer,
-	})})
+	p.types.AddMessage(call, &o, registry.Alone, nil, codec)
 	p.raws = append(p.raws, raw)
 	return raw
-}
-
-// numberRaws stores the numbers of raw messages.
-func (p *Protocol) numberRaws() {
-	for _, raw := range p.raws {
-		raw.kind = p.messages.ByGoType(raw.Marker).ID()
-		p.rawOf[raw.kind] = raw
-	}
 }
 
 // take handles a message that came to a client.
@@ -235,12 +174,16 @@ func (m *RawMessage) take(ctx *Context, body []byte) {
 	if c == nil || c.client == nil || c.redelivers {
 		return
 	}
-	if ctx.Channel != m.Channel || ctx.Entity.IsZero() {
-		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: fmt.Sprintf("%s about no entity, or on another channel than its own", m.Name)})
-		return
+	var err error
+	if ctx.Channel == m.Channel && !ctx.Entity.IsZero() {
+		err = m.Handle(ctx, body)
+	} else {
+		err = fmt.Errorf("%s about no entity, or on another channel than its own", m.Name)
 	}
-	if err := m.Handle(ctx, body); err != nil {
-		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+	if err != nil {
+		reason := &peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}
+		c.stats.refused(reason)
+		c.self.closeFor(0, reason)
 	}
 }
 
@@ -303,6 +246,25 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	return r.amend(body)
 }
 
+// answers returns nil for a question that was registered with that answer, and else the error.
+func (p *Protocol) answers(q, r reflect.Type) error {
+	of := p.types.Messages.ByGoType(q)
+	for _, h := range p.types.Handled {
+		switch {
+		case of == nil || h.Type != of:
+		case h.Role == registry.Alone:
+			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrQuestion, q)
+		case h.Role == registry.Answer:
+			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrQuestion, q)
+		case h.Answer != r:
+			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrQuestion, q, h.Answer, r)
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
+}
+
 // callTime is the deadline of a call that names none.
 const callTime = 5 * time.Second
 
@@ -315,23 +277,22 @@ func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, optio
 	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
 	p.MustBeOpen("Answer", q)
 	registered := register("Answer", q, options)
-	if !registered.delivered {
-		registered.delivery = wire.Reliable
+	if !registered.Delivered {
+		registered.Delivery = wire.Reliable
 	}
 	if f == nil {
 		f = func(*Context, *Q, *R) error { return errNobody }
 	}
-	addAnswer[R](p, r, registered.answer)
-	add(p, "Answer", registered, question, answering(f))
-	p.handled[len(p.handled)-1].answer = r
+	addAnswer[R](p, r, registered.Answer)
+	add(p, "Answer", registered, registry.Question, r, answering(f))
 }
 
 // addAnswer registers an answer's type unless another question has it already.
 func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
-	for _, other := range p.handled {
-		if other.role == answer && other.of.Codec.GoType() == r {
-			if name != "" && name != other.of.Name {
-				panic(fmt.Sprintf("netcode: Answer[%s]: this answer is registered already, as %q", r, other.of.Name))
+	for _, other := range p.types.Handled {
+		if other.Role == registry.Answer && other.Type.Codec.GoType() == r {
+			if name != "" && name != other.Type.Name {
+				panic(fmt.Sprintf("netcode: Answer[%s]: this answer is registered already, as %q", r, other.Type.Name))
 			}
 			return
 		}
@@ -341,8 +302,8 @@ func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
 		options = append(options, Named(name))
 	}
 	registered := register("Answer", r, options)
-	registered.delivery = wire.Reliable
-	add(p, "Answer", registered, answer, answered[R])
+	registered.Delivery = wire.Reliable
+	add(p, "Answer", registered, registry.Answer, nil, answered[R])
 }
 
 // answering is the handler of a question. The answers are reused: the function may ask and answer within itself.
@@ -355,7 +316,7 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		err := f(ctx, m, r)
 		if err == nil {
 			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
-			err = unsent(ctx, post(coreOf(ctx.End), To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: answer}))
+			err = unsent(ctx, post(coreOf(ctx.End), To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: registry.Answer}))
 		}
 		answers.Put(r)
 		if err != nil {
@@ -407,7 +368,7 @@ func refuse(ctx *Context, reason error) {
 		c.refused(ctx.Call, ctx.Sender, reason.Error())
 		return
 	}
-	l, err := c.linkTo(ctx.Sender)
+	l, err := c.self.linkTo(ctx.Sender)
 	if err != nil {
 		return
 	}
@@ -467,7 +428,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
-	err := post(c, To(to), q, how, callOf{number: number, role: question})
+	err := post(c, To(to), q, how, callOf{number: number, role: registry.Question})
 	if err != nil {
 		c.calls.Take(number, to)
 	}

@@ -3,341 +3,23 @@ package netcode
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/events"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
-// The handshake keeps nothing for a client before its Join (docs/adr/0025). Hello and Join are answered from what they
-// bring back, and each answer is no longer than its question until the address is proved.
-
-// receiveHello answers a Hello: with a Challenge, or if it has a valid cookie, with an Accept.
-func (s *Server) receiveHello(from transport.Addr, packet []byte) {
-	hello, err := peer.ParseHello(packet)
-	if err != nil {
-		s.stats.BadHandshakes++
-		return
-	}
-	s.stats.Hellos++
-	c := s.byAddress[from]
-	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.Now)
-	switch {
-	case !proved:
-		s.challenge(from, hello.Nonce)
-	case !s.mayWork(from, hello.Nonce, peer.WorkProven):
-	default:
-		if reason := s.admissible(from, hello); reason != nil {
-			s.refuse(from, hello.Nonce, reason)
-			return
-		}
-		s.accept(from, hello.Nonce, epochOf(epochs, hello.Protocol))
-	}
-}
-
-// receiveJoin makes the session of a client that proves by its Join that it has received Accept. For a session that there is
-// already it changes nothing: Welcome is sent with each tick until a packet of the client comes.
-func (s *Server) receiveJoin(from transport.Addr, packet []byte) {
-	join, err := peer.ParseJoin(packet)
-	if err != nil {
-		s.stats.BadHandshakes++
-		return
-	}
-	c := s.byAddress[from]
-	if c != nil && c.nonce == join.Nonce && c.state < lingering {
-		s.stats.Joins++
-		return
-	}
-	before := cookieEpoch(c, join.Nonce)
-	if c != nil && c.nonce == join.Nonce {
-		before = c.before
-	}
-	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.Now)
-	if !proved {
-		s.challenge(from, join.Nonce)
-		return
-	}
-	epoch, older, sealed := s.sealOf(packet, epochs)
-	if !sealed {
-		s.stats.BadHandshakes++
-		return
-	}
-	s.stats.Joins++
-	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
-		return
-	}
-	reason := s.past.Find(join.Nonce, s.frame.Now)
-	if reason != nil {
-		s.stats.JoinsRepeated++
-	} else {
-		reason = s.fits(from)
-	}
-	if reason != nil {
-		s.refuse(from, join.Nonce, reason)
-		return
-	}
-	if d, ok := s.approve(from, join); ok {
-		s.seatApproved(from, join.Nonce, epoch, before, d, older)
-	}
-}
-
-// sealOf returns the epoch and the protocol with which a Join is sealed: the server's own, or that of an older build, which the Hello
-// named.
-func (s *Server) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, o *older, sealed bool) {
-	for i := -1; i < len(s.protocol.older); i++ {
-		if i >= 0 {
-			o = s.protocol.older[i]
-		}
-		hash := s.protocol.hashWith(o)
-		epoch = epochOf(epochs, hash)
-		if fromClient, _ := handshake.Checksums(epoch, hash); peer.JoinSealed(join, fromClient) {
-			return epoch, o, true
-		}
-	}
-	return 0, nil, false
-}
-
-// seatApproved makes the session of a client that may have a place, if there is one.
-func (s *Server) seatApproved(from transport.Addr, nonce uint64, epoch, before uint32, d *admission.Decision, o *older) {
-	identity := ""
-	if d != nil {
-		s.decisions.Settle(d)
-		identity = d.Identity
-		if reason := s.makeRoom(from, identity); reason != nil {
-			s.decisions.Deny(nonce, reason, s.frame.Now)
-			s.refuse(from, nonce, reason)
-			return
-		}
-	}
-	s.replace(s.byAddress[from])
-	s.open(from, nonce, epoch, before, identity, o)
-}
-
-// makeRoom ends the session of a player who connects anew. Where it returns a reason to refuse the new one, the old one goes on.
-func (s *Server) makeRoom(from transport.Addr, identity string) *peer.Error {
-	old, reason := s.connectedAs(identity)
-	if reason == nil {
-		reason = s.hasRoom(from, old)
-	}
-	if reason != nil || old == nil {
-		return reason
-	}
-	s.takeOver(old)
-	return s.hasRoom(from, nil) // OnDisconnect may have closed the server, or given the place away.
-}
-
-// cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
-// asked for. So a delayed Hello cannot replace a session that came after it, and the Hello that opened a session may come
-// again.
-func cookieEpoch(c *Session, nonce uint64) uint32 {
-	switch {
-	case c == nil:
-		return 0
-	case c.nonce == nonce && c.state == connected:
-		return c.before
-	}
-	return c.epoch
-}
-
-// epochOf returns the epoch of the session that a cookie opens: the first epoch of the cookie with which no checksum starts
-// from zero.
-func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
-	epoch := uint32(1)
-	for i := len(epochs) - 1; i >= 0; i-- {
-		if in, out := handshake.Checksums(epochs[i], protocol); epochs[i] != 0 && in != 0 && out != 0 {
-			epoch = epochs[i]
-		}
-	}
-	return epoch
-}
-
-// admissible returns the reason to refuse a client, nil if there is none.
-func (s *Server) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
-	if hello.Version != peer.Version {
-		s.logRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
-	}
-	if hello.Protocol != s.protocol.canon.Hash && s.protocol.olderOf(hello.Protocol) == nil {
-		s.logRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.canon.FirstDifference(hello.Digest)}
-	}
-	return s.fits(from)
-}
-
-// fits returns the reason that there is no place for a client, nil if there is one. Where OnApprove decides, a client that asks may be a player that is
-// connected, and have its place: hasRoom is asked when that is known.
-func (s *Server) fits(from transport.Addr) *peer.Error {
-	if s.onApprove != nil && !s.closing && !s.shut {
-		return nil
-	}
-	return s.hasRoom(from, nil)
-}
-
-// hasRoom returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
-// be replaced, so its place counts, and so does that of old, which is about to be taken over; nil for none.
-func (s *Server) hasRoom(from transport.Addr, old *Session) *peer.Error {
-	if s.closing || s.shut {
-		return &peer.Error{Reason: peer.ReasonShuttingDown}
-	}
-	if c := s.byAddress[from]; c != nil && c.state == connected {
-		return nil
-	}
-	taken := s.taken()
-	if old != nil {
-		s.places.Free(old.link.Address.IP.Addr())
-		defer s.places.Take(old.link.Address.IP.Addr())
-		taken--
-	}
-	if taken >= s.config.Clients {
-		s.stats.RefusedFull++
-		return s.full()
-	}
-	return s.crowded(from.IP.Addr())
-}
-
-// logRefused logs a client that was refused for another version or protocol, once a second: an old client may ask for ever.
-func (s *Server) logRefused(from transport.Addr, hello peer.Hello) {
-	s.stats.RefusedProtocol++
-	s.tellRefused(from, hello)
-	if s.refusedAt != 0 && s.frame.Now-s.refusedAt < time.Second || !s.report.Enabled(report.Warn) {
-		return
-	}
-	s.refusedAt = max(s.frame.Now, 1)
-	s.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
-		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
-		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
-}
-
-// refusalsTold limits the differences of protocols that OnError is told: clients choose them.
-const refusalsTold = 16
-
-// tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
-func (s *Server) tellRefused(from transport.Addr, hello peer.Hello) {
-	if len(s.refused) == refusalsTold {
-		return
-	}
-	difference := s.differenceFrom(hello)
-	if !slices.Contains(s.refused, difference) {
-		s.refused = append(s.refused, difference)
-		s.report.Tell(&ProtocolError{Address: from, Difference: difference})
-	}
-}
-
-// differenceFrom returns in words the difference to the version or the protocol of a client.
-func (s *Server) differenceFrom(hello peer.Hello) string {
-	if hello.Version != peer.Version {
-		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
-	}
-	return s.protocol.canon.Difference(hello.Digest)
-}
-
-// replace ends the session that an address had: a client that joins anew has forgotten it.
-func (s *Server) replace(c *Session) {
-	if c == nil || c.state == leaving { // A client that leaves does not need its address.
-		return
-	}
-	if c.state == lingering {
-		s.remove(c)
-		return
-	}
-	s.stats.Replaced++
-	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
-}
-
-// challenge sends the cookie that a Hello must bring back.
-func (s *Server) challenge(to transport.Addr, nonce uint64) {
-	if !s.mayWork(to, nonce, peer.WorkUnproven) {
-		return
-	}
-	s.sendCookie(to, nonce, cookieEpoch(s.byAddress[to], nonce))
-}
-
-// sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
-func (s *Server) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
-	s.stats.Challenges++
-	cookie := s.cookies.Make(to, nonce, epoch, s.frame.Now)
-	s.reply(to, challengeRoom, func(b []byte) []byte {
-		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
-	})
-}
-
-// accept tells a client the epoch with which it may join; the same Hello again gets the same answer.
-func (s *Server) accept(to transport.Addr, nonce uint64, epoch uint32) {
-	s.reply(to, challengeRoom, func(b []byte) []byte {
-		return peer.AppendAccept(b, peer.Accept{
-			Nonce: nonce, Epoch: epoch,
-			Rate: uint16(s.config.TickRate), Window: uint16(s.config.Window), PacketSize: uint16(s.config.PacketSize),
-		})
-	})
-}
-
-// welcome tells a client that it has a session.
-func (s *Server) welcome(c *Session) {
-	_, check := handshake.Checksums(c.epoch, c.Protocol())
-	s.reply(c.link.Address, challengeRoom, func(b []byte) []byte {
-		return peer.AppendWelcome(b, peer.Welcome{Client: c.id, Tick: s.frame.Clock.Tick(), Token: s.tokens.Make(c.id, c.nonce)}, check)
-	})
-}
-
-// refuse tells a client the reason of its refusal.
-func (s *Server) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
-	s.reply(to, peer.HelloSize, func(b []byte) []byte {
-		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
-	})
-}
-
-// challengeRoom is enough bytes for any handshake datagram of a server's but Refuse.
-const challengeRoom = 48
-
-// reply queues a handshake datagram of at most size bytes for Drain.
-func (s *Server) reply(to transport.Addr, size int, write func(b []byte) []byte) {
-	room := s.out.Room(size)
-	if room == nil {
-		s.counters.OutputFull++
-		return
-	}
-	s.out.Commit(to, len(write(room[:0])))
-}
-
-// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
-// tells the client, which may try again: that costs one table lookup.
-func (s *Server) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
-	switch s.places.Work(from.IP.Addr(), work, s.frame.Now) {
-	case admission.Address:
-		s.stats.BusyAddress++
-	case admission.Network:
-		s.stats.BusyNetwork++
-	default:
-		return true
-	}
-	s.refuseBriefly(from, nonce, peer.ReasonBusy)
-	return false
-}
-
-// refuseBriefly sends a refusal without a detail: it is shorter than any question.
-func (s *Server) refuseBriefly(to transport.Addr, nonce uint64, reason Reason) {
-	s.reply(to, challengeRoom, func(b []byte) []byte {
-		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
-	})
-}
-
-// crowded returns the reason to refuse an address a further place, nil if there is none.
-func (s *Server) crowded(ip netip.Addr) *peer.Error {
-	switch s.places.Crowded(ip) {
-	case admission.Address:
-		s.stats.RefusedAddress++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", s.config.ClientsPerAddress)}
-	case admission.Network:
-		s.stats.RefusedNetwork++
-		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", s.config.ClientsPerNetwork, peer.NetworkPrefix(ip))}
-	}
-	return nil
-}
+// The handshake itself is in package internal/handshake: a Door at the server, an Attempt and a Resume at the client. Here is its way to the
+// game and to sessions.
 
 // Limits of what a client tells a server before it has a place.
 const (
@@ -359,7 +41,7 @@ type Approval struct {
 	Data []byte // Not to be changed.
 
 	server   *Server
-	decision admission.Decision
+	decision *admission.Decision
 }
 
 // OnApprove sets the function that decides who gets a place: Unity calls this connection approval. It is called once for each
@@ -404,70 +86,299 @@ func (a *Approval) Refuse(text string) bool {
 // Open reports whether the approval still waits for its decision. Ask before long work.
 func (a *Approval) Open() bool { return a.decision.IsOpen(a.server.frame.Now) }
 
-// approve returns the decision about a client that has proved its address, nil where the game does not decide, if it may have a place
-// by now. Otherwise it answers the client.
-func (s *Server) approve(from transport.Addr, join peer.Join) (d *admission.Decision, ok bool) {
-	if s.onApprove == nil {
-		return nil, true
+// seats is the part of a server that its Door calls.
+type seats Server
+
+// seat returns a session as the Door sees it.
+func (c *Session) seat() handshake.Seat {
+	if c == nil || c.link.near != nil {
+		return handshake.Seat{}
 	}
-	if reason := s.decisions.Refusal(join.Nonce, s.frame.Now); reason != nil {
-		s.refuse(from, join.Nonce, reason)
-		return nil, false
+	s := handshake.Seat{
+		Client: c.id, Address: c.link.Address, Nonce: c.nonce, Epoch: c.epoch, Before: c.before, Resumed: c.resumed,
+		Protocol: c.Protocol(), Returned: c.returned, Phase: handshake.Ended,
 	}
-	if d = s.decisions.Find(from, join.Nonce); d == nil {
-		if d, ok = s.askGame(from, join); !ok {
-			return nil, false
-		}
+	switch c.state {
+	case connected:
+		s.Phase = handshake.Connected
+	case leaving:
+		s.Phase = handshake.Leaving
 	}
-	switch d.State {
-	case admission.Open:
-		s.refuse(from, join.Nonce, &peer.Error{Reason: peer.ReasonPending})
-		return nil, false
-	case admission.Refused:
-		s.stats.NotApproved++
-		s.decisions.Deny(join.Nonce, d.Reason, s.frame.Now)
-		s.refuse(from, join.Nonce, d.Reason)
-		s.decisions.Settle(d)
-		return nil, false
-	}
-	return d, true
+	return s
 }
 
-// askGame asks the game about a client, unless too many decisions are pending.
-func (s *Server) askGame(from transport.Addr, join peer.Join) (d *admission.Decision, ok bool) {
-	if len(s.decisions.Waiting) >= s.config.Clients || s.decisions.Crowded(from, s.config.admission()) {
-		s.stats.ApprovalsFull++
-		s.refuse(from, join.Nonce, &peer.Error{Reason: peer.ReasonBusy})
-		return nil, false
-	}
-	a := &Approval{Address: from, Payload: bytes.Clone(join.Payload), server: s, decision: admission.Decision{Address: from, Nonce: join.Nonce}}
+// At implements handshake.Sessions, as the methods that follow.
+func (s *seats) At(address transport.Addr) handshake.Seat { return s.byAddress[address].seat() }
+
+// Of returns the session of a client.
+func (s *seats) Of(client wire.ClientID) handshake.Seat { return s.byID[client].seat() }
+
+// Taken returns the number of places in use.
+func (s *seats) Taken() int { return (*Server)(s).taken() }
+
+// Shut reports whether nobody is let in.
+func (s *seats) Shut() bool { return s.closing || s.shut }
+
+// Asks reports whether there is a function of OnApprove.
+func (s *seats) Asks() bool { return s.onApprove != nil }
+
+// Ask calls the function of OnApprove.
+func (s *seats) Ask(d *admission.Decision, payload []byte) {
+	a := &Approval{Address: d.Address, Payload: bytes.Clone(payload), server: (*Server)(s), decision: d}
 	if s.prover != nil {
-		a.User, a.Data, _ = s.prover.Proved(from)
+		a.User, a.Data, _ = s.prover.Proved(d.Address)
 	}
-	s.callApprove(a)
-	if d = &a.decision; d.State == admission.Open {
-		s.decisions.Wait(d, s.frame.After(s.config.HandshakeTimeout))
-	}
-	return d, true
-}
-
-// nameOnApprove is for errors of panics.
-const nameOnApprove = "OnApprove"
-
-// callApprove calls the function of the game.
-func (s *Server) callApprove(a *Approval) {
 	defer func() {
 		if value := recover(); value != nil {
 			s.stats.HandlerPanics++
 			s.reportPanic(PanicError{Name: nameOnApprove, Value: value})
-			a.decision.Refuse(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
+			d.Refuse(&peer.Error{Reason: peer.ReasonHandlerPanic, Detail: "the server's " + nameOnApprove})
 		}
 	}()
 	s.onApprove(a)
 }
 
-// expireApprovals ends the approvals whose time is over.
-func (s *Server) expireApprovals() {
-	late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", s.config.HandshakeTimeout)}
-	s.stats.ApprovalsLate += s.decisions.Expire(s.frame.Now, late)
+// nameOnApprove is for errors of panics.
+const nameOnApprove = "OnApprove"
+
+// Open begins a session.
+func (s *seats) Open(seat handshake.Seat, seed peer.SkipSeed) { (*Server)(s).open(seat, seed) }
+
+// Replace ends the session that an address had. A client that leaves does not need its address.
+func (s *seats) Replace(address transport.Addr) {
+	c := s.byAddress[address]
+	switch {
+	case c == nil || c.state == leaving:
+	case c.state == lingering:
+		(*Server)(s).remove(c)
+	default:
+		s.stats.Replaced++
+		(*Server)(s).end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, closeQuiet)
+	}
+}
+
+// TakeOver ends the session of a player who connects anew, so that there is one at a time.
+func (s *seats) TakeOver(client wire.ClientID) {
+	(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
+	s.events.Fire() // OnDisconnect comes before the new session is there.
+}
+
+// Resumed notes a Resume. The client gets a packet with the next tick.
+func (s *seats) Resumed(client wire.ClientID, number uint32) {
+	c := s.byID[client]
+	c.resumed, c.link.ReceivedAt, c.confirmed = number, s.frame.Now, true
+	c.timed = s.frame.Now - s.config.Pulse - s.config.KeepAlive
+}
+
+// Move moves a session to another address. One that was there before stays without an address until its own client
+// resumes: two clients may swap.
+func (s *seats) Move(client wire.ClientID, to transport.Addr) {
+	c := s.byID[client]
+	from := c.link.Address
+	if s.byAddress[from] == c {
+		delete(s.byAddress, from)
+		for _, other := range s.sessions {
+			if other != c && other.link.Address == from && other.state != gone {
+				s.byAddress[from] = other
+			}
+		}
+	}
+	s.homes.Leave(&c.link.Link)
+	s.byAddress[to] = c
+	c.link.Address = to
+	c.link.Conn.NewPath()
+	s.stats.Migrated++
+	s.homes.Join(&c.link.Link)
+	s.events.Add(events.Event{Client: c.id, From: from, To: to})
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client goes on at another address", "client", c.id, "from", from, "to", to)
+	}
+}
+
+// Left tells that a client has left for good.
+func (s *seats) Left(client wire.ClientID) {
+	s.events.Add(events.Event{Client: client, Left: true})
+}
+
+// Refused tells OnError that a client was refused for another version or protocol.
+func (s *seats) Refused(from transport.Addr, difference string) {
+	s.report.Tell(&ProtocolError{Address: from, Difference: difference})
+}
+
+// OnLeave adds a function that is called once for each client that has left for good. For a client without an identity, or
+// without Config.Keep, that is right after OnDisconnect. A player with an identity whose connection was lost is away for
+// Config.Keep first. It keeps its client id meanwhile. With the id it keeps its entities, what it may write and its place in interest
+// policies. It has left for good when it did not come back in that time, or closed in order. A kick and a server that closes end the
+// time at once. For a player that comes back OnConnect is called with the same id, and Returned is true. No other player ever has
+// that id. OnLeave panics on nil.
+func (s *Server) OnLeave(f func(client ClientID)) {
+	mustBeGiven(f != nil, "Server.OnLeave")
+	s.events.Left = append(s.events.Left, f)
+}
+
+// Identity returns the identity that Approval.Accept gave a client. It is there while the client is connected or away, in OnDisconnect
+// and in OnLeave. It is empty for any other client, and for the player of a host.
+func (s *Server) Identity(client ClientID) string {
+	if p := s.door.Players.Of(client); p != nil {
+		return p.Identity
+	}
+	return ""
+}
+
+// Returned reports whether a connected client is a player that was connected before, under the same id.
+func (s *Server) Returned(client ClientID) bool {
+	c := s.client(client)
+	return c != nil && c.returned
+}
+
+// Away yields the players that are away and may come back, in the order in which they went. The body of the loop may Kick them.
+func (s *Server) Away(yield func(ClientID) bool) {
+	for _, p := range slices.Clone(s.door.Players.Away) {
+		if !p.Connected && !p.Left && !yield(p.ID) {
+			return
+		}
+	}
+}
+
+// forgetLeft forgets a client after OnDisconnect and OnLeave. Their functions may have named it to the interest once more.
+func (s *Server) forgetLeft(client wire.ClientID) {
+	s.door.Players.Forget(client)
+	s.leaveInterest(client)
+}
+
+// leaveInterest makes the interest forget a client, unless it is a player that may come back.
+func (s *Server) leaveInterest(client wire.ClientID) {
+	if p := s.door.Players.Of(client); s.interest != nil && (p == nil || p.Left) {
+		s.interest.Leave(client)
+	}
+}
+
+// Moved begins the path to a client anew, as when it migrates: round trip, loss, rate and size of packets are measured from the beginning,
+// and OnMigrate is told. It is for a transport that follows its peers by itself and keeps their addresses (transport.Mover), so the
+// address of the session stays. Package systems calls it.
+func (s *Server) Moved(m transport.Move) {
+	c := s.byAddress[m.Peer]
+	if c == nil || c.state != connected {
+		return
+	}
+	s.stats.Migrated++
+	s.events.Add(events.Event{Client: c.id, From: m.From, To: m.To})
+	c.link.Conn.NewPath()
+}
+
+// Moved begins the path to the server anew: Server.Moved for a client's own move.
+func (c *Client) Moved(m transport.Move) {
+	if c.state == Connected && m.Peer == c.link.Address {
+		c.link.Conn.NewPath()
+		c.stats.Migrated++
+	}
+}
+
+// receiveHandshake takes the server's answer to a Hello, a Join or a Resume. A Welcome that comes again has no effect.
+func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
+	var answer handshake.Answer
+	switch {
+	case c.state == Connected && kind == peer.KindWelcome:
+		if _, err := c.attempt.ParseWelcome(packet); err == nil {
+			return
+		}
+	case c.state == Connected && c.host == nil:
+		answer = c.resume.Take(kind, packet, c.frame.Now)
+	case c.state == Connecting:
+		answer = c.attempt.Take(kind, packet, c.frame.Now)
+	}
+	answer.Count(&c.stats.HandshakeStats)
+	switch answer.Effect {
+	case handshake.Refused:
+		reason := &peer.Error{Reason: answer.Refuse.Reason, Detail: answer.Refuse.Detail}
+		if reason.Reason == peer.ReasonWrongProtocol {
+			reason.Detail = c.protocol.types.Canon.Explain(reason.Detail)
+		}
+		c.end(reason)
+	case handshake.Malformed:
+		c.stats.Malformed++
+		c.end(&peer.Error{Reason: peer.ReasonMalformed, Detail: answer.Err.Error()})
+	case handshake.Welcomed:
+		c.enter(c.attempt.Accept(), answer.Welcome)
+	case handshake.Reset:
+		c.takeReset(&answer.Reset)
+	}
+}
+
+// enter begins the session that the server made.
+func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
+	c.agreed = c.config
+	c.agreed.TickRate, c.agreed.Window, c.agreed.PacketSize = int(accept.Rate), int(accept.Window), int(accept.PacketSize)
+	c.state, c.id, c.resume = Connected, welcome.Client, handshake.NewResume(welcome.Client, c.attempt.Nonce, welcome.Token)
+	c.stats.TicksSlipped += c.frame.Clock.Slipped()
+	c.frame.Clock = tick.NewClock(c.agreed.TickRate, c.agreed.CatchUp)
+	c.frame.Clock.Advance(c.frame.Now)
+	c.frame.Clock.Set(welcome.Tick)
+	c.frame.Due = true
+	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
+	o := c.protocol.types.OlderOf(c.attempt.Protocol().Hash)
+	c.replica = replica.New(c.protocol.types.Schema, o.State(c.agreed.snapshot()), before)
+	out, in := c.attempt.Checksums()
+	c.pool = peer.NewPool(c.agreed.PacketSize)
+	c.link.start(c.attempt.Server, peer.NewConn(o.Conn(c.agreed.conn(out, in))), 0, c.pool, c.attempt.Seed)
+	c.link.held, c.link.older, c.sentUpTo = new(held.Queue), o, tick.None
+	c.inbound.SetLocal(c.id)
+	c.applied, c.back = false, c.newHeldState()
+	c.time.Restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.Now-c.attempt.JoinedAt())
+	if c.sender != nil {
+		c.sender.openUpstream(o.State(c.agreed.snapshot()))
+	}
+	call(c.hooks.opened)
+	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
+	c.stats.Connected++
+	c.events.Add(events.Event{Client: c.id})
+	if c.report.Enabled(report.Info) {
+		c.report.Log(report.Info, "connected", "server", c.link.Address, "client", c.id)
+	}
+}
+
+// outbox returns the place for datagrams of the handshake.
+func (c *Client) outbox() handshake.Outbox {
+	return handshake.Outbox{Buffer: &c.out, Full: &c.counters.OutputFull, Stats: &c.stats.HandshakeStats}
+}
+
+// ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
+func (c *Client) ask() {
+	if over := c.attempt.Send(c.outbox(), c.frame.Now, c.config.HandshakeTimeout); over != nil {
+		c.end(over)
+	}
+}
+
+// quietLeast is the shortest silence after which a client resumes.
+const quietLeast = 150 * time.Millisecond
+
+// askResume sends Resume while the server is silent: for longer where packets are rarely heard, as a server at rest sends one each
+// Config.Pulse.
+func (c *Client) askResume() {
+	quiet := max(quietLeast, 2*c.agreed.interval(), min(4*c.link.Conn.UsualGap(), 2*c.agreed.Pulse))
+	silence := c.frame.Now - c.link.ReceivedAt
+	if !c.resume.Due(c.frame.Now, silence, quiet) {
+		return
+	}
+	fromClient, _ := c.attempt.Checksums()
+	if err := c.resume.Send(c.outbox(), c.link.Address, fromClient, c.frame.Now, silence, c.config.Random); err != nil {
+		c.Report(err)
+	}
+}
+
+// takeReset ends a connection that the server does not know any more.
+func (c *Client) takeReset(reset *peer.Reset) {
+	if !c.resume.Believes(reset, c.frame.Now-c.link.ReceivedAt) {
+		c.stats.ResetsWaited++
+		return
+	}
+	c.stats.Resets++
+	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
+	c.end(&peer.Error{Reason: reset.Reason})
+	c.events.Fire() // OnDisconnect may connect, or say by Close that the client is not to.
+	if c.attempt.Rejoins && c.state == Disconnected {
+		if err := c.ConnectWith(c.attempt.Server, c.attempt.Payload); err != nil {
+			c.Report(err)
+		}
+	}
 }

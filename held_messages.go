@@ -41,20 +41,12 @@ func (l *connection) dropHeld() {
 	}
 }
 
-// nextCapture returns the tick that captures the present writes of game code.
-func (s *Server) nextCapture() tick.Tick {
-	if now := s.Tick(); s.frame.Due && max(s.store.Tick(), s.sentUpTo) < now {
+// nextCapture returns the tick that captures the present writes of game code. captured is the newest captured one.
+func (c *endpointCore) nextCapture(captured tick.Tick) tick.Tick {
+	if now := c.frame.Clock.Tick(); c.frame.Due && max(captured, c.sentUpTo) < now {
 		return now
 	}
-	return s.Tick() + 1
-}
-
-// nextCapture returns the tick that captures the present writes of game code.
-func (c *Client) nextCapture() tick.Tick {
-	if now := c.Tick(); c.frame.Due && max(c.up.store.Tick(), c.sentUpTo) < now {
-		return now
-	}
-	return c.Tick() + 1
+	return c.frame.Clock.Tick() + 1
 }
 
 // holdsBack reports whether a message cannot be sent yet, and sets the state that it waits for.
@@ -68,10 +60,10 @@ func (c *endpointCore) holdsBack(l *connection, p *held.Envelope) bool {
 	if c.server != nil {
 		p.Missing = p.AboutEntity() && !ready(c.server.client(l.Remote).view, &p.Post)
 		if follows || !p.Seers.IsZero() {
-			p.AsOf = c.server.nextCapture()
+			p.AsOf = c.nextCapture(c.server.store.Tick())
 		}
 	} else if follows && c.client.up.store != nil && (p.After == held.AfterAll || c.client.owns(p.Entity)) {
-		p.AsOf = c.client.nextCapture()
+		p.AsOf = c.nextCapture(c.client.up.store.Tick())
 	}
 	held := e.Holds(p.Missing || p.AsOf != tick.None, &p.Post)
 	if held && p.AsOf == tick.None {

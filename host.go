@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/arche-netcode/netcode/internal/events"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
@@ -19,8 +20,8 @@ func CanHost(s *Server, c *Client) error {
 	switch {
 	case c.state != Disconnected:
 		return fmt.Errorf("%w: the client is connected or connecting: call Close first", ErrHost)
-	case c.protocol.canon.Hash != s.protocol.canon.Hash:
-		difference := c.protocol.canon.Explain(s.protocol.canon.FirstDifference(c.protocol.canon.Digest))
+	case c.protocol.types.Canon.Hash != s.protocol.types.Canon.Hash:
+		difference := c.protocol.types.Canon.Explain(s.protocol.types.Canon.FirstDifference(c.protocol.types.Canon.Digest))
 		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", ErrHost, difference)
 	case c.protocol != s.protocol:
 		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", ErrHost)
@@ -54,7 +55,7 @@ func Host(s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	l := s.openNear(s.lastID+1, &c.endpointCore, seed)
+	l := s.openNear(s.door.LastID+1, &c.endpointCore, seed)
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica, c.back = nil, heldState{}
 	c.link.start(l.link.Address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
@@ -66,11 +67,11 @@ func Host(s *Server, c *Client) error {
 		f()
 	}
 	c.stats.Connected++
-	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	c.events.Add(events.Event{Client: c.id})
 	s.inbound.Queue(true) // Messages wait until both OnConnect were called.
 	c.inbound.Queue(true)
-	s.events.fire()
-	c.events.fire()
+	s.events.Fire()
+	c.events.Fire()
 	s.inbound.Queue(false)
 	c.inbound.Queue(false)
 	return nil
@@ -78,7 +79,7 @@ func Host(s *Server, c *Client) error {
 
 // openNear makes the session of a client without packets.
 func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *Session {
-	s.lastID = max(s.lastID, id)
+	s.door.LastID = max(s.door.LastID, id)
 	c := &Session{id: id, state: connected, server: s}
 	c.recaller.session = c
 	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
@@ -112,49 +113,10 @@ func (c *Client) unhost(reason *peer.Error) {
 	c.host = nil
 	if l := s.byID[c.id]; l != nil {
 		s.steps.leave(l, reason)
-		s.events.fire()
+		s.events.Fire()
 	}
 	c.end(reason)
-	c.events.fire()
-}
-
-// hand gives a message to the other end of a link in this process.
-func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
-	if l.near.inbound == nil {
-		return nil // A recorded player.
-	}
-	local := nearMessage(p)
-	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
-}
-
-// handBytes is hand for a message that is encoded already.
-func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
-	if l.near.inbound == nil {
-		return nil
-	}
-	local := nearMessage(p)
-	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
-}
-
-// nearMessage returns a message in the form of an end in this process.
-func nearMessage(p *peer.Post) message.Message {
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if p.Flags&wire.FlagTick != 0 {
-		m.NotBefore = p.Tick
-	}
-	return m
-}
-
-// sourceOf returns the source of the messages of an end in this process.
-func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
-	if c.client != nil {
-		return c.client.link.Source
-	}
-	if s := c.server.client(sender); s != nil {
-		return s.link.Source
-	}
-	return c.inbound.Local()
+	c.events.Fire()
 }
 
 // Seat makes the session of a recorded player, for an extension that plays a recorded game once more: the game knows a client with this id, and
@@ -172,22 +134,19 @@ func (s *Server) Seat(id ClientID) (*Session, error) {
 		return nil, err
 	}
 	c := s.openNear(id, new(endpointCore), seed)
-	s.events.fire()
+	s.events.Fire()
 	return c, nil
 }
 
 // ClientsFrom has the ids of new clients begin at id. Extensions that play recorded players call it, so that no client takes itself for one of them.
-func (s *Server) ClientsFrom(id ClientID) { s.lastID = max(s.lastID, id-1) }
-
-// Recorded reports whether the session was made by Server.Seat.
-func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
+func (s *Server) ClientsFrom(id ClientID) { s.door.LastID = max(s.door.LastID, id-1) }
 
 // Say gives the server a message of a recorded player, which its handlers get in the message's stage of this frame: Type, Stage, Channel, Entity and
 // Body count. It keeps nothing of m. The errors are ErrPosted, for what no client may send, and those of message.Inbound.PushNear.
 func (c *Session) Say(m *Posted) error {
 	s := c.server
-	of, ok := s.protocol.messages.Lookup(m.Type)
-	if !ok || !c.Recorded() || s.protocol.roles[m.Type] != alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
+	of, ok := s.protocol.types.Messages.Lookup(m.Type)
+	if !ok || !c.Recorded() || s.protocol.types.Roles[m.Type] != registry.Alone || !of.Direction.Allows(false) || !of.Codec.Check(s.inbound.Scratch(), m.Body) {
 		return fmt.Errorf("%w: %d bytes of type %d", ErrPosted, len(m.Body), m.Type)
 	}
 	s.inbound.Queue(true)
@@ -204,5 +163,5 @@ func (c *Session) Unseat(orderly bool) {
 	default:
 		c.server.end(c, &peer.Error{Reason: peer.ReasonTimeout}, closeQuiet)
 	}
-	c.server.events.fire()
+	c.server.events.Fire()
 }

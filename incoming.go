@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/internal/link"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -84,7 +85,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		if !c.protocol.upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
+		if !c.protocol.types.Upstream && (h.Type == wire.MessageSnapshot && c.server != nil || h.Type == wire.MessageResync && c.client != nil) {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role)
@@ -152,15 +153,15 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 		}
 		return nil
 	}
-	of, ok := c.protocol.messages.Lookup(h.Type)
+	of, ok := c.protocol.types.Messages.Lookup(h.Type)
 	switch {
 	case !ok: // arrive ignores it
 		return nil
 	case !of.Direction.Allows(c.server == nil):
 		return fmt.Errorf("message %s goes the other way", of.Name)
-	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
+	case (c.protocol.types.Roles[h.Type] != registry.Alone) != (h.Flags&wire.FlagCall != 0):
 		return fmt.Errorf("message %s with a call that is not its own", of.Name)
-	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.upstream:
+	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.types.Upstream:
 		return fmt.Errorf("message %s after state, though clients write nothing", of.Name)
 	case of.OwnerOnly && c.server != nil && h.Flags&wire.FlagEntity == 0:
 		return fmt.Errorf("message %s about no entity", of.Name)
@@ -225,7 +226,7 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 		Call: a.Call, HasCall: a.Header.Flags&wire.FlagCall != 0,
 	}
 	if a.Header.Flags&wire.FlagTick != 0 {
-		now := c.due()
+		now := c.self.due()
 		m.NotBefore = max(now+tick.Tick(int16(a.Tick-uint16(now))), tick.None)
 	}
 	if a.Header.Flags&wire.FlagState != 0 {
@@ -251,7 +252,7 @@ func (c *endpointCore) newestOf(l *connection) tick.Tick {
 
 // unknown reports whether this end's protocol lacks a message type of the game.
 func (c *endpointCore) unknown(t wire.MessageType) bool {
-	_, ok := c.protocol.messages.Lookup(t)
+	_, ok := c.protocol.types.Messages.Lookup(t)
 	return !ok && t >= wire.FirstUserMessage
 }
 
@@ -285,4 +286,84 @@ func (c *endpointCore) special(ctx *Context, payload []byte) {
 	if codec := c.inbound.Codec(ctx.Type); codec != nil { // With the function of OnCall, if this end has one.
 		codec.Handle(ctx, payload)
 	}
+}
+
+// holds reports whether the server shows an entity at present.
+func (c *Client) holds(id wire.NetworkID) bool {
+	if c.host != nil {
+		return c.host.Has(id)
+	}
+	if c.replica == nil {
+		return false
+	}
+	e := c.replica.Entity(id.Index)
+	return e.Alive && e.ID == id
+}
+
+// exists returns whether a message about an entity may be handled: the entity is in the world, may still come, or is gone.
+func (c *Client) exists(id wire.NetworkID) message.Existence {
+	if c.host != nil {
+		return c.host.exists(id)
+	}
+	if c.replica == nil {
+		return message.NotYet
+	}
+	e := c.replica.Entity(id.Index)
+	switch {
+	case e.ID.Generation < id.Generation:
+		return message.NotYet
+	case e.ID != id || !e.Alive:
+		return message.Never
+	case !c.applied && c.replica.HasChanged(id.Index):
+		return message.NotYet
+	}
+	return message.Exists
+}
+
+// ready reports whether the state of an entity as of a tick of the server has come and is in the world.
+func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
+	if c.host != nil || c.replica == nil {
+		return true
+	}
+	e := c.replica.Entity(id.Index)
+	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
+}
+
+// hand gives a message to the other end of a link in this process.
+func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	if l.near.inbound == nil {
+		return nil // A recorded player.
+	}
+	local := nearMessage(p)
+	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
+}
+
+// handBytes is hand for a message that is encoded already.
+func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
+	if l.near.inbound == nil {
+		return nil
+	}
+	local := nearMessage(p)
+	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
+}
+
+// nearMessage returns a message in the form of an end in this process.
+func nearMessage(p *peer.Post) message.Message {
+	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
+	m.HasCall = p.Flags&wire.FlagCall != 0
+	if p.Flags&wire.FlagTick != 0 {
+		m.NotBefore = p.Tick
+	}
+	return m
+}
+
+// sourceOf returns the source of the messages of an end in this process.
+func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
+	if c.client != nil {
+		return c.client.link.Source
+	}
+	if s := c.server.client(sender); s != nil {
+		return s.link.Source
+	}
+	return c.inbound.Local()
 }

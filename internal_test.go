@@ -1,48 +1,16 @@
 package netcode
 
 import (
-	"fmt"
-	"hash/fnv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
-	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// Clients of one address start with parts of the first rate; those of this machine and of another address do not. An address without
-// clients is forgotten.
-func TestClientsOfAnAddressStartTogether(t *testing.T) {
-	l, now := lines{}, time.Duration(0)
-	var sessions []*Session
-	rate := func(address string) int {
-		c := &Session{}
-		c.link.Address, c.link.Conn = transport.MustParseAddr(address), peer.NewConn(peer.ConnConfig{Bound: 1 << 20})
-		l.join(c)
-		l.endTick(now)
-		sessions = append(sessions, c)
-		return c.link.Conn.Control.State().Rate
-	}
-	first := rate("192.0.2.1:7")
-	require.Equal(t, first/2, rate("192.0.2.1:8"))
-	require.Equal(t, first, rate("192.0.2.2:7"))
-	require.Equal(t, first, rate("[2001:db8::1]:7"))
-	require.Equal(t, first/2, rate("[2001:db8::2]:7"), "a home has a network of 64 bits")
-	require.Equal(t, first, rate("127.0.0.1:7"))
-	require.Equal(t, first, rate("127.0.0.1:8"))
-	require.Len(t, l, 3)
-	for _, c := range sessions {
-		l.leave(c)
-	}
-	require.Empty(t, l)
-}
 
 // The queue that a message is put into without a question is that of the end it is for, whoever shares a place with it, and
 // none after that end is gone.
@@ -104,51 +72,10 @@ func TestRecipientKeepsItsParts(t *testing.T) {
 	require.Empty(t, To(7).many(), "no list at all")
 }
 
-func TestExplainBearsAnyText(t *testing.T) {
-	p := NewProtocol()
-	Replicate[struct{ X int8 }](p, Named("thing"))
-	p.freeze()
-	rapid.Check(t, func(t *rapid.T) {
-		require.NotEmpty(t, p.canon.Explain(rapid.String().Draw(t, "detail")))
-	})
-	for _, detail := range []string{"", "-1 x", "0", "0 limits", "1 component thing{X:i16", "99 component x{", "1 component thing{X:i8}"} {
-		require.NotEmpty(t, p.canon.Explain(detail), detail)
-	}
-}
-
-// The server can describe the difference to any protocol that a client claims to have.
-func TestDifferenceBearsAnyDigest(t *testing.T) {
-	p := NewProtocol()
-	Replicate[struct{ X int8 }](p, Named("thing"))
-	Handle[struct{ Y int8 }](p, nil, Named("message"))
-	p.freeze()
-	ours := []uint32{p.canon.Digest.At(0), p.canon.Digest.At(1), p.canon.Digest.At(2)}
-	rapid.Check(t, func(t *rapid.T) {
-		hashes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(ours), rapid.Uint32()), 0, 600).Draw(t, "hashes")
-		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(hashes)))
-		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(append(ours[:2:2], hashes...))))
-	})
-}
-
 func TestStateNames(t *testing.T) {
 	for s, name := range map[State]string{Disconnected: "Disconnected", Connecting: "Connecting", Connected: "Connected", Closing: "Closing", 9: "State(9)"} {
 		require.Equal(t, name, s.String())
 	}
-}
-
-func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
-	still := func(extrapolated []uint32, v *quantize.Baselines) {}
-	build := func(options ...Option) *Protocol {
-		p := NewProtocol()
-		Replicate[goldenPosition](p, options...)
-		p.freeze()
-		return p
-	}
-	plain, first, second := build(), build(ExtrapolatedBy("still", still)), build(ExtrapolatedBy("other", still))
-	require.Equal(t, "still", first.Schema().Plan(0).ExtrapolatedBy())
-	require.NotEqual(t, plain.Hash(), first.Hash())
-	require.NotEqual(t, first.Hash(), second.Hash())
-	require.Contains(t, first.canon.Explain(second.canon.FirstDifference(first.canon.Digest)), "the server has the field ~other, the client ~still")
 }
 
 func TestExtrapolatedByIsRefusedWhereItMakesNoSense(t *testing.T) {
@@ -166,55 +93,4 @@ type goldenPosition struct {
 
 type goldenChat struct {
 	Number uint32
-}
-
-// The canonical description and its hash are part of the wire format: a second implementation has to come to the same.
-func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
-	p := NewProtocol()
-	Handle[goldenChat](p, nil, Named("Chat"))
-	Replicate[goldenPosition](p, Named("Position"))
-	p.freeze()
-	var texts []string
-	for _, e := range p.canon.Entries {
-		texts = append(texts, e.Text)
-	}
-	require.Equal(t, []string{
-		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:80;tables:%016x}", delta.Shipped().Hash()),
-		"component Position{X:f32[-512,512,0.002];Y:f32}",
-		"message Chat{Number:u32}[both ways;Unreliable 0]",
-	}, texts)
-	sum := fnv.New64a()
-	for _, text := range texts {
-		_, _ = sum.Write([]byte(text + "\n"))
-	}
-	require.Equal(t, sum.Sum64(), p.Hash())
-}
-
-// Other tables are another protocol, and the refusal says so.
-func TestTablesAreInTheHash(t *testing.T) {
-	build := func(symbols ...int) *Protocol {
-		p := NewProtocol()
-		Replicate[goldenPosition](p, Named("Position"))
-		if len(symbols) > 0 {
-			trainer := delta.NewTrainer()
-			counter := trainer.Table("Position.which0", 4, delta.WhichContexts(2))
-			for _, symbol := range symbols {
-				counter.Count(0, symbol)
-			}
-			tables, err := trainer.Build()
-			require.NoError(t, err)
-			p.UseTables(tables)
-		}
-		p.freeze()
-		return p
-	}
-	shipped, one, many := build(), build(1, 1, 1, 1), build(2, 2, 2, 2)
-	require.NotEqual(t, shipped.Hash(), one.Hash())
-	require.NotEqual(t, one.Hash(), many.Hash())
-	require.Equal(t, one.Hash(), build(1, 1, 1, 1).Hash())
-	says := one.canon.Explain(many.canon.FirstDifference(one.canon.Digest))
-	require.Regexp(t, `^limits "netcode" differs: the server codes state with the tables [0-9a-f]{16}\+[0-9a-f]{16}, `+
-		`the client with [0-9a-f]{16}\+[0-9a-f]{16}: give UseTables the same file on both sides$`, says)
-	says = shipped.canon.Explain(many.canon.FirstDifference(shipped.canon.Digest))
-	require.Contains(t, says, "give UseTables the same file on both sides")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
@@ -58,8 +59,8 @@ func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 // Post sends a message whose body is encoded, by the rules of Send. names, if it is not nil, returns the entity to put in the place of each
 // that fields of the body name. It keeps nothing of m. The errors are ErrPosted, ErrTooFar and those of Send for several clients.
 func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
-	of, ok := s.protocol.messages.Lookup(m.Type)
-	if !ok || s.protocol.roles[m.Type] != alone || s.protocol.rawOf[m.Type] != nil || !of.Direction.Allows(true) || !m.Stage.Valid() {
+	of, ok := s.protocol.types.Messages.Lookup(m.Type)
+	if !ok || s.protocol.types.Roles[m.Type] != registry.Alone || s.protocol.rawOf[m.Type] != nil || !of.Direction.Allows(true) || !m.Stage.Valid() {
 		return fmt.Errorf("%w: type %d in stage %d", ErrPosted, m.Type, m.Stage)
 	}
 	if !of.Codec.Check(s.inbound.Scratch(), m.Body) {

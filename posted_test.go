@@ -27,7 +27,7 @@ func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
 	require.NoError(t, err)
 	post := func(name string, stage tick.Stage, body ...byte) error {
 		of := wire.MessageType(0)
-		for _, one := range p.messages.Types() {
+		for _, one := range p.types.Messages.Types() {
 			if one.Name == name {
 				of = one.ID()
 			}
@@ -40,6 +40,6 @@ func TestPostRefusesWhatIsNoMessageOfTheServer(t *testing.T) {
 	for _, name := range []string{"postedWish", "postedQuery", "postedReply", "unknown"} {
 		require.ErrorIs(t, post(name, tick.Update, 1), ErrPosted, name)
 	}
-	far := Posted{All: true, Message: message.Message{Type: p.messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
+	far := Posted{All: true, Message: message.Message{Type: p.types.Messages.Types()[0].ID(), NotBefore: 1 << 40}, Body: []byte{1}}
 	require.ErrorIs(t, s.Post(&far, nil), ErrTooFar)
 }

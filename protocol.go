@@ -2,19 +2,18 @@ package netcode
 
 import (
 	"fmt"
+	"io"
 	"reflect"
-	"sort"
 	"sync"
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
-	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
@@ -24,54 +23,41 @@ import (
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
-	components []*quantize.Plan
-	rows       map[*quantize.Plan]snapshot.RowOptions // looked up only
-	messages   message.Registry
-	handled    []handled
-	roles      [1 << 8]role           // By number, once frozen.
-	naming     [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
+	types      registry.Registry
+	extensions []Extension
+	extended   []any // Their states.
 	raws       []*RawMessage
 	rawOf      [1 << 8]*RawMessage // By number, once frozen.
-
-	tables *delta.Tables // Nil: those that ship.
-
-	extensions []Extension
-	extended   []any           // Their states.
-	plans      []extensionPlan // Of their packet sections.
-	sections   wire.MessageType
-	upstream   bool // Clients send state: an extension's Upstream.
-	described  described
-	settings   [][]any // Of components, by row, once frozen.
-	banded     []bandedPlan
-	forms      []bandedPlan // Components with fewer fields in older builds, in bandedPlan.bands.
-
-	freezing sync.Once
-	frozen   bool
-	unpacked bool
-
-	schema *snapshot.Schema
-	canon  canon.Description
-
-	supported [][]string // Descriptions of older builds,
-	older     []*older   // and once frozen their plans.
+	freezing   sync.Once
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
-func NewProtocol() *Protocol { return &Protocol{rows: map[*quantize.Plan]snapshot.RowOptions{}} }
+func NewProtocol() *Protocol { return &Protocol{types: registry.New()} }
+
+// freeze ends registration.
+func (p *Protocol) freeze() {
+	p.freezing.Do(func() {
+		p.types.Freeze()
+		for _, raw := range p.raws {
+			raw.kind = p.types.Messages.ByGoType(raw.Marker).ID()
+			p.rawOf[raw.kind] = raw
+		}
+	})
+}
 
 // Hash returns the number that both ends must share to connect: FNV-1a 64 over the canonical descriptions of everything in
 // the protocol (PROTOCOL.md gives the text). It does not depend on the order of registration. Asking freezes the
 // protocol.
 func (p *Protocol) Hash() uint64 {
 	p.freeze()
-	return p.canon.Hash
+	return p.types.Canon.Hash
 }
 
 // Description lists the entries of the canonical description in their order: the text that Hash is computed over. Asking
 // freezes the protocol.
 func (p *Protocol) Description() (entries []string) {
 	p.freeze()
-	for _, e := range p.canon.Entries {
+	for _, e := range p.types.Canon.Entries {
 		entries = append(entries, e.Text)
 	}
 	return entries
@@ -81,185 +67,57 @@ func (p *Protocol) Description() (entries []string) {
 // number. Asking freezes the protocol.
 func (p *Protocol) Schema() *snapshot.Schema {
 	p.freeze()
-	return p.schema
+	return p.types.Schema
 }
 
 // Messages lists the message types, with their numbers. Asking freezes the protocol.
 func (p *Protocol) Messages() *message.Registry {
 	p.freeze()
-	return &p.messages
+	return &p.types.Messages
 }
 
 // Debug turns packing off: every component and message is sent byte by byte, each field at the size and with the value
 // that it has in memory, so that a dump of packets can be read by eye. Call it on both sides, in any order with Replicate
 // and Handle: the hash tells a protocol with packing from one without, and a server refuses the other kind. Packets are
 // several times as large, so it is for finding faults and not for play. Debug panics on a frozen protocol.
-func (p *Protocol) Debug() {
-	if p.frozen {
-		panic("netcode: Debug: the protocol is frozen: turn packing off before the first NewServer or NewClient")
-	}
-	p.unpacked = true
-}
+func (p *Protocol) Debug() { p.types.Debug() }
 
 // UseTables makes state use prefix codes that were trained on recordings of the user's own game, in place of those
 // that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
 // tells protocols with other tables. Components that the tables do not know use the tables that the same training made for fields
 // of their kind. UseTables panics on a frozen protocol; NewServer and NewClient do where a component that the tables know has
 // other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
-func (p *Protocol) UseTables(tables *delta.Tables) {
-	if p.frozen {
-		panic("netcode: UseTables: the protocol is frozen: choose the tables before the first NewServer or NewClient")
-	}
-	p.tables = tables
+func (p *Protocol) UseTables(tables *delta.Tables) { p.types.UseTables(tables) }
+
+// WriteSchema writes the canonical description of a protocol as a text to read and to compare line by line: each field is a line. Options
+// of components that only the server asks for are in it too. Package schema compares such texts, and keeps one in a file.
+// WriteSchema freezes the protocol. The error is that of w.
+func WriteSchema(w io.Writer, p *Protocol) error {
+	p.freeze()
+	return p.types.WriteSchema(w)
 }
 
-// freeze ends registration: it sorts the components, numbers the messages and computes the hash.
-func (p *Protocol) freeze() {
-	p.freezing.Do(func() {
-		p.frozen = true
-		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
-		if p.unpacked {
-			p.turnPackingOff()
-		}
-		p.addForms()
-		p.messages.Freeze()
-		for _, h := range p.handled {
-			p.roles[h.of.ID()] = h.role
-		}
-		p.numberRaws()
-		p.noteNaming()
-		p.schema = format.NewSchema(p.components)
-		p.setTables()
-		for row, plan := range p.components {
-			p.schema.SetOptions(row, p.rows[plan])
-		}
-		p.setBands()
-		p.freezeExtensions()
-		p.describeBands()
-		p.canon = canon.New(append(p.describe(), p.described.behind...))
-		p.freezeOlder()
-	})
-}
-
-// setTables makes state travel in the chosen codes, or in those that ship. With packing off there are none.
-func (p *Protocol) setTables() {
-	if p.unpacked {
-		return
-	}
-	var source delta.TableSource = delta.Shipped()
-	if p.tables != nil {
-		source = p.tables.Over(source)
-	}
-	switch err := p.schema.SetTables(delta.Ready(source)); {
-	case err == nil:
-	case p.tables != nil:
-		panic(fmt.Sprintf("netcode: UseTables: these tables were trained for another protocol, or for what this one was before a component changed: train them anew (%v)", err))
-	default:
-		panic(fmt.Sprintf("netcode: %v", err))
-	}
-}
-
-// describeTables returns the tables' part of the canonical description: the hash of the shipped ones and, behind a plus, of the
-// chosen ones.
-func (p *Protocol) describeTables() string {
-	text := fmt.Sprintf("%016x", delta.Shipped().Hash())
-	if p.tables != nil && !p.unpacked {
-		text += fmt.Sprintf("+%016x", p.tables.Hash())
-	}
-	return text
-}
-
-// turnPackingOff makes every type travel in the debug encoding.
-func (p *Protocol) turnPackingOff() {
-	for _, plan := range p.components {
-		plan.Debug()
-	}
-	for _, own := range p.plans {
-		own.plan.Debug()
-	}
-	p.messages.Debug()
-}
-
-// answers returns nil for a question that was registered with that answer, and else the error.
-func (p *Protocol) answers(q, r reflect.Type) error {
-	of := p.messages.ByGoType(q)
-	for _, h := range p.handled {
-		switch {
-		case of == nil || h.of != of:
-		case h.role == alone:
-			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrQuestion, q)
-		case h.role == answer:
-			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrQuestion, q)
-		case h.answer != r:
-			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrQuestion, q, h.answer, r)
-		default:
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
-}
+// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
+// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
+// components and messages that this one has beside those of the older build are left out. The older build needs to know nothing of it.
+//
+// All that the older build has must be here as it was there, but for messages, which may be gone. The first NewServer or NewClient panics,
+// naming the entry, where that is not so. A component that has more fields takes a second place among the components of the protocol, and
+// memory of one more at the server; it has neither bands nor is it written by clients. A client reads zero from a field that an older server lacks.
+//
+// Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.
+func (p *Protocol) Support(description []string) { p.types.Support(description) }
 
 // MustBeOpen panics when it is too late to register.
 func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 	if p == nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
 	}
-	if p.frozen {
-		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash", call, t))
-	}
+	p.types.MustBeOpen(call, t)
 }
 
-// ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
-// computes the next one, and only the difference is sent. It can use facts that netcode does not know: gravity, the track
-// of a train. Give the same function under the same name on both sides; the hash holds the name. The
-// function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
-// letters, digits, dots, dashes and underscores.
-func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
-	if f == nil {
-		panic("netcode: ExtrapolatedBy: no function")
-	}
-	return func(r *registration) { r.extrapolator, r.extrapolate = name, f }
-}
-
-// Every sends a component at most once in so many ticks, 1 to 65535. A value that is written meanwhile is sent at the
-// next turn. Adding or removing the component does not wait, nor does a new entity, nor do the components that control
-// replication, such as components.Owner. Which ticks are a
-// component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
-// theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
-// does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
-// differ. Every panics outside its range, and Replicate when Once is asked for too.
-func Every(ticks int) Option {
-	if ticks < 1 || ticks > maxEvery {
-		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, maxEvery))
-	}
-	return func(r *registration) { r.rows.Every = ticks }
-}
-
-// maxEvery is the most that Every takes, as components.Rate does.
-const maxEvery = 1<<16 - 1
-
-// Once sends a component when it is added to an entity, with the value that it has in the next capture, and never
-// again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
-func Once() Option { return func(r *registration) { r.rows.Once = true } }
-
-// Marked sends a component only when game code marks it as written, with systems.Mark, or when its entity is new. It is
-// not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
-// one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
-// is a write, and needs a mark. Only the server asks for it.
-func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
-
-// Importance sets the weight of a component's changes where the bandwidth does not suffice for all: 1 is normal, 0 to 255 in
-// steps of 1/256, and 0 counts as 1/256. An entity waits with the highest importance of its components that have
-// changed, times its components.Priority, times its relevance to the client; one record brings all of them. One of twice the
-// product is sent twice as often. Only the server asks for it, so the two ends may differ. Importance panics outside its range.
-func Importance(weight float32) Option {
-	importance, fault := snapshot.WeightOf(weight)
-	if fault != wire.NoFault {
-		panic(fmt.Sprintf("netcode: Importance(%v): it is 0 to 255, and 1 is normal", weight))
-	}
-	return func(r *registration) { r.rows.Importance = importance }
-}
+// MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
+func MustBeName(call string, t fmt.Stringer, name string) { registry.MustBeName(call, t, name) }
 
 // Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's
@@ -271,67 +129,9 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
-	if r.last != "" {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is an option of messages, for Handle and Answer: a component is sent as state, without it", t, r.last))
-	}
-	if r.rows.Once && r.rows.Every > 0 {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: Once and Every(%d) contradict each other: what travels once has no next turn", t, r.rows.Every))
-	}
-	if t == reflect.TypeFor[components.Replicated]() {
-		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
-	}
-	if len(p.components) == snapshot.MaxRows {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: a protocol holds at most %d components%s", t, snapshot.MaxRows, snapshot.MoreRows))
-	}
-	plan := compile("Replicate", t, r.name)
-	for _, other := range p.components {
-		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
-	}
-	if r.extrapolate != nil {
-		plan.ExtrapolateBy(r.extrapolator, r.extrapolate)
-	}
-	p.components = append(p.components, plan)
+	plan := p.types.AddComponent(t, &r.Options)
 	for _, set := range r.set {
 		set(p, plan)
-	}
-	if r.rows != (snapshot.RowOptions{}) {
-		p.rows[plan] = r.rows
-	}
-	if r.bands != nil {
-		p.addBands(t, plan, &r)
-	}
-}
-
-// compile turns T into its list of fields, or panics with the field that cannot be sent. Events are refused.
-func compile(call string, t reflect.Type, name string) *quantize.Plan {
-	plan := compileEvents(call, t, name)
-	if plan.Events() {
-		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, quantize.ErrEvents))
-	}
-	return plan
-}
-
-// compileEvents is compile for a type that may have events.
-func compileEvents(call string, t reflect.Type, name string) *quantize.Plan {
-	plan, err := quantize.Compile(t, name)
-	if err != nil {
-		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
-	}
-	if call != "Replicate" {
-		if err := plan.CheckHandles(); err != nil {
-			panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
-		}
-	}
-	return plan
-}
-
-// mustDiffer panics when two registrations share a wire name or a type.
-func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
-	if t == other {
-		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, t, otherName))
-	}
-	if name == otherName {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, t, name, other))
 	}
 }
 
@@ -340,173 +140,139 @@ type Option func(*registration)
 
 // registration is the result of the options of one Replicate, Handle or Answer.
 type registration struct {
-	name      string
-	stage     tick.Stage
-	staged    bool
-	delivery  wire.Delivery
-	delivered bool
-	number    int
-	direction message.Direction
-	ownerOnly bool
-	answer    string // Wire name of a question's answer.
-	last      string // The last option that is for messages only.
-	rows      snapshot.RowOptions
-	component string                                   // The name of an extension's option of Replicate,
-	set       []func(p *Protocol, plan *quantize.Plan) // and what it does.
-	bands     []Band
+	registry.Options
+	set []func(p *Protocol, plan *quantize.Plan) // Of ForComponent.
+}
 
-	extrapolator string
-	extrapolate  quantize.Extrapolation
+// register collects the options; the wire name is the type's own unless Named says otherwise.
+func register(call string, t reflect.Type, options []Option) registration {
+	r := registration{Options: registry.Options{Name: t.Name()}}
+	for _, option := range options {
+		option(&r)
+	}
+	r.MustFit(call, t)
+	return r
 }
 
 // Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique
 // in a protocol, and the two ends compare them: a type may be renamed or moved as long as its wire name stays.
-func Named(name string) Option { return func(r *registration) { r.name = name } }
+func Named(name string) Option { return func(r *registration) { r.Name = name } }
 
 // NamedAnswer gives the answer of Answer another wire name than that of its type.
 func NamedAnswer(name string) Option {
-	return func(r *registration) { r.answer, r.last = name, "NamedAnswer" }
+	return func(r *registration) { r.Answer, r.Last = name, "NamedAnswer" }
 }
 
 // AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender sets another with
 // InStage. Without it that is the stage that the sender is in.
 func AtStage(stage Stage) Option {
-	return func(r *registration) { r.stage, r.staged, r.last = stage, true, "AtStage" }
+	return func(r *registration) { r.Stage, r.Staged, r.Last = stage, true, "AtStage" }
 }
 
 // Over sets the mode of delivery of a message, unless the sender sets another with Via. It is Unreliable without this option,
 // and Reliable for the questions of Answer.
 func Over(delivery Delivery) Option {
-	return func(r *registration) { r.delivery, r.delivered, r.last = delivery, true, "Over" }
+	return func(r *registration) { r.Delivery, r.Delivered, r.Last = delivery, true, "Over" }
 }
 
 // OnChannel sets the number of the channel of a message, 0 to 63, unless the sender sets another with
 // Channel. OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its
 // own; channels do not affect each other's order or loss.
 func OnChannel(number int) Option {
-	return func(r *registration) { r.number, r.last = number, "OnChannel" }
+	return func(r *registration) { r.Channel, r.Last = number, "OnChannel" }
 }
 
 // FromClient lets only clients send a message. A server that sends one breaks the connection, as malformed.
 func FromClient() Option {
-	return func(r *registration) { r.direction, r.last = message.FromClient, "FromClient" }
+	return func(r *registration) { r.Direction, r.Last = message.FromClient, "FromClient" }
 }
 
 // FromServer lets only the server send a message. A client that sends one loses its connection, as malformed.
 func FromServer() Option {
-	return func(r *registration) { r.direction, r.last = message.FromServer, "FromServer" }
+	return func(r *registration) { r.Direction, r.Last = message.FromServer, "FromServer" }
 }
 
 // OwnerOnly lets a client send a message only About an entity that belongs to it (Server.SetOwner). One about another's is
 // dropped and counted when its stage comes, since ownership may have changed on the way; one about none ends the connection.
-func OwnerOnly() Option { return func(r *registration) { r.ownerOnly, r.last = true, "OwnerOnly" } }
+func OwnerOnly() Option { return func(r *registration) { r.OwnerOnly, r.Last = true, "OwnerOnly" } }
 
-// register collects the options; the wire name is the type's own unless Named says otherwise.
-func register(call string, t reflect.Type, options []Option) registration {
-	r := registration{name: t.Name()}
-	for _, option := range options {
-		option(&r)
+// ExtrapolatedBy gives a component an extrapolation function of its own. From the two versions of a row that both ends have, it
+// computes the next one, and only the difference travels. It can use facts that netcode does not know: gravity, the track
+// of a train. Give the same function under the same name on both sides; the hash holds the name. The
+// function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
+// letters, digits, dots, dashes and underscores.
+func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
+	if f == nil {
+		panic("netcode: ExtrapolatedBy: no function")
 	}
-	for _, of := range [...]struct {
-		given bool
-		text  string
-	}{
-		{r.extrapolate != nil, "ExtrapolatedBy is for components: of messages nothing is extrapolated"},
-		{r.set != nil, r.component + " is for components"},
-		{r.bands != nil, "Bands is for components: a message travels as it is"},
-		{r.rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message travels when it is sent"},
-	} {
-		if of.given && call != "Replicate" {
-			panic(fmt.Sprintf("netcode: %s[%s]: %s", call, t, of.text))
+	return func(r *registration) { r.Extrapolator, r.Extrapolate = name, f }
+}
+
+// Every makes a component travel at most once in so many ticks, 1 to 65535. A value that is written meanwhile travels at the
+// next turn. Adding or removing the component does not wait, nor does a new entity, nor do the components that control
+// replication, such as components.Owner. Which ticks are a
+// component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
+// theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
+// does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
+// differ. Every panics outside its range, and Replicate when Once is asked for too.
+func Every(ticks int) Option {
+	if ticks < 1 || ticks > registry.MaxEvery {
+		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, registry.MaxEvery))
+	}
+	return func(r *registration) { r.Rows.Every = ticks }
+}
+
+// Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
+// again while it stays there: for values that an entity has for life. Only the server asks for it. It does not go with Every.
+func Once() Option { return func(r *registration) { r.Rows.Once = true } }
+
+// Marked makes a component travel only when game code marks it as written, with systems.Mark, or when its entity is new. It is
+// not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next marked
+// one; Capture.CheckMarks of package systems finds such writes in tests. Removing it and adding it again between two captures
+// is a write, and needs a mark. Only the server asks for it.
+func Marked() Option { return func(r *registration) { r.Rows.Marked = true } }
+
+// Importance sets the weight of a component's changes where the bandwidth does not suffice for all: 1 is normal, 0 to 255 in
+// steps of 1/256, and 0 counts as 1/256. An entity waits with the highest importance of its components that have
+// changed, times its components.Priority, times its relevance to the client; one record brings all of them. One of twice the
+// product is sent twice as often. Only the server asks for it, so the two ends may differ. Importance panics outside its range.
+func Importance(weight float32) Option {
+	importance, fault := snapshot.WeightOf(weight)
+	if fault != wire.NoFault {
+		panic(fmt.Sprintf("netcode: Importance(%v): it is 0 to 255, and 1 is normal", weight))
+	}
+	return func(r *registration) { r.Rows.Importance = importance }
+}
+
+// Band is a distance band of a component: how a client that is far from an entity gets it.
+type Band struct {
+	// Beyond is the distance from the client's viewpoint at which the band begins, in the game's unit of length: finite, above 0, and
+	// above that of the band before.
+	Beyond float32
+	// Scale is the number of the component's steps that make one step of the band: a power of two, at least that of the band before. 0
+	// is 1. An angle and a quaternion lose a bit for each doubling.
+	Scale int
+	// Every makes the component travel at most once in so many ticks in this band, as the option Every does. 0 and 1 are each tick.
+	Every int
+}
+
+// Bands makes clients get a component in coarser steps, or less often, of entities that are far from their viewpoints. An interest.Bands
+// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has exactly the value that the
+// band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity gets its components as they are.
+//
+// A band takes a place among the components of the protocol, and memory of one more component at the server; clients in the same band share its
+// encoded deltas. Bands panics without a band, and Replicate, naming the type, where the bands are not in order, a
+// band is neither coarser nor slower than the component, no field has steps, or the component names entities, has texts or lists, or
+// extrapolates by a function of its own.
+func Bands(bands ...Band) Option {
+	if len(bands) == 0 {
+		panic("netcode: Bands: give it a Band for each distance at which precision or rate changes")
+	}
+	return func(r *registration) {
+		for _, b := range bands {
+			r.Bands = append(r.Bands, registry.Band(b))
 		}
 	}
-	if r.name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
-	}
-	MustBeName(call, t, r.name)
-	return r
-}
-
-// maxName is the longest wire name, in bytes.
-const maxName = 128
-
-// MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
-func MustBeName(call string, t fmt.Stringer, name string) {
-	if !legalName(name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon: choose another, for a type by the option Named",
-			call, t, name, maxName))
-	}
-}
-
-// legalName reports whether a wire name can stand in a canonical description without ambiguity.
-func legalName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c <= ' ' || c > '~', c == '{', c == '}', c == ';':
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
-}
-
-// Kinds of entries, as they stand in a canonical description.
-const (
-	kindLimits    = "limits"
-	kindComponent = "component"
-	kindMessage   = "message"
-	kindSection   = "section"
-)
-
-// limitOfRows returns the limit on components as it stands in the description. A protocol that any build may have is the same in all.
-func limitOfRows(components int) int {
-	if components <= 64 {
-		return 64
-	}
-	return snapshot.MaxRows
-}
-
-// describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
-func (p *Protocol) describe() []canon.Entry {
-	entries := make([]canon.Entry, 0, 1+len(p.components)+len(p.handled))
-	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
-		peer.Version, limitOfRows(len(p.components)-p.schema.Older.Count()), snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
-		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
-	limits += ";tables:" + p.describeTables()
-	if p.unpacked {
-		limits += ";unpacked"
-	}
-	limits += "}"
-	entries = append(entries, canon.Entry{Kind: kindLimits, Name: "netcode", Text: limits})
-	for row, plan := range p.components {
-		if !p.schema.Older.Has(row) {
-			e := describePlan(kindComponent, plan)
-			e.Text += p.described.components[row]
-			entries = append(entries, e)
-		}
-	}
-	entries = append(entries, p.described.before...)
-	for _, m := range p.handled {
-		entries = append(entries, describeMessage(m))
-	}
-	return entries
-}
-
-// describePlan is the entry of one type.
-func describePlan(kind string, plan *quantize.Plan) canon.Entry {
-	text := plan.Describe(append([]byte(kind), ' '))
-	return canon.Entry{Kind: kind, Name: plan.Name(), Text: string(text)}
-}
-
-// describeMessage is the entry of one message type. Questions and answers say so after the rest.
-func describeMessage(m handled) canon.Entry {
-	text := m.of.Describe([]byte(kindMessage + " "))
-	switch m.role {
-	case question:
-		text = append(text, "[question]"...)
-	case answer:
-		text = append(text, "[answer]"...)
-	}
-	return canon.Entry{Kind: kindMessage, Name: m.of.Name, Text: string(text)}
 }
 
 // The names that game code meets most, so that it mostly needs to import this package only.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/registry"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
@@ -60,7 +61,7 @@ func Reply[T any](ctx *Context, m *T, how ...How) error {
 // callOf is the call that a message belongs to, and its role there.
 type callOf struct {
 	number uint16
-	role   role
+	role   registry.Role
 }
 
 // post sends a message to itself, to one, or to several.
@@ -68,7 +69,7 @@ func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) er
 	if c == nil {
 		return ErrNoEnd
 	}
-	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
+	of, codec := message.TypeOf[T](&c.protocol.types.Messages, &c.types)
 	if of == nil {
 		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
 	}
@@ -108,7 +109,7 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	if l.near != nil && !tapped {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
-	if l.older.lacks(p.Type) {
+	if l.older.Lacks(p.Type) {
 		return l.leaveOut(p, of.Name)
 	}
 	if !tapped {
@@ -118,7 +119,7 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 		c.client.awaitAction(to)
 	}
 	held := c.holdsBack(l, to)
-	if held || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.naming[p.Type] != nil {
+	if held || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
 		return writeHeld(c, l, of, codec, to, m, held)
 	}
 	scratch := c.inbound.Scratch()
@@ -138,7 +139,7 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 		l.Outgoing.Cancel()
 		return err
 	}
-	if c.server != nil && c.protocol.naming[p.Type] != nil {
+	if c.server != nil && c.protocol.types.Naming[p.Type] != nil {
 		n = copy(room, c.server.unseen(c.server.client(l.Remote), p.Type, room[:n]))
 	}
 	l.Outgoing.Commit(n)
@@ -198,18 +199,18 @@ func (c *endpointCore) push(l *connection, name string, p *peer.Post, body []byt
 // fillHeader sets the header of a message from its registration and its options.
 func (c *endpointCore) fillHeader(p *held.Envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
-	if c.protocol.roles[id] != call.role {
+	if c.protocol.types.Roles[id] != call.role {
 		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
 		p.Stage = c.stage()
 	}
-	if call.role != alone {
+	if call.role != registry.Alone {
 		p.Flags, p.Call = wire.FlagCall, call.number
 	}
 	for i := range how {
-		if how[i].what == howWithin && call.role != question {
+		if how[i].what == howWithin && call.role != registry.Question {
 			return ErrWithin
 		}
 		if err := c.adjust(p, &how[i]); err != nil {
@@ -379,6 +380,15 @@ func (l *connection) failed(err error, name string, p *peer.Post, size int) erro
 	return err
 }
 
+// leaveOut drops a message that the other end lacks. The asker of a question is told.
+func (l *connection) leaveOut(p *peer.Post, name string) error {
+	l.stats.LeftOut++
+	if p.Flags&wire.FlagCall != 0 {
+		return fmt.Errorf("%w: %s", ErrLeftOut, name)
+	}
+	return nil
+}
+
 // route returns the way of a message: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
 func (c *endpointCore) route(to Recipient, p *peer.Post) (*connection, recipientKind, error) {
 	local := c.inbound.Local().ID()
@@ -414,7 +424,7 @@ func (c *endpointCore) routeTo(id, local wire.ClientID, p *peer.Post) (*connecti
 		return nil, toSelf, nil
 	}
 	if c.server == nil {
-		l, err := c.linkTo(id)
+		l, err := c.self.linkTo(id)
 		if err == nil && p.Flags&wire.FlagEntity != 0 && !c.client.holds(p.Entity) {
 			err = ErrNotVisible
 		}
@@ -443,7 +453,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	if c.link.near != nil {
 		return c.link.handBytes(0, p, body)
 	}
-	if c.link.older.lacks(p.Type) {
+	if c.link.older.Lacks(p.Type) {
 		return c.link.leaveOut(p, of.Name)
 	}
 	var err error
@@ -458,7 +468,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	}
 	if errors.Is(err, ErrBackPressure) {
 		s.stats.QueueOverflows++
-		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, closeTold)
+		s.self.closeFor(c.id, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"})
 	}
 	return err
 }
@@ -496,7 +506,7 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 }
 
 // awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
-func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture()) }
+func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
 // any other entity never waits for it. Stats.NotVisible counts refusals.
@@ -570,7 +580,7 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 
 // namesOf reads an encoded message of a type with entity fields. The plan is nil for other types. The row is valid until the next call.
 func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []uint32) {
-	plan := s.protocol.naming[kind]
+	plan := s.protocol.types.Naming[kind]
 	if plan == nil {
 		return nil, nil
 	}
@@ -582,15 +592,6 @@ func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []
 		return nil, nil // Encode has written it: it can be read.
 	}
 	return plan, row
-}
-
-// noteNaming finds the message types with entity fields, once they have their numbers.
-func (p *Protocol) noteNaming() {
-	for _, h := range p.handled {
-		if plan := h.of.Codec.Plan(); plan != nil && len(plan.Refs()) > 0 {
-			p.naming[h.of.ID()] = plan
-		}
-	}
 }
 
 // Recipient is the receivers of a message. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and

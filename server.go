@@ -3,11 +3,11 @@ package netcode
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/arche-netcode/netcode/congestion"
-	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/events"
+	"github.com/arche-netcode/netcode/internal/handshake"
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/report"
@@ -59,16 +59,10 @@ type Server struct {
 	hooks       serverHooks
 
 	interest  Interest // Nil: all is visible unless hidden.
-	cookies   *peer.Cookies
-	tokens    *peer.Tokens
-	places    *admission.Places
-	lines     lines
-	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
-	onApprove func(*Approval)   // Nil: all are accepted.
-	prover    transport.Prover  // Nil where the transport proves nothing.
-	decisions admission.Decisions
-	players   admission.Players
-	secretAt  time.Duration // When the cookies' secret was last made anew.
+	door      handshake.Door
+	homes     link.Homes
+	onApprove func(*Approval)  // Nil: all are accepted.
+	prover    transport.Prover // Nil where the transport proves nothing.
 	out       outbox.Buffer
 	workers   sendWorkers
 
@@ -82,17 +76,13 @@ type Server struct {
 	byID      map[wire.ClientID]*Session
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
 	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
-	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
-	shut      bool          // SetOpen(false).
-	sentUpTo  tick.Tick     // The tick of the newest Send.
-	asksBands bool          // The protocol has bands, and OnError was not told that nobody measures distances.
-	refused   []string      // The differences that OnError was told of.
-	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
+	shut      bool // SetOpen(false).
+	asksBands bool // The protocol has bands, and OnError was not told that nobody measures distances.
 
 	report   report.Reporter
-	events   events
+	events   events.Queue
 	stats    Stats
 	counters link.Counters
 	ended    peer.Stats // Packet counters of the sessions that are gone.
@@ -108,43 +98,34 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	var secret [32]byte
-	var places [16]byte
-	for _, b := range [][]byte{secret[:], places[:]} {
-		if _, err := io.ReadFull(config.Random, b); err != nil {
-			return nil, fmt.Errorf("netcode: Config.Random: %w", err)
-		}
-	}
-	tag, err := random32(config.Random)
-	if err != nil {
-		return nil, err
-	}
 	p.freeze()
 	s := &Server{
 		protocol:  p,
 		config:    config,
 		frame:     tick.Frame{Clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		store:     snapshot.NewStore(p.schema, config.snapshot()),
-		cookies:   peer.NewCookies(secret),
-		tokens:    peer.NewTokens(config.resetKey(secret)),
-		places:    admission.NewPlaces(places, config.admission()),
-		lines:     lines{},
-		past:      peer.NewPastSessions(),
+		store:     snapshot.NewStore(p.types.Schema, config.snapshot()),
+		homes:     link.Homes{},
 		byAddress: map[transport.Addr]*Session{},
 		byID:      map[wire.ClientID]*Session{},
-		decisions: admission.NewDecisions(),
-		players:   admission.NewPlayers(),
 		report:    report.New(config.Logger),
-		asksBands: len(p.schema.Banded()) > 0,
+		asksBands: len(p.types.Schema.Banded()) > 0,
+	}
+	var err error
+	if s.door, err = handshake.NewDoor(s.doorConfig(), (*seats)(s), &s.frame, handshake.Outbox{Buffer: &s.out, Full: &s.counters.OutputFull, Stats: &s.stats.HandshakeStats}, &s.report); err != nil {
+		return nil, err
+	}
+	tag, err := random32(config.Random)
+	if err != nil {
+		return nil, err
 	}
 	s.steps = serverSteps{receive: s.receiveDatagram, send: s.sendFrame, observe: s.observe, leave: s.startLeaving}
 	s.setUpWorkers()
 	s.frame.Clock.Set(config.FirstTick - 1)
 	s.endpointCore = endpointCore{server: s, role: peer.RoleServer, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
-	s.events.end = &s.endpointCore
-	s.events.over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
-	s.events.gone = s.forgetLeft
+	s.events.Contain = s.callGame
+	s.events.Over = func(client ClientID, reason *peer.Error) { s.calls.Drop(client, reason) }
+	s.events.Gone = s.forgetLeft
 	s.extend()
 	return s, nil
 }
@@ -157,7 +138,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 		for _, c := range s.sessions {
 			c.link.Shift(stall)
 		}
-		s.players.Shift(stall)
+		s.door.Players.Shift(stall)
 	}
 	s.beginFrame()
 	for _, f := range s.hooks.beginFrame {
@@ -237,7 +218,7 @@ func (s *Server) Store() *snapshot.Store { return s.store }
 // nil, as that would only panic when the function is called.
 func (s *Server) OnConnect(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnConnect")
-	s.events.connected = append(s.events.connected, f)
+	s.events.Connected = append(s.events.Connected, f)
 }
 
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
@@ -246,7 +227,7 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 // Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
-	s.events.disconnected = append(s.events.disconnected, f)
+	s.events.Disconnected = append(s.events.Disconnected, f)
 }
 
 // OnMigrate adds a function that is called when a client has another address, which it has proved to be its own: its NAT
@@ -255,7 +236,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 // from and to are those of the path, and secure.Server.Path has the one of the moment. If it panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 	mustBeGiven(f != nil, "Server.OnMigrate")
-	s.events.migrated = append(s.events.migrated, f)
+	s.events.Migrated = append(s.events.Migrated, f)
 }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
@@ -268,10 +249,12 @@ func (s *Server) OnMigrate(f func(client ClientID, from, to transport.Addr)) {
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)
 	if c == nil {
-		return s.kickAway(client)
+		kicked := s.door.Kick(client)
+		s.events.Fire()
+		return kicked
 	}
 	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, closeFlushed)
-	s.events.fire()
+	s.events.Fire()
 	return true
 }
 
@@ -292,8 +275,8 @@ func (s *Server) Close(reason Reason) {
 		}
 		s.end(c, &peer.Error{Reason: reason}, closeFlushed)
 	}
-	s.endAway()
-	s.events.fire()
+	s.door.EndAway()
+	s.events.Fire()
 }
 
 // Closed reports whether Close was called and every client was told; then no more frames are needed.
@@ -440,7 +423,7 @@ func (s *Server) sightOf(client ClientID) *snapshot.View {
 	if c == nil {
 		return nil
 	}
-	s.observe(c)
+	s.steps.observe(c)
 	return c.view
 }
 
@@ -487,14 +470,6 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 	return names
 }
 
-// client returns a connected client's session, or nil.
-func (s *Server) client(id wire.ClientID) *Session {
-	if c := s.byID[id]; c != nil && c.state == connected {
-		return c
-	}
-	return nil
-}
-
 // forget removes a session from the tables by id.
 func (s *Server) forget(c *Session) {
 	if s.byID[c.id] == c { // Its player may have come back, with the same id.
@@ -517,14 +492,14 @@ func (s *Server) SetInterest(policy Interest) {
 				s.interest.Leave(c.id)
 			}
 		}
-		for _, p := range s.players.Away {
+		for _, p := range s.door.Players.Away {
 			s.interest.Leave(p.ID)
 		}
 	}
 	if policy == nil && s.interest != nil {
 		for _, c := range s.sessions {
 			if c.state == connected {
-				s.observe(c)
+				s.steps.observe(c)
 				c.view.ShowAll()
 			}
 		}
@@ -540,7 +515,7 @@ func (s *Server) judgeInterest() {
 	s.interest.Prepare(s.store)
 	for _, c := range s.sessions {
 		if c.state == connected {
-			s.observe(c)
+			s.steps.observe(c)
 			s.interest.Update(c.id, c.view)
 			s.missViewpoint(c)
 		}
@@ -604,8 +579,8 @@ func (s *Server) SetOpen(open bool) {
 			s.end(c, &peer.Error{Reason: peer.ReasonShuttingDown}, closeFlushed)
 		}
 	}
-	s.endAway()
-	s.events.fire()
+	s.door.EndAway()
+	s.events.Fire()
 }
 
 // Alone reports whether no client of another process is connected, or is still being told that its connection is over.

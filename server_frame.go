@@ -1,14 +1,15 @@
 package netcode
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/arche-netcode/netcode/internal/link"
 	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/parallel"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -34,22 +35,14 @@ type serverSteps struct {
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
-	case kind == peer.KindHello:
-		s.receiveHello(from, packet)
-	case kind == peer.KindJoin:
-		s.receiveJoin(from, packet)
-	case kind == peer.KindResume:
-		s.receiveResume(from, packet)
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
 	case kind == peer.KindPacket:
 		s.stats.Strangers++
 	default:
-		s.stats.BadHandshakes++
+		s.door.Receive(kind, from, packet)
 	}
-	if len(s.events.waiting) > 0 {
-		s.events.fire()
-	}
+	s.events.Fire()
 }
 
 // ReceiveAfter is Receive of a datagram that came to the socket some time before this frame, as transport.Timed tells: ClientStats.Ping does
@@ -133,6 +126,32 @@ func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.end(c, reason, closeTold)
 }
 
+// readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
+func (s *Server) readUpstream(c *Session, payload []byte) bool {
+	err := c.upstream.Read(payload)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, replica.ErrGuarded):
+		s.strike(c)
+	case errors.Is(err, replica.ErrStale):
+		s.stats.StaleSnapshots++
+	case errors.Is(err, replica.ErrBaseline):
+		s.stats.LostBaselines++
+	default:
+		s.refusePacket(c, closeError(err))
+	}
+	return false
+}
+
+// strike counts a packet that no honest client sends. After Config.Strikes of them the connection ends.
+func (s *Server) strike(c *Session) {
+	s.stats.NotAllowed++
+	if c.strikes++; c.strikes >= s.config.Strikes {
+		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
+	}
+}
+
 // resync serves a client that lost its versions, at most every two seconds: it costs the whole world.
 func (s *Server) resync(c *Session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
@@ -158,9 +177,6 @@ func (s *Server) sendFrame() {
 	s.expire()
 	if s.counts[leaving] > 0 {
 		s.finishLeaving()
-	}
-	if s.frame.Now-s.secretAt >= secretFor {
-		s.rotateSecret()
 	}
 	now := s.frame.Clock.Tick()
 	if s.frame.Due && s.store.Tick() < now && s.worldless.Waits() { // Nobody else captured this tick.
@@ -203,9 +219,7 @@ func (s *Server) sendFrame() {
 	if s.counts[gone] > 0 {
 		s.sweep()
 	}
-	if len(s.events.waiting) > 0 {
-		s.events.fire()
-	}
+	s.events.Fire()
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
@@ -243,8 +257,8 @@ func (s *Server) serveAll() {
 			s.reportOversize(c)
 		}
 	}
-	if s.frame.Due && len(s.lines) > 0 {
-		s.lines.endTick(s.frame.Now)
+	if s.frame.Due && len(s.homes) > 0 {
+		s.homes.EndTick(s.frame.Now)
 	}
 }
 
@@ -280,7 +294,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	if !c.confirmed && !c.opened {
-		s.welcome(c)
+		s.door.Welcome(c.seat())
 	}
 	c.opened = false
 	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
@@ -425,11 +439,8 @@ func (s *Server) reportOversize(c *Session) {
 
 // expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
 func (s *Server) expire() {
-	if len(s.decisions.Waiting) > 0 {
-		s.expireApprovals()
-	}
-	if len(s.players.Away) > 0 {
-		s.expireAway()
+	if err := s.door.Expire(); err != nil {
+		s.Report(err)
 	}
 	for _, c := range s.sessions {
 		switch {
@@ -441,21 +452,6 @@ func (s *Server) expire() {
 			s.remove(c)
 		}
 	}
-}
-
-// secretFor is the time for which a secret of the cookies is used.
-const secretFor = time.Minute
-
-// rotateSecret replaces the secret of the cookies, so that a leaked one is useless soon. Cookies that were sent stay valid for
-// their few seconds.
-func (s *Server) rotateSecret() {
-	s.secretAt = s.frame.Now
-	var secret [32]byte
-	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
-		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
-		return
-	}
-	s.cookies.Rotate(secret)
 }
 
 // Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The

@@ -1,25 +1,14 @@
 package netcode
 
 import (
-	"fmt"
-	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/congestion"
-	"github.com/arche-netcode/netcode/internal/admission"
-	"github.com/arche-netcode/netcode/internal/handshake"
-	"github.com/arche-netcode/netcode/internal/held"
-	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
-
-// maxLingering limits the sessions that exist only to repeat their close message.
-const maxLingering = 256
 
 // sessionState is the phase of a session. Before its Join there is no session: see handshake.go.
 //
@@ -48,11 +37,10 @@ type Session struct {
 	server       *Server
 	upstream     *replica.Replica // State that the client sends; nil where clients send none.
 	strikes      int
-	kept         []any             // State of extensions.
-	reason       *peer.Error       // For which it ended.
-	player       *admission.Player // Nil without an identity.
-	returned     bool              // The player had a session before, with the same id.
-	acknowledged tick.Tick         // The newest tick of which a packet was acknowledged.
+	kept         []any       // State of extensions.
+	reason       *peer.Error // For which it ended.
+	returned     bool        // The player had a session before, with the same id.
+	acknowledged tick.Tick   // The newest tick of which a packet was acknowledged.
 
 	nonce     uint64
 	epoch     uint32
@@ -114,6 +102,13 @@ func (c *Session) Connected() bool { return c.state == connected }
 // Waiting returns the bytes of messages that wait to be sent to the client.
 func (c *Session) Waiting() int { return c.link.Outgoing.Waiting() }
 
+// Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
+func (c *Session) Protocol() uint64 { return c.server.protocol.types.HashWith(c.link.older) }
+
+// SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
+// place among these.
+func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.types.RowsWith(c.link.older) }
+
 // PacketSize returns the size of the largest packet to the client, in bytes.
 func (c *Session) PacketSize() int { return c.link.PacketSize }
 
@@ -123,7 +118,7 @@ func (c *Session) SaveBudget(d time.Duration) { c.link.Saves = d }
 // View returns the client's visible entities and acknowledged state, as of the newest capture. It is nil once the session is over.
 func (c *Session) View() *snapshot.View {
 	if c.view != nil {
-		c.server.observe(c)
+		c.server.steps.observe(c)
 	}
 	return c.view
 }
@@ -143,9 +138,6 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 	return c.acknowledged.Begin(), c.acknowledged != tick.None
 }
 
-// End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
-func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
-
 // EndedByGame reports, in ServerHooks.Closed, whether the game ended the session: by Kick, Close or a handler that panicked.
 func (c *Session) EndedByGame() bool {
 	switch c.reason.Reason {
@@ -158,171 +150,6 @@ func (c *Session) EndedByGame() bool {
 // Session returns the session of a client that is connected, or has closed and whose messages are still handled; else nil.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
-// open makes the session of a client that has joined, and sends Welcome.
-func (s *Server) open(address transport.Addr, nonce uint64, epoch, before uint32, identity string, o *older) {
-	seed, err := peer.NewSkipSeed(s.config.Random)
-	if err != nil {
-		s.Report(err)
-		return
-	}
-	in, out := handshake.Checksums(epoch, s.protocol.hashWith(o))
-	c := &Session{state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
-	s.assignID(c, identity)
-	c.recaller.session = c
-	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
-	c.link.start(address, peer.NewConn(o.conn(s.config.conn(out, in))), c.id, s.pool, seed)
-	c.link.older = o
-	c.link.held = new(held.Queue)
-	s.counts[connected]++
-	s.byAddress[address] = c
-	s.byID[c.id] = c
-	s.sessions = append(s.sessions, c)
-	s.places.Take(address.IP.Addr())
-	s.lines.join(c)
-	if s.protocol.upstream {
-		c.upstream = replica.New(s.protocol.schema, o.state(s.config.snapshot()), s.Tick())
-	}
-	s.welcome(c)
-	c.opened = true
-	s.connect(c)
-}
-
-// move changes a session's state and keeps count.
-func (s *Server) move(c *Session, to sessionState) {
-	s.counts[c.state]--
-	s.counts[to]++
-	c.state = to
-}
-
-// connect makes the game know the client of a session.
-func (s *Server) connect(c *Session) {
-	c.view = snapshot.NewView(s.store, c.link.older.state(s.config.snapshot()))
-	s.openStates(c)
-	s.stats.Connected++
-	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.Enabled(report.Info) {
-		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
-	}
-}
-
-// full returns the reason to refuse a client when all places are taken.
-func (s *Server) full() *peer.Error {
-	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.taken(), s.config.Clients)}
-}
-
-// closeMode is the way in which the other end learns that a connection is over.
-type closeMode uint8
-
-const (
-	closeQuiet   closeMode = iota // Not at all.
-	closeTold                     // By a close message that lingers.
-	closeFlushed                  // By a close message after all messages are delivered.
-)
-
-// end removes a client from the game.
-func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
-	if c.state >= lingering {
-		return
-	}
-	if c.state == leaving {
-		how = closeQuiet
-	}
-	c.reason = reason
-	s.stats.Disconnected++
-	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.Enabled(report.Info) {
-		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
-	}
-	s.places.Free(c.link.Address.IP.Addr())
-	s.lines.leave(c)
-	if c.link.near == nil {
-		s.past.Add(c.nonce, reason, s.frame.Now)
-	}
-	s.playerLeft(c, reason)
-	s.leaveInterest(c.id)
-	if how == closeFlushed && c.state == connected && c.link.near == nil {
-		s.releaseLast(&c.link, c)
-	}
-	s.forget(c)
-	s.closeStates(c)
-	c.view = nil
-	c.link.dropHeld()
-	s.forgetMessages(&c.link)
-	if c.link.near != nil && c.state == connected {
-		if !c.Recorded() {
-			c.link.near.client.unhost(reason)
-		}
-		how = closeQuiet
-	}
-	if how == closeQuiet {
-		s.remove(c)
-		return
-	}
-	s.move(c, lingering)
-	full := s.counts[lingering] > maxLingering
-	c.link.StartClose(reason, how == closeFlushed && !full)
-	if full {
-		s.stats.LingeringFull++
-		s.remove(c)
-	}
-}
-
-// remove deletes a session, but for its place in the list, which sweep deletes.
-func (s *Server) remove(c *Session) {
-	if c.state == gone {
-		return
-	}
-	s.forget(c)
-	if s.byAddress[c.link.Address] == c {
-		delete(s.byAddress, c.link.Address)
-	}
-	c.link.Outgoing.Clear()
-	s.ended.Add(c.link.Conn.Stats())
-	s.move(c, gone)
-}
-
-// sweep removes the sessions that are gone from the list.
-func (s *Server) sweep() {
-	kept := s.sessions[:0]
-	for _, c := range s.sessions {
-		if c.state != gone {
-			kept = append(kept, c)
-		}
-	}
-	clear(s.sessions[len(kept):])
-	s.sessions = kept
-	s.counts[gone] = 0
-}
-
-// startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
-func (s *Server) startLeaving(c *Session, reason *peer.Error) {
-	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
-		s.end(c, reason, closeQuiet)
-		return
-	}
-	s.move(c, leaving)
-	s.recipients.shut(c.id)
-	c.link.dropHeld()
-	c.link.StartDrain(reason)
-}
-
-// finishLeaving ends the sessions that have no waiting messages any more.
-func (s *Server) finishLeaving() {
-	s.leavers = s.leavers[:0]
-	for _, c := range s.sessions {
-		if c.state == leaving {
-			s.leavers = append(s.leavers, c.link.Source)
-		}
-	}
-	s.inbound.CountUnhandled(s.leavers)
-	clear(s.leavers)
-	for _, c := range s.sessions {
-		if c.state == leaving && c.link.Drained() {
-			s.end(c, c.link.Reason, closeQuiet)
-		}
-	}
-}
-
 // present returns the session of a client that the game knows: connected, or leaving.
 func (s *Server) present(id ClientID) *Session {
 	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
@@ -330,6 +157,17 @@ func (s *Server) present(id ClientID) *Session {
 	}
 	return nil
 }
+
+// client returns a connected client's session, or nil.
+func (s *Server) client(id wire.ClientID) *Session {
+	if c := s.byID[id]; c != nil && c.state == connected {
+		return c
+	}
+	return nil
+}
+
+// Recorded reports whether the session was made by Server.Seat.
+func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
 
 // taken returns the number of places in use: a client that leaves has one until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
@@ -342,46 +180,4 @@ func isOrderly(reason *peer.Error) bool {
 		return true
 	}
 	return !reason.Reason.Ours()
-}
-
-// lines groups the clients of each home, which may share a line (RFC 3124): those of an IPv4 address or of an IPv6 network. Clients on this
-// machine, or without an IP address, share none.
-type lines map[netip.Prefix]*congestion.Group
-
-// homeOf returns the home of an address; false for one that has none.
-func homeOf(address transport.Addr) (home netip.Prefix, ok bool) {
-	ip := address.IP.Addr().Unmap()
-	switch {
-	case admission.IsExempt(ip):
-		return netip.Prefix{}, false
-	case ip.Is4():
-		return peer.AddressPrefix(ip), true
-	}
-	return peer.NetworkPrefix(ip), true
-}
-
-// join adds a client that begins to send to its address.
-func (l lines) join(c *Session) {
-	home, ok := homeOf(c.link.Address)
-	if !ok {
-		return
-	}
-	if l[home] == nil {
-		l[home] = &congestion.Group{}
-	}
-	l[home].Join(&c.link.Conn.Control)
-}
-
-// leave removes a client from its address.
-func (l lines) leave(c *Session) {
-	if home, ok := homeOf(c.link.Address); ok && l[home].Leave(&c.link.Conn.Control) == 0 {
-		delete(l, home)
-	}
-}
-
-// endTick makes clients of a home act together on what their packets of a tick told.
-func (l lines) endTick(now time.Duration) {
-	for _, group := range l {
-		group.Tick(now)
-	}
 }

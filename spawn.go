@@ -83,7 +83,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	case err != nil:
 		return err
 	}
-	plan := s.protocol.schema.Plan(row)
+	plan := s.protocol.types.Schema.Plan(row)
 	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {
 		return ErrHoldsHandles
 	}
@@ -144,7 +144,7 @@ func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
 		return 0, ErrNotSpawned
 	}
-	if row := s.protocol.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
+	if row := s.protocol.types.Schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		return row, nil
 	}
 	return 0, ErrNoComponent
@@ -156,7 +156,7 @@ func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 // snapshot.ErrNotYet for one after the newest capture, snapshot.ErrNotAlive if the entity did not live then. Entity handles in
 // T are zero. rewind.At shows the sight of one client, also between ticks.
 func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err error) {
-	schema := s.protocol.schema
+	schema := s.protocol.types.Schema
 	row := schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return v, false, ErrNoComponent

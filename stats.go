@@ -12,79 +12,56 @@ type Stats struct {
 	Packets  peer.Stats    // Packets of all connections together, those that ended included.
 	Messages message.Stats // Received messages: queued, handled, and what each limit of a queue dropped, refused or deferred.
 
+	// HandshakeStats are the counters of the handshake; its fields are those of Stats.
+	peer.HandshakeStats
+
 	// The life of connections.
 	Connected    uint64 // Connections that came about.
 	Disconnected uint64 // Of those, connections that ended, for any reason.
-	Replaced     uint64 // Of those, ended because the same address said hello anew.
-	Hellos       uint64 // Hello datagrams that could be read.
-	Challenges   uint64 // Hello datagrams without a valid cookie, answered with one.
-	Joins        uint64 // Join datagrams that could be read.
-	// JoinsRepeated is Join datagrams that came when their session was over: held back or repeated by the network.
-	JoinsRepeated uint64
-	Resumes       uint64 // Resume datagrams: those that a client sent, and those that a server could read.
-	Migrated      uint64 // Sessions that went on at another address. A client counts its own moves.
-	Resets        uint64 // Answers to Resumes of sessions that are over or unknown: sent by a server, and believed by a client.
 
 	// Datagrams that had no effect, and those that ended a connection.
-	Strangers     uint64 // Packets from an address without a connection.
-	BadHandshakes uint64 // Handshake datagrams that could not be read, or that nobody waits for.
-	ResumesOld    uint64 // Resume datagrams older than one that counted: repeated or held back by the network.
-	ResetsWaited  uint64 // Resets without the token of the session that a client did not believe yet.
-	Malformed     uint64 // Connections ended because a packet with a right checksum was not legal.
+	Strangers uint64 // Packets from an address without a connection.
+	Malformed uint64 // Connections ended because a packet with a right checksum was not legal.
 
 	// One for each limit.
-	TicksSlipped      uint64 // CatchUp: ticks given up after a stall.
-	RefusedFull       uint64 // Clients: hellos and joins refused because all places are taken.
-	RefusedAddress    uint64 // ClientsPerAddress: hellos, joins and resumes refused because their address has so many places.
-	RefusedNetwork    uint64 // ClientsPerNetwork: hellos, joins and resumes refused because their network has so many places.
-	BusyAddress       uint64 // HandshakesPerAddress: hellos, joins and resumes put off because too many came from their address.
-	BusyNetwork       uint64 // HandshakesPerNetwork: hellos, joins and resumes put off because too many came from their network.
-	NotApproved       uint64 // Clients that OnApprove refused.
-	ApprovalsFull     uint64 // Clients, ClientsPerAddress: joins put off because OnApprove has not decided about so many others.
-	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.
-	TakenOver         uint64 // Connections ended because the same player connected anew.
-	RefusedSecond     uint64 // RefuseSecond: clients refused because the same player is connected.
-	Returned          uint64 // Players that came back within Keep.
-	KeptFull          uint64 // Clients: players that were forgotten before Keep was over because so many others are away.
-	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
-	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up. A server has none.
-	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
-	BudgetSpent       uint64 // SendBudget: ticks in which a peer got less than it lacked.
-	SentRingFull      uint64 // SentPackets: packets not sent, or later, because too many before them are not acknowledged.
-	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
-	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
-	Delayed           uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
-	Recalled          uint64 // Messages taken back before they left, since the entity that they are about left the client's sight.
-	DelayedDropped    uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
-	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
-	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.
-	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for window or credit for too long.
-	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
-	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
-	CallsFull         uint64 // Calls: questions refused because too many were open.
-	CallsLate         uint64 // Calls that ended with ErrDeadline.
-	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
-	LargeGroups       uint64 // PacketSize: times that a group became too large for a packet.
-	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
-	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
-	LostBaselines     uint64 // Window: packets dropped because they are coded against an evicted version.
-	EntitiesGrown     uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
-	EntitiesRefused   uint64 // MaxEntities: spawns refused because so many were alive. An entity that is refused is tried again, and counted again, in each tick.
-	Unreplicated      uint64 // Component sets of a server's world that have replicated components and no components.Replicated.
-	TooManyEntities   uint64 // MaxEntities: connections that a client ended because the server showed it more entities, or named it the writer of more.
-	CallsCancelled    uint64 // Calls whose context was done first.
-	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
-	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
-	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
-	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
-	LeftOut           uint64 // Messages that were not sent because the other end's older build lacks their type.
-	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
-	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
-	NotAllowed        uint64 // Strikes: packets refused because of writes without authority.
-	Resyncs           uint64 // Resyncs served.
-	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
-	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
-	OutputFull        uint64 // Datagrams not built because too much waits for Drain.
+	TicksSlipped    uint64 // CatchUp: ticks given up after a stall.
+	SilenceTimeouts uint64 // SilenceTimeout: connections given up because nothing was heard.
+	BudgetSpent     uint64 // SendBudget: ticks in which a peer got less than it lacked.
+	SentRingFull    uint64 // SentPackets: packets not sent, or later, because too many before them are not acknowledged.
+	OutboxFull      uint64 // OutboxBytes: unreliable messages that were not sent.
+	BackPressure    uint64 // ReliableBytes: reliable messages that were not sent.
+	Delayed         uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
+	Recalled        uint64 // Messages taken back before they left, since the entity that they are about left the client's sight.
+	DelayedDropped  uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
+	TooLarge        uint64 // PacketSize: messages refused because they are larger than what can travel.
+	QueueOverflows  uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.
+	Stalled         uint64 // ReliableStall: connections ended because reliable messages waited for window or credit for too long.
+	RateLimited     uint64 // FloodFrames: connections ended because far too much came.
+	FlushesCut      uint64 // FlushTimeout: connections that closed with messages undelivered.
+	CallsFull       uint64 // Calls: questions refused because too many were open.
+	CallsLate       uint64 // Calls that ended with ErrDeadline.
+	Oversize        uint64 // PacketSize: times that an entity did not fit into a packet.
+	LargeGroups     uint64 // PacketSize: times that a group became too large for a packet.
+	HistoryEvicted  uint64 // HistoryBytes: changes forgotten before they were Window old.
+	StaleSnapshots  uint64 // Window: packets dropped unread because they are too far behind.
+	LostBaselines   uint64 // Window: packets dropped because they are coded against an evicted version.
+	EntitiesGrown   uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
+	EntitiesRefused uint64 // MaxEntities: spawns refused because so many were alive. An entity that is refused is tried again, and counted again, in each tick.
+	Unreplicated    uint64 // Component sets of a server's world that have replicated components and no components.Replicated.
+	TooManyEntities uint64 // MaxEntities: connections that a client ended because the server showed it more entities, or named it the writer of more.
+	CallsCancelled  uint64 // Calls whose context was done first.
+	LateAnswers     uint64 // Answers dropped because no call, or no longer one, waits for them.
+	NotOwner        uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
+	NotVisible      uint64 // Messages dropped because their sender may not see the entity that they speak of.
+	UnknownTypes    uint64 // Messages ignored because this end's protocol lacks their type.
+	LeftOut         uint64 // Messages that were not sent because the other end's older build lacks their type.
+	HandlerPanics   uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
+	OfTheGone       uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
+	NotAllowed      uint64 // Strikes: packets refused because of writes without authority.
+	Resyncs         uint64 // Resyncs served.
+	ResyncsDeferred uint64 // Resyncs put off because the last was less than 2 s ago.
+	LingeringFull   uint64 // Close messages not repeated because too many sessions were ending.
+	OutputFull      uint64 // Datagrams not built because too much waits for Drain.
 
 	// The memory in use at present. These fall too.
 	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.

@@ -1,9 +1,6 @@
 package netcode
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/replica"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -33,7 +30,7 @@ type upstreamSender struct{ *Client }
 
 // SendState lets the client send state. Call it in ClientSide.Client of an extension with Upstream.
 func (c *Client) SendState() {
-	if !c.protocol.upstream {
+	if !c.protocol.types.Upstream {
 		panic("netcode: Client.SendState: set Upstream of an extension, so that servers take the state")
 	}
 	c.sender = upstreamSender{c}
@@ -41,7 +38,7 @@ func (c *Client) SendState() {
 
 // openUpstream begins the upstream state of a connection.
 func (c upstreamSender) openUpstream(config snapshot.Config) {
-	c.up.store = snapshot.NewStore(c.protocol.schema, config)
+	c.up.store = snapshot.NewStore(c.protocol.types.Schema, config)
 	c.up.view = snapshot.NewView(c.up.store, config)
 }
 
@@ -93,7 +90,7 @@ func (c upstreamSender) planUpstream() {
 	}
 	u.view.Observe()
 	if rtt, _ := c.link.Conn.RTT(); !u.view.Pending() && u.store.Tick() != tick.None {
-		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))
+		u.view.Repeat(u.store.Tick() - max(1, tick.Tick(rtt/2/c.agreed.interval())))
 	}
 	u.view.Plan(c.link.Budget.Left())
 }
@@ -120,31 +117,5 @@ func (c *Client) sendUpstream() {
 		}
 		c.link.Load(b, false)
 		c.link.Finish(b)
-	}
-}
-
-// readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
-func (s *Server) readUpstream(c *Session, payload []byte) bool {
-	err := c.upstream.Read(payload)
-	switch {
-	case err == nil:
-		return true
-	case errors.Is(err, replica.ErrGuarded):
-		s.strike(c)
-	case errors.Is(err, replica.ErrStale):
-		s.stats.StaleSnapshots++
-	case errors.Is(err, replica.ErrBaseline):
-		s.stats.LostBaselines++
-	default:
-		s.refusePacket(c, closeError(err))
-	}
-	return false
-}
-
-// strike counts a packet that no honest client sends. After Config.Strikes of them the connection ends.
-func (s *Server) strike(c *Session) {
-	s.stats.NotAllowed++
-	if c.strikes++; c.strikes >= s.config.Strikes {
-		c.End(&peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)})
 	}
 }

@@ -129,7 +129,11 @@ func fieldsOf(t reflect.Type, path []int, prefix string) (all []field) {
 		f := t.Field(n)
 		at := append(path[:len(path):len(path)], n)
 		if f.Type.Kind() == reflect.Struct {
-			all = append(all, fieldsOf(f.Type, at, prefix+f.Name+".")...)
+			of := prefix + f.Name + "."
+			if f.Anonymous {
+				of = prefix
+			}
+			all = append(all, fieldsOf(f.Type, at, of)...)
 			continue
 		}
 		one := field{path: at, gauge: isGauge(prefix + f.Name)}

@@ -139,8 +139,13 @@ func TestEveryCounterOfStatsHasAMetric(t *testing.T) {
 	var walk func(v reflect.Value, path string)
 	walk = func(v reflect.Value, path string) {
 		for n := range v.NumField() {
-			name := path + v.Type().Field(n).Name
-			if v.Field(n).Kind() == reflect.Struct {
+			of := v.Type().Field(n)
+			name := path + of.Name
+			switch {
+			case of.Anonymous: // Its fields are those of Stats.
+				walk(v.Field(n), path)
+				continue
+			case v.Field(n).Kind() == reflect.Struct:
 				walk(v.Field(n), name+".")
 				continue
 			}

@@ -33,7 +33,7 @@
 // [Cookies] make and check a [Cookie] without state, from [Epochs] of sessions. A [Digest] has the hashes of a protocol's
 // entries. A [Limiter] limits the [Work] for each address and network. [PastSessions] remembers sessions that are over, so that a late
 // Join opens none anew. [Tokens] make the [Token] that proves a Reset. A [Skipper] leaves out sequence numbers at places that its [SkipSeed] draws. A connection ends with a [Reason]; an [Error] is a
-// Reason with a detail, a [FieldError] names an illegal field.
+// Reason with a detail, a [FieldError] names an illegal field. [HandshakeStats] counts what came of handshakes.
 //
 // # Files
 //

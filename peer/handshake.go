@@ -745,3 +745,32 @@ func ParseRefusal(body []byte) (text string, err error) {
 
 // LegalRefusal reports whether ParseRefusal would read a body.
 func LegalRefusal(body []byte) bool { return len(body) <= MaxRefusal && legalDetail(body) }
+
+// HandshakeStats counts events of handshakes. A counter that an end does not use stays zero.
+type HandshakeStats struct {
+	Replaced          uint64 // Connections ended because the same address said hello anew.
+	Hellos            uint64 // Hello datagrams that could be read.
+	Challenges        uint64 // Hello datagrams without a valid cookie, answered with one.
+	Joins             uint64 // Join datagrams that could be read.
+	JoinsRepeated     uint64 // Joins that came when their session was over: held back or repeated by the network.
+	Resumes           uint64 // Resume datagrams: those that a client sent, and those that a server could read.
+	Migrated          uint64 // Sessions that went on at another address. A client counts its own moves.
+	Resets            uint64 // Answers to Resumes of sessions that are over or unknown: sent by a server, and believed by a client.
+	BadHandshakes     uint64 // Handshake datagrams that could not be read, or that nobody waits for.
+	ResumesOld        uint64 // Resume datagrams older than one that counted: repeated or held back by the network.
+	ResetsWaited      uint64 // Resets without the token of the session that a client did not believe yet.
+	RefusedFull       uint64 // Clients: hellos and joins refused because all places are taken.
+	RefusedAddress    uint64 // ClientsPerAddress: hellos, joins and resumes refused because their address has so many places.
+	RefusedNetwork    uint64 // ClientsPerNetwork: hellos, joins and resumes refused because their network has so many places.
+	BusyAddress       uint64 // HandshakesPerAddress: hellos, joins and resumes put off because too many came from their address.
+	BusyNetwork       uint64 // HandshakesPerNetwork: hellos, joins and resumes put off because too many came from their network.
+	NotApproved       uint64 // Clients that OnApprove refused.
+	ApprovalsFull     uint64 // Clients, ClientsPerAddress: joins put off because OnApprove has not decided about so many others.
+	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.
+	TakenOver         uint64 // Connections ended because the same player connected anew.
+	RefusedSecond     uint64 // RefuseSecond: clients refused because the same player is connected.
+	Returned          uint64 // Players that came back within Keep.
+	KeptFull          uint64 // Clients: players that were forgotten before Keep was over because so many others are away.
+	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
+	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up. A server has none.
+}

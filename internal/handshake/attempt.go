@@ -91,6 +91,28 @@ func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind pee
 	return peer.AppendJoin(b, peer.Join{Nonce: a.Nonce, Cookie: a.cookie, Payload: a.Payload}, fromClient), peer.KindJoin
 }
 
+// Send sends the datagram that is due. It returns the reason of the end of an attempt that takes longer than limit.
+func (a *Attempt) Send(out Outbox, now, limit time.Duration) (over *peer.Error) {
+	a.Begin(now)
+	if a.Over(now, limit) {
+		out.Stats.HandshakeTimeouts++
+		return a.GivenUp(limit)
+	}
+	if !a.Due(now) {
+		return nil
+	}
+	out.send(a.Server, peer.HelloSize, func(b []byte) []byte {
+		datagram, kind := a.Append(b, now)
+		if kind == peer.KindHello {
+			out.Stats.Hellos++
+		} else {
+			out.Stats.Joins++
+		}
+		return datagram
+	})
+	return nil
+}
+
 // Accept is the offer of the server.
 func (a *Attempt) Accept() peer.Accept { return a.accept }
 
@@ -137,6 +159,27 @@ const (
 	Malformed                // It has a value that no server can have, which ends the attempt.
 	Reset                    // The server says that it does not know the session.
 )
+
+// Count counts the effect.
+func (a *Answer) Count(stats *peer.HandshakeStats) {
+	switch a.Effect {
+	case Foreign:
+		stats.BadHandshakes++
+	case Challenged:
+		stats.Challenges++
+	case Refused, Noted:
+		switch a.Refuse.Reason {
+		case peer.ReasonWrongProtocol, peer.ReasonWrongVersion:
+			stats.RefusedProtocol++
+		case peer.ReasonFull:
+			stats.RefusedFull++
+		case peer.ReasonCrowded:
+			stats.RefusedAddress++
+		case peer.ReasonBusy:
+			stats.BusyAddress++
+		}
+	}
+}
 
 // Take takes a datagram of the server. Only an end that saw the Hello knows its nonce.
 func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer {

@@ -1,9 +1,11 @@
 package handshake
 
 import (
+	"io"
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -59,6 +61,21 @@ func (r *Resume) Append(b []byte, check wire.Checksum, now, silence time.Duratio
 	}
 	r.number++
 	return peer.AppendResume(b, peer.Resume{Client: r.client, Nonce: r.nonce, Path: r.path, Number: r.number, Cookie: r.cookie}, check)
+}
+
+// Send sends a Resume, which is due. check is that of the client's packets. The error is that of the source of random numbers.
+func (r *Resume) Send(out Outbox, to transport.Addr, check wire.Checksum, now, silence time.Duration, random io.Reader) error {
+	if !r.Asks {
+		path, err := Random(random)
+		if err != nil {
+			return err
+		}
+		r.Ask(path)
+	}
+	if out.send(to, peer.HelloSize, func(b []byte) []byte { return r.Append(b, check, now, silence) }) {
+		out.Stats.Resumes++
+	}
+	return nil
 }
 
 // Take takes a datagram of the server.

@@ -17,7 +17,7 @@ func distanceBands() []mutation {
 		testedIn("snapshot", change("bands", "clients with other rows share the text of a page", "TestClientsWithOtherRowsShareNoText", "snapshot/page_cache.go", "k.own = p.v.number", "k.own = 1")),
 		change("bands", "an entity goes to and fro at the border of a band", distance, "interest/bands.go", "begins *= b.config.Keep", "begins *= 1"),
 		change("bands", "an owner gets a band", "TestOwnersAndTheExactGetNoBand", "interest/bands.go", "b.store.Owner(id) == client || ", ""),
-		change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "protocol.go", "\t\tp.describeBands()\n", ""),
+		testedIn(".", change("bands", "the hash does not tell that a component is a band", "TestBandsAreInTheHash", "internal/registry/registry.go", "\tr.describeBands()\n", "")),
 		change("bands", "a recording of a game with bands is not read", "TestRecordingsOfGamesWithBands", "record/format.go", "return entry[:end], ", "return entry, "),
 		change("bands", "a saved game holds the bands fast", "TestSavedGamesKnowNoBands", "record/save.go", "\t\tif schema.Coarse.Has(row) {\n\t\t\tcontinue\n\t\t}\n\t\ttext = ", "\t\ttext = "),
 		change("bands", "a file gives an entity a band", "TestASavedBandIsRefused", "record/save.go", "\t\tif !schema.Coarse.Has(row) {\n\t\t\there[", "\t\tif row >= 0 {\n\t\t\there["),

@@ -31,6 +31,6 @@ func leaks() []mutation {
 		change("leaks", "who asks what a client sees has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",
 			"server_frame.go", "\tfor _, f := range s.hooks.observe {\n\t\tf(c, c.view)\n\t}\n", ""),
 		change("leaks", "who looks back for a client has its writes sent back to it", "TestCase46AskingForTheSightOfAClientSendsNothingBack",
-			"session.go", "c.server.observe(c)", "c.view.Observe()"),
+			"session.go", "c.server.steps.observe(c)", "c.view.Observe()"),
 	}
 }

@@ -10,7 +10,7 @@ func memory() []mutation {
 	}
 	return []mutation{
 		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase49NothingStaysOfVisitors",
-			"identity.go", "\ts.players.Forget(client)\n\ts.leaveInterest(client)", "\ts.players.Forget(client)"),
+			"handshake.go", "\ts.door.Players.Forget(client)\n\ts.leaveInterest(client)", "\ts.door.Players.Forget(client)"),
 		within("nettest", "sessions that are over are remembered without end", "TestCase49VisitsLeaveNoMemory",
 			"peer/handshake.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "replica/versions.go", "\t\th.memory.leave(b)\n", ""),

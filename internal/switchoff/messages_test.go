@@ -11,7 +11,7 @@ func messages() []mutation {
 		change("messages", "one that came early is handled at once", once,
 			"peer/receive_queue.go", "case !ordered || at.number == line.came.base:", "case true:"),
 		change("messages", "one about an entity overtakes the entity's state", "TestMessagesWaitForStateUnderLoss",
-			"client_frame.go", "e.ID == id && e.Tick >= state", "e.ID == id && e.Tick >= 0*state"),
+			"incoming.go", "e.ID == id && e.Tick >= state", "e.ID == id && e.Tick >= 0*state"),
 		testedIn("systems", change("messages", "one about an entity leaves before the capture of its frame", "TestMessageWaitsForStateOfItsFrame",
 			"held_messages.go", "case m.AsOf > c.frame.Clock.Tick():\n\t\treturn heldStays\n", "")),
 		testedIn("systems", change("messages", "one after all state follows that of nobody", "TestMessageAfterAllState",

@@ -4,9 +4,9 @@ package switchoff
 func mistakes() []mutation {
 	return []mutation{
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the process", "TestPanicsOfTheClientsHooksAreContained",
-			"endpoint.go", "func (c *endpointCore) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *endpointCore) Contain(name string, f func()) {\n")),
+			"endpoint.go", "Contain(name string, f func()) { c.callGame(name, 0, f) }", "Contain(name string, f func()) { f() }")),
 		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the server's process", "TestPanicsOfTheServersHooksAreContained",
-			"endpoint.go", "func (c *endpointCore) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *endpointCore) Contain(name string, f func()) {\n")),
+			"endpoint.go", "Contain(name string, f func()) { c.callGame(name, 0, f) }", "Contain(name string, f func()) { f() }")),
 		testedIn("systems", change("mistakes", "a client in its server's world doubles it", "TestAClientInTheWorldOfItsServer",
 			"systems/apply.go", "shown != nil && capturedByServerOf(a.world, a.Client)", "false")),
 		testedIn("systems", change("mistakes", "a client in the world of any server is refused", "TestAClientInTheWorldOfItsServer",
@@ -24,7 +24,7 @@ func mistakes() []mutation {
 		change("mistakes", "one that a server of the world will take is told", "TestAReplicatedMadeOnAClientIsTold",
 			"ecs/apply_local.go", "case r.World == 0 && !l.tracker.life.captured():", "case r.World == 0:"),
 		change("mistakes", "each client of another protocol is told", "TestOnErrorIsToldOfAnotherProtocol",
-			"handshake.go", "if !slices.Contains(s.refused, difference) {", "if !slices.Contains(s.refused, \"\") {"),
+			"internal/handshake/door.go", "!slices.Contains(d.refused, difference) {", "!slices.Contains(d.refused, \"\") {").inFolder("."),
 		testedIn("nettest", change("mistakes", "errors are nowhere in a test", "TestErrorsAreLogged",
 			"nettest/net.go", "\tend.OnError(n.logged(\"server\"))\n", "")),
 	}

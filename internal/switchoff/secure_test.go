@@ -57,7 +57,7 @@ func secures() []mutation {
 		change("secure", "another server makes the same resets", "TestAServerThatStartsAnewTellsItsClients", path0, "\"netcode secure reset key \" + strings.Join(names, \" \")", "\"netcode secure reset key\" + strings.Join(names[:0], \" \")"),
 		change("secure", "resets are not bounded", resets, path0, "if !r.limits.take(", "if false && !r.limits.take("),
 		change("secure", "a move below is not told", below, "systems/receive.go", "if !more {", "if _, _, _ = end, m, more; true {"),
-		change("secure", "a move below leaves the path", below, "migrate.go", "event{client: c.id, from: m.From, to: m.To})\n\tc.link.Conn.NewPath()", "event{client: c.id, from: m.From, to: m.To})").inFolder("systems"),
+		change("secure", "a move below leaves the path", below, "handshake.go", "events.Event{Client: c.id, From: m.From, To: m.To})\n\tc.link.Conn.NewPath()", "events.Event{Client: c.id, From: m.From, To: m.To})").inFolder("systems"),
 		change("secure", "a move is told for each question", "TestAMoveIsToldOnce", path0, "if c.text != c.asks {", "if true {"),
 		change("secure", "a session that ended is told of", "TestAMoveIsToldOnce", "transport/secure/server.go", "s.moved = slices.DeleteFunc(s.moved, func(other *session) bool { return other == c })", "_ = slices.Clone(s.moved)"),
 		change("secure", "a server in clear listens anywhere", private, "systems/system.go", "panic(err)", "_ = err"),

@@ -1,4 +1,4 @@
-package netcode
+package registry
 
 import (
 	"fmt"
@@ -10,32 +10,15 @@ import (
 	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
-// Band is a distance band of a component: how a client that is far from an entity gets it.
+// Band is a distance band of a component. The fields are those of netcode.Band.
 type Band struct {
-	// Beyond is the distance from the client's viewpoint at which the band begins, in the game's unit of length: finite, above 0, and
-	// above that of the band before.
-	Beyond float32
-	// Scale is the number of the component's steps that make one step of the band: a power of two, at least that of the band before. 0
-	// is 1. An angle and a quaternion lose a bit for each doubling.
-	Scale int
-	// Every makes the component travel at most once in so many ticks in this band, as the option Every does. 0 and 1 are each tick.
-	Every int
+	Beyond float32 // Distance at which the band begins.
+	Scale  int     // Steps of the component in one step of the band.
+	Every  int     // Ticks between two sends.
 }
 
-// Bands makes clients get a component in coarser steps, or less often, of entities that are far from their viewpoints. An interest.Bands
-// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has exactly the value that the
-// band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity gets its components as they are.
-//
-// A band takes a place among the components of the protocol, and memory of one more component at the server; clients in the same band share its
-// encoded deltas. Bands panics without a band, and Replicate, naming the type, where the bands are not in order, a
-// band is neither coarser nor slower than the component, no field has steps, or the component names entities, has texts or lists, or
-// extrapolates by a function of its own.
-func Bands(bands ...Band) Option {
-	if len(bands) == 0 {
-		panic("netcode: Bands: give it a Band for each distance at which precision or rate changes")
-	}
-	return func(r *registration) { r.bands = bands }
-}
+// MaxEvery is the most that Band.Every takes, and the option Every, as components.Rate does.
+const MaxEvery = 1<<16 - 1
 
 // bandName returns the wire name of a band.
 func bandName(name string, i int) string { return fmt.Sprintf("%s~%d", name, i+1) }
@@ -48,8 +31,8 @@ func checkBand(t reflect.Type, every int, before, b Band) {
 	switch {
 	case !(b.Beyond > before.Beyond) || b.Beyond-b.Beyond != 0:
 		fail("it must be finite and above %v: list the bands by distance", before.Beyond)
-	case b.Every < 0 || b.Every > maxEvery:
-		fail("Every is 0 to %d ticks, not %d", maxEvery, b.Every)
+	case b.Every < 0 || b.Every > MaxEvery:
+		fail("Every is 0 to %d ticks, not %d", MaxEvery, b.Every)
 	case b.Scale < 0:
 		fail("Scale is a power of two, not %d", b.Scale)
 	case before.Beyond > 0 && b.Scale == before.Scale && max(b.Every, 1) == max(before.Every, 1):
@@ -64,22 +47,22 @@ func checkBand(t reflect.Type, every int, before, b Band) {
 }
 
 // addBands registers the bands of a component, each as a component of the same type.
-func (p *Protocol) addBands(t reflect.Type, base *quantize.Plan, r *registration) {
-	if r.extrapolate != nil {
+func (r *Registry) addBands(t reflect.Type, base *quantize.Plan, o *Options) {
+	if o.Extrapolate != nil {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands does not go with ExtrapolatedBy: the function computes in the steps of the component", t))
 	}
-	if len(p.components)+len(r.bands) > snapshot.MaxRows {
+	if len(r.components)+len(o.Bands) > snapshot.MaxRows {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: each band is a component of the protocol, which holds at most %d%s", t, snapshot.MaxRows, snapshot.MoreRows))
 	}
 	before := Band{Scale: 1}
 	of := bandedPlan{base: base}
-	for i, b := range r.bands {
+	for i, b := range o.Bands {
 		if b.Scale == 0 {
 			b.Scale = 1
 		}
-		checkBand(t, r.rows.Every, before, b)
-		name := bandName(r.name, i)
-		for _, other := range p.components {
+		checkBand(t, o.Rows.Every, before, b)
+		name := bandName(o.Name, i)
+		for _, other := range r.components {
 			if other.Name() == name {
 				panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: the wire name %q is taken by %s: use the option Named", t, name, other.Type()))
 			}
@@ -88,12 +71,12 @@ func (p *Protocol) addBands(t reflect.Type, base *quantize.Plan, r *registration
 		if err != nil {
 			panic(fmt.Sprintf("netcode: Replicate[%s]: Bands with Scale %d: %v", t, b.Scale, err))
 		}
-		p.components = append(p.components, plan)
-		p.rows[plan] = snapshot.RowOptions{Every: b.Every, Importance: r.rows.Importance}
+		r.components = append(r.components, plan)
+		r.rows[plan] = snapshot.RowOptions{Every: b.Every, Importance: o.Rows.Importance}
 		of.bands, of.beyond = append(of.bands, plan), append(of.beyond, b.Beyond)
 		before = b
 	}
-	p.banded = append(p.banded, of)
+	r.banded = append(r.banded, of)
 }
 
 // bandedPlan is the plans of a component and its bands.
@@ -104,28 +87,28 @@ type bandedPlan struct {
 }
 
 // setBands tells the schema which rows are bands, and which are forms of older builds. The rows are known.
-func (p *Protocol) setBands() {
-	for _, of := range p.banded {
-		p.schema.SetBands(p.family(of))
+func (r *Registry) setBands() {
+	for _, of := range r.banded {
+		r.Schema.SetBands(r.family(of))
 	}
-	for _, of := range p.forms {
-		p.schema.SetOlder(p.family(of))
+	for _, of := range r.forms {
+		r.Schema.SetOlder(r.family(of))
 	}
 }
 
 // family returns the row of a component and those that stand for it.
-func (p *Protocol) family(of bandedPlan) (row int, bands []format.Band) {
+func (r *Registry) family(of bandedPlan) (row int, bands []format.Band) {
 	for i, plan := range of.bands {
-		bands = append(bands, format.Band{Row: slices.Index(p.components, plan), Beyond: of.beyond[i]})
+		bands = append(bands, format.Band{Row: slices.Index(r.components, plan), Beyond: of.beyond[i]})
 	}
-	return slices.Index(p.components, of.base), bands
+	return slices.Index(r.components, of.base), bands
 }
 
 // describeBands adds to the entry of each band which component it is of.
-func (p *Protocol) describeBands() {
-	for _, of := range p.banded {
+func (r *Registry) describeBands() {
+	for _, of := range r.banded {
 		for _, plan := range of.bands {
-			p.described.components[slices.Index(p.components, plan)] += " of " + of.base.Name()
+			r.described.components[slices.Index(r.components, plan)] += " of " + of.base.Name()
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package netcode
+package registry
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -16,9 +17,9 @@ import (
 // mostOlder is the most protocols that Support takes: a Join is tried with the checksum of each.
 const mostOlder = 8
 
-// older is the protocol of an older build with which the ends of this one play. Both ends of such a session speak it: the newer end leaves
-// out what it lacks. It is made once, when the protocol freezes. A nil older is a session between equal builds.
-type older struct {
+// Older is the protocol of an older build with which the ends of this one play. Both ends of such a session speak it: the newer end leaves
+// out what it lacks. It is made once, when the protocol freezes. A nil Older is a session between equal builds.
+type Older struct {
 	canon   canon.Description
 	unknown snapshot.Mask // Rows that it lacks.
 	grown   snapshot.Mask // Rows that have fewer fields there,
@@ -27,40 +28,30 @@ type older struct {
 	nobody  wire.MessageType // No type of it. Messages that it lacks have this number there.
 }
 
-// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
-// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
-// components and messages that the older build lacks are left out. The older build needs no change.
-//
-// All entries of the older build must be here unchanged, but for messages, which may be gone. Else the first NewServer or NewClient panics
-// and names the entry. A component that has more fields takes a second place among the components of the protocol, and
-// memory of one more at the server; it has neither bands nor is it written by clients. A client reads zero from a field that an older server lacks.
-//
-// Support panics on a frozen protocol, and on more than 8 builds. A description that is the protocol's own changes nothing.
-func (p *Protocol) Support(description []string) {
-	if p.frozen {
-		panic("netcode: Support: the protocol is frozen: name the older builds before the first NewServer or NewClient")
-	}
-	if len(p.supported) == mostOlder {
+// Support lets sessions speak the protocol of an older build, or panics.
+func (r *Registry) Support(description []string) {
+	r.mustBeOpenTo("Support", "name the older builds")
+	if len(r.supported) == mostOlder {
 		panic(fmt.Sprintf("netcode: Support: at most %d older builds are supported: leave out the oldest", mostOlder))
 	}
-	p.supported = append(p.supported, description)
+	r.supported = append(r.supported, description)
 }
 
 // freezeOlder compares the protocols of older builds with this one.
-func (p *Protocol) freezeOlder() {
-	for _, description := range p.supported {
-		o := p.compareOlder(description)
-		if o.canon.Hash != p.canon.Hash && p.olderOf(o.canon.Hash) == nil {
-			p.older = append(p.older, o)
+func (r *Registry) freezeOlder() {
+	for _, description := range r.supported {
+		o := r.compareOlder(description)
+		if o.canon.Hash != r.Canon.Hash && r.OlderOf(o.canon.Hash) == nil {
+			r.Older = append(r.Older, o)
 		}
 	}
 }
 
 // compareOlder makes the plan for one older build.
-func (p *Protocol) compareOlder(description []string) *older {
-	o := &older{}
+func (r *Registry) compareOlder(description []string) *Older {
+	o := &Older{}
 	here, theirs := map[string]string{}, map[string]bool{}
-	for _, e := range p.canon.Entries {
+	for _, e := range r.Canon.Entries {
 		here[kindAndName(e.Text)] = e.Text
 	}
 	var messages []string
@@ -71,8 +62,8 @@ func (p *Protocol) compareOlder(description []string) *older {
 		of, have := here[kindAndName(text)]
 		theirs[kindAndName(text)] = true
 		switch {
-		case have && of != text && kind == kindComponent && p.formOf(text) >= 0:
-			o.grown, o.forms = o.grown.With(rowOf(p.schema, name)), o.forms.With(p.formOf(text))
+		case have && of != text && kind == kindComponent && r.formOf(text) >= 0:
+			o.grown, o.forms = o.grown.With(rowOf(r.Schema, name)), o.forms.With(r.formOf(text))
 		case have && of != text:
 			panic(fmt.Sprintf("netcode: Support: %s %s differs from that of the older build: there it is %s, here %s: leave it as it was and add another type beside it, or do not support that build", kind, name, text, of))
 		case !have && kind != kindMessage:
@@ -84,45 +75,45 @@ func (p *Protocol) compareOlder(description []string) *older {
 		}
 	}
 	o.canon = canon.New(o.canon.Entries)
-	for _, e := range p.canon.Entries {
+	for _, e := range r.Canon.Entries {
 		switch {
 		case theirs[kindAndName(e.Text)]:
 		case e.Kind != kindComponent && e.Kind != kindMessage:
 			panic(fmt.Sprintf("netcode: Support: the older build does not have %s: only components, their fields and messages can be left out", kindAndName(e.Text)))
 		case e.Kind == kindComponent:
-			o.unknown = o.unknown.With(rowOf(p.schema, e.Name))
+			o.unknown = o.unknown.With(rowOf(r.Schema, e.Name))
 		}
 	}
-	if p.upstream && !writes {
+	if r.Upstream && !writes {
 		panic("netcode: Support: clients of the older build write no component: only components, their fields and messages can be left out")
 	}
-	o.number(p, messages)
+	o.number(r.Messages.Types(), messages)
 	return o
 }
 
 // addForms gives a component that has fewer fields in an older build another row, behind its own, with these fields.
-func (p *Protocol) addForms() {
+func (r *Registry) addForms() {
 	var all []*quantize.Plan
-	for _, plan := range p.components {
+	for _, plan := range r.components {
 		all = append(all, plan)
-		if forms := p.formsOf(plan); forms != nil {
+		if forms := r.formsOf(plan); forms != nil {
 			all = append(all, forms...)
-			p.forms = append(p.forms, bandedPlan{base: plan, bands: forms, beyond: make([]float32, len(forms))})
+			r.forms = append(r.forms, bandedPlan{base: plan, bands: forms, beyond: make([]float32, len(forms))})
 		}
 	}
 	if len(all) > snapshot.MaxRows {
 		panic(fmt.Sprintf("netcode: Support: %d components have fewer fields in older builds, and each takes a place among the components, of which there are at most %d%s",
-			len(p.forms), snapshot.MaxRows, snapshot.MoreRows))
+			len(r.forms), snapshot.MaxRows, snapshot.MoreRows))
 	}
-	p.components = all
+	r.components = all
 }
 
 // formsOf compiles a component as older builds have it, where it has fewer fields there.
-func (p *Protocol) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
-	if slices.ContainsFunc(p.banded, func(of bandedPlan) bool { return of.base == plan || slices.Contains(of.bands, plan) }) {
+func (r *Registry) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
+	if slices.ContainsFunc(r.banded, func(of bandedPlan) bool { return of.base == plan || slices.Contains(of.bands, plan) }) {
 		return nil
 	}
-	for _, text := range slices.Concat(p.supported...) {
+	for _, text := range slices.Concat(r.supported...) {
 		if kind, name := canon.NameOf(text); kind != kindComponent || name != plan.Name() || isWritten(text) {
 			continue
 		}
@@ -131,18 +122,18 @@ func (p *Protocol) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
 		if err != nil || same(plan) || slices.ContainsFunc(forms, same) {
 			continue // One that cannot be compiled is refused by compareOlder.
 		}
-		p.rows[form] = snapshot.RowOptions{Importance: p.rows[plan].Importance}
+		r.rows[form] = snapshot.RowOptions{Importance: r.rows[plan].Importance}
 		forms = append(forms, form)
 	}
 	return forms
 }
 
 // formOf returns the row that stands for a component of an older build, -1 if there is none. What is behind its fields must be as it was.
-func (p *Protocol) formOf(text string) int {
-	for rows := p.schema.Older; !rows.IsZero(); rows = rows.Rest() {
+func (r *Registry) formOf(text string) int {
+	for rows := r.Schema.Older; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
-		of := rowOf(p.schema, p.schema.Plan(row).Name())
-		if describePlan(kindComponent, p.schema.Plan(row)).Text+p.described.components[of] == text {
+		of := rowOf(r.Schema, r.Schema.Plan(row).Name())
+		if describePlan(kindComponent, r.Schema.Plan(row)).Text+r.described.components[of] == text {
 			return row
 		}
 	}
@@ -167,8 +158,7 @@ func rowOf(s *snapshot.Schema, name string) (row int) {
 }
 
 // number numbers message types for the older build, which has those of the names, in their order.
-func (o *older) number(p *Protocol, names []string) {
-	ours := p.messages.Types()
+func (o *Older) number(ours []*message.Type, names []string) {
 	if most := max(len(ours), len(names)); wire.FirstUserMessage+wire.MessageType(most) > wire.MaxMessageType {
 		panic(fmt.Sprintf("netcode: Support: with %d message types no number is left for those that one end lacks", most))
 	}
@@ -188,9 +178,9 @@ func (o *older) number(p *Protocol, names []string) {
 	}
 }
 
-// olderOf returns the plan for an older build whose protocol has this hash, nil if it is none.
-func (p *Protocol) olderOf(hash uint64) *older {
-	for _, o := range p.older {
+// OlderOf returns the plan for an older build whose protocol has this hash, nil if it is none.
+func (r *Registry) OlderOf(hash uint64) *Older {
+	for _, o := range r.Older {
 		if o.canon.Hash == hash {
 			return o
 		}
@@ -198,66 +188,47 @@ func (p *Protocol) olderOf(hash uint64) *older {
 	return nil
 }
 
-// hashWith returns the hash of the protocol that a session speaks.
-func (p *Protocol) hashWith(o *older) uint64 {
+// HashWith returns the hash of the protocol that a session speaks.
+func (r *Registry) HashWith(o *Older) uint64 {
 	if o == nil {
-		return p.canon.Hash
+		return r.Canon.Hash
 	}
 	return o.canon.Hash
 }
 
-// known lists what a client says in its Hellos, one after the other: its own protocol, and those of older builds.
-func (p *Protocol) known() []handshake.Protocol {
-	all := []handshake.Protocol{{Hash: p.canon.Hash, Digest: p.canon.Digest}}
-	for _, o := range p.older {
+// Speaks lists what a client says in its Hellos, one after the other: its own protocol, and those of older builds.
+func (r *Registry) Speaks() []handshake.Protocol {
+	all := []handshake.Protocol{{Hash: r.Canon.Hash, Digest: r.Canon.Digest}}
+	for _, o := range r.Older {
 		all = append(all, handshake.Protocol{Hash: o.canon.Hash, Digest: o.canon.Digest})
 	}
 	return all
 }
 
-// lacks reports whether the other end lacks a message type of this end.
-func (o *older) lacks(t wire.MessageType) bool {
+// Lacks reports whether the other end lacks a message type of this end.
+func (o *Older) Lacks(t wire.MessageType) bool {
 	return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
 }
 
-// state is a configuration of state for the session.
-func (o *older) state(c snapshot.Config) snapshot.Config {
+// State is a configuration of state for the session.
+func (o *Older) State(c snapshot.Config) snapshot.Config {
 	if o != nil {
 		c.Unknown, c.Older = o.unknown.Union(o.grown), o.forms
 	}
 	return c
 }
 
-// conn is a configuration of packets for the session.
-func (o *older) conn(c peer.ConnConfig) peer.ConnConfig {
+// Conn is a configuration of packets for the session.
+func (o *Older) Conn(c peer.ConnConfig) peer.ConnConfig {
 	if o != nil {
 		c.Types = &o.types
 	}
 	return c
 }
 
-// leaveOut drops a message that the other end lacks. The asker of a question is told.
-func (l *connection) leaveOut(p *peer.Post, name string) error {
-	l.stats.LeftOut++
-	if p.Flags&wire.FlagCall != 0 {
-		return fmt.Errorf("%w: %s", ErrLeftOut, name)
-	}
-	return nil
-}
-
-// Protocol returns the hash of the protocol that the session speaks: that of the client's build, see Protocol.Support.
-func (c *Session) Protocol() uint64 { return c.server.protocol.hashWith(c.link.older) }
-
-// SharedRows returns the components that the client's build has too. An extension that sends rows to the client numbers them by their
-// place among these.
-func (c *Session) SharedRows() snapshot.Mask { return c.server.protocol.rowsWith(c.link.older) }
-
-// SharedRows returns the components that the server's build has too, see Session.SharedRows.
-func (c *Client) SharedRows() snapshot.Mask { return c.protocol.rowsWith(c.link.older) }
-
-// rowsWith returns the rows that a session knows.
-func (p *Protocol) rowsWith(o *older) snapshot.Mask {
-	rows := snapshot.AllRows().Below(p.schema.Rows()).Minus(p.schema.Older)
+// RowsWith returns the rows that a session knows.
+func (r *Registry) RowsWith(o *Older) snapshot.Mask {
+	rows := snapshot.AllRows().Below(r.Schema.Rows()).Minus(r.Schema.Older)
 	if o != nil {
 		rows = rows.Minus(o.unknown)
 	}

@@ -1,0 +1,428 @@
+package handshake
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode/internal/admission"
+	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/internal/report"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Config is the settings of a Door. The fields are those of netcode.Config.
+type Config struct {
+	admission.Limits
+	Clients      int                // The most at a time.
+	Accept       peer.Accept        // Rate, Window and PacketSize of the server.
+	Timeout      time.Duration      // HandshakeTimeout.
+	Keep         time.Duration      // Time for which a player may come back.
+	RefuseSecond bool               // A player that is connected is not taken over.
+	ResetKey     [32]byte           // Zero: random.
+	Random       io.Reader          // Of secrets.
+	Known        []Protocol         // Protocols that the server speaks, its own first.
+	Canon        *canon.Description // Of its own.
+}
+
+// Seat is a session, as a Door sees it.
+type Seat struct {
+	Phase    Phase          // Nobody: there is none.
+	Client   wire.ClientID  // Its client,
+	Address  transport.Addr // and where that is.
+	Nonce    uint64         // Of the attempt.
+	Epoch    uint32         // Of its checksums.
+	Before   uint32         // Epoch of the session that the address had before; 0: none.
+	Resumed  uint32         // Number of the newest Resume that counted.
+	Protocol uint64         // Hash of the protocol that the session speaks.
+	Returned bool           // Its player had a session before, with the same id.
+}
+
+// Phase is the phase of a session.
+type Phase uint8
+
+// The phases.
+const (
+	Nobody    Phase = iota // There is no session.
+	Connected              // The game knows it.
+	Leaving                // The client closed; its messages are still handled.
+	Ended                  // It only repeats that it is over.
+)
+
+// Sessions is the server behind a Door.
+type Sessions interface {
+	At(address transport.Addr) Seat                 // The session of an address.
+	Of(client wire.ClientID) Seat                   // The session of a client that comes over a network.
+	Taken() int                                     // Number of places in use.
+	Shut() bool                                     // Nobody is let in any more.
+	Asks() bool                                     // The game decides about each client.
+	Ask(d *admission.Decision, payload []byte)      // Asks it.
+	Open(s Seat, seed peer.SkipSeed)                // Begins a session.
+	Replace(address transport.Addr)                 // Ends the session that an address had: its client has forgotten it.
+	TakeOver(client wire.ClientID)                  // Ends the session of a player who connects anew.
+	Resumed(client wire.ClientID, number uint32)    // A Resume of the session counts.
+	Move(client wire.ClientID, to transport.Addr)   // The session goes on at another address.
+	Left(client wire.ClientID)                      // A client has left for good.
+	Refused(from transport.Addr, difference string) // A client was refused for another version or protocol.
+}
+
+// Door is the server's side of the handshake. It keeps nothing for a client before its Join (docs/adr/0025): Hello and Join are answered
+// from what they bring back, and each answer is no longer than its question until the address is proved.
+type Door struct {
+	Players admission.Players // Clients with an identity.
+	LastID  wire.ClientID     // The newest id of a client.
+
+	config    Config
+	sessions  Sessions
+	frame     *tick.Frame
+	out       Outbox
+	report    *report.Reporter
+	cookies   *peer.Cookies
+	tokens    *peer.Tokens
+	places    *admission.Places
+	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
+	decisions admission.Decisions
+	secretAt  time.Duration // When the cookies' secret was last made anew.
+	refused   []string      // The differences that OnError was told of.
+	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
+}
+
+// NewDoor makes a door. The error is that of Config.Random.
+func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out Outbox, r *report.Reporter) (Door, error) {
+	var secret [32]byte
+	var places [16]byte
+	for _, b := range [][]byte{secret[:], places[:]} {
+		if err := random(config.Random, b); err != nil {
+			return Door{}, err
+		}
+	}
+	key := config.ResetKey
+	if key == [32]byte{} {
+		key = sha256.Sum256(append(secret[:], "reset"...))
+	}
+	return Door{
+		config: config, sessions: sessions, frame: frame, out: out, report: r,
+		cookies: peer.NewCookies(secret), tokens: peer.NewTokens(key), places: admission.NewPlaces(places, config.Limits),
+		past: peer.NewPastSessions(), decisions: admission.NewDecisions(), Players: admission.NewPlayers(),
+	}, nil
+}
+
+// Receive answers a datagram of the handshake.
+func (d *Door) Receive(kind peer.Kind, from transport.Addr, packet []byte) {
+	switch kind {
+	case peer.KindHello:
+		d.receiveHello(from, packet)
+	case peer.KindJoin:
+		d.receiveJoin(from, packet)
+	case peer.KindResume:
+		d.receiveResume(from, packet)
+	default:
+		d.out.Stats.BadHandshakes++
+	}
+}
+
+// receiveHello answers a Hello: with a Challenge, or if it has a valid cookie, with an Accept.
+func (d *Door) receiveHello(from transport.Addr, packet []byte) {
+	hello, err := peer.ParseHello(packet)
+	if err != nil {
+		d.out.Stats.BadHandshakes++
+		return
+	}
+	d.out.Stats.Hellos++
+	epochs, proved := d.cookies.Check(hello.Cookie, from, hello.Nonce, d.sessions.At(from).cookieEpoch(hello.Nonce), d.frame.Now)
+	switch {
+	case !proved:
+		d.challenge(from, hello.Nonce)
+	case !d.mayWork(from, hello.Nonce, peer.WorkProven):
+	default:
+		if reason := d.admissible(from, hello); reason != nil {
+			d.refuse(from, hello.Nonce, reason)
+			return
+		}
+		d.accept(from, hello.Nonce, epochOf(epochs, hello.Protocol))
+	}
+}
+
+// receiveJoin makes the session of a client that proves by its Join that it has received Accept. For a session that there is
+// already it changes nothing: Welcome is sent with each tick until a packet of the client comes.
+func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
+	join, err := peer.ParseJoin(packet)
+	if err != nil {
+		d.out.Stats.BadHandshakes++
+		return
+	}
+	s := d.sessions.At(from)
+	again := s.Phase != Nobody && s.Nonce == join.Nonce
+	if again && s.Phase != Ended {
+		d.out.Stats.Joins++
+		return
+	}
+	before := s.cookieEpoch(join.Nonce)
+	if again {
+		before = s.Before
+	}
+	epochs, proved := d.cookies.Check(join.Cookie, from, join.Nonce, before, d.frame.Now)
+	if !proved {
+		d.challenge(from, join.Nonce)
+		return
+	}
+	epoch, protocol, sealed := d.sealOf(packet, epochs)
+	if !sealed {
+		d.out.Stats.BadHandshakes++
+		return
+	}
+	d.out.Stats.Joins++
+	if !d.mayWork(from, join.Nonce, peer.WorkProven) {
+		return
+	}
+	reason := d.past.Find(join.Nonce, d.frame.Now)
+	if reason != nil {
+		d.out.Stats.JoinsRepeated++
+	} else {
+		reason = d.fits(from)
+	}
+	if reason != nil {
+		d.refuse(from, join.Nonce, reason)
+		return
+	}
+	d.admit(Seat{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol}, join.Payload)
+}
+
+// sealOf returns the epoch and the protocol with which a Join is sealed: the server's own, or that of an older build, which the Hello
+// named.
+func (d *Door) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, protocol uint64, sealed bool) {
+	for _, of := range d.config.Known {
+		epoch = epochOf(epochs, of.Hash)
+		if fromClient, _ := Checksums(epoch, of.Hash); peer.JoinSealed(join, fromClient) {
+			return epoch, of.Hash, true
+		}
+	}
+	return 0, 0, false
+}
+
+// cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
+// asked for. So a delayed Hello cannot replace a session that came after it, and the Hello that opened a session may come
+// again.
+func (s Seat) cookieEpoch(nonce uint64) uint32 {
+	switch {
+	case s.Phase == Nobody:
+		return 0
+	case s.Nonce == nonce && s.Phase == Connected:
+		return s.Before
+	}
+	return s.Epoch
+}
+
+// epochOf returns the epoch of the session that a cookie opens: the first epoch of the cookie with which no checksum starts
+// from zero.
+func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
+	epoch := uint32(1)
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if in, out := Checksums(epochs[i], protocol); epochs[i] != 0 && in != 0 && out != 0 {
+			epoch = epochs[i]
+		}
+	}
+	return epoch
+}
+
+// admissible returns the reason to refuse a client, nil if there is none.
+func (d *Door) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
+	if hello.Version != peer.Version {
+		d.noteRefused(from, hello)
+		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
+	}
+	if !slices.ContainsFunc(d.config.Known, func(p Protocol) bool { return p.Hash == hello.Protocol }) {
+		d.noteRefused(from, hello)
+		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: d.config.Canon.FirstDifference(hello.Digest)}
+	}
+	return d.fits(from)
+}
+
+// refusalsTold limits the differences of protocols that OnError is told: clients choose them.
+const refusalsTold = 16
+
+// noteRefused tells of a client that was refused for another version or protocol: OnError once for each difference, the log once a
+// second, as an old client may ask for ever.
+func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
+	d.out.Stats.RefusedProtocol++
+	difference := fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
+	logs := (d.refusedAt == 0 || d.frame.Now-d.refusedAt >= time.Second) && d.report.Enabled(report.Warn)
+	if !logs && len(d.refused) == refusalsTold {
+		return
+	}
+	if hello.Version == peer.Version {
+		difference = d.config.Canon.Difference(hello.Digest)
+	}
+	if len(d.refused) < refusalsTold && !slices.Contains(d.refused, difference) {
+		d.refused = append(d.refused, difference)
+		d.sessions.Refused(from, difference)
+	}
+	if logs {
+		d.refusedAt = max(d.frame.Now, 1)
+		d.report.Log(report.Warn, "client refused: another version or protocol", "address", from,
+			"difference", difference, "version", hello.Version, "ours", peer.Version,
+			"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", d.config.Canon.Hash), "refused", d.out.Stats.RefusedProtocol)
+	}
+}
+
+// challenge sends the cookie that a Hello must bring back.
+func (d *Door) challenge(to transport.Addr, nonce uint64) {
+	if d.mayWork(to, nonce, peer.WorkUnproven) {
+		d.sendCookie(to, nonce, d.sessions.At(to).cookieEpoch(nonce))
+	}
+}
+
+// sendCookie sends a Challenge with the cookie for an address, a nonce and an epoch.
+func (d *Door) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
+	d.out.Stats.Challenges++
+	cookie := d.cookies.Make(to, nonce, epoch, d.frame.Now)
+	d.out.send(to, answerRoom, func(b []byte) []byte {
+		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
+	})
+}
+
+// accept tells a client the epoch with which it may join; the same Hello again gets the same answer.
+func (d *Door) accept(to transport.Addr, nonce uint64, epoch uint32) {
+	accept := d.config.Accept
+	accept.Nonce, accept.Epoch = nonce, epoch
+	d.out.send(to, answerRoom, func(b []byte) []byte { return peer.AppendAccept(b, accept) })
+}
+
+// Welcome tells a client that it has a session.
+func (d *Door) Welcome(s Seat) {
+	_, check := Checksums(s.Epoch, s.Protocol)
+	d.out.send(s.Address, answerRoom, func(b []byte) []byte {
+		return peer.AppendWelcome(b, peer.Welcome{Client: s.Client, Tick: d.frame.Clock.Tick(), Token: d.tokens.Make(s.Client, s.Nonce)}, check)
+	})
+}
+
+// refuse tells a client the reason of its refusal.
+func (d *Door) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
+	d.out.send(to, peer.HelloSize, func(b []byte) []byte {
+		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
+	})
+}
+
+// refuseBriefly sends a refusal without a detail: it is shorter than any question.
+func (d *Door) refuseBriefly(to transport.Addr, nonce uint64, reason peer.Reason) {
+	d.out.send(to, answerRoom, func(b []byte) []byte {
+		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
+	})
+}
+
+// answerRoom is enough bytes for any handshake datagram of a server's but Refuse.
+const answerRoom = 48
+
+// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
+// tells the client, which may try again: that costs one table lookup.
+func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
+	switch d.places.Work(from.IP.Addr(), work, d.frame.Now) {
+	case admission.Address:
+		d.out.Stats.BusyAddress++
+	case admission.Network:
+		d.out.Stats.BusyNetwork++
+	default:
+		return true
+	}
+	d.refuseBriefly(from, nonce, peer.ReasonBusy)
+	return false
+}
+
+// A session goes on where its client is (docs/adr/0041). A client that hears nothing sends Resume, which names its session.
+// The server lets the new address prove itself by a cookie, and keeps nothing before that. A session that it does not have it
+// answers with a Reset, from the datagram alone.
+
+// receiveResume answers a Resume.
+func (d *Door) receiveResume(from transport.Addr, packet []byte) {
+	r, err := peer.ParseResume(packet)
+	if err != nil {
+		d.out.Stats.BadHandshakes++
+		return
+	}
+	d.out.Stats.Resumes++
+	s := d.sessions.Of(r.Client)
+	if s.Phase == Nobody || s.Nonce != r.Nonce {
+		d.reset(from, &r)
+		return
+	}
+	fromClient, _ := Checksums(s.Epoch, s.Protocol)
+	switch {
+	case s.Phase != Connected || !peer.ResumeSealed(packet, fromClient):
+		d.out.Stats.BadHandshakes++
+	case r.Number <= s.Resumed:
+		d.out.Stats.ResumesOld++
+	case from == s.Address:
+		d.sessions.Resumed(s.Client, r.Number)
+	default:
+		d.mayMove(s, from, &r)
+	}
+}
+
+// mayMove moves a session to an address that has proved itself, or lets it prove itself.
+func (d *Door) mayMove(s Seat, to transport.Addr, r *peer.Resume) {
+	_, proved := d.cookies.Check(r.Cookie, to, r.Path, s.Epoch, d.frame.Now)
+	switch {
+	case !proved && d.mayWork(to, r.Path, peer.WorkUnproven):
+		d.sendCookie(to, r.Path, s.Epoch)
+	case !proved || !d.mayWork(to, r.Path, peer.WorkProven):
+	default:
+		d.places.Free(s.Address.IP.Addr()) // A session never stands in its own way.
+		if reason := d.crowded(to.IP.Addr()); reason != nil {
+			d.places.Take(s.Address.IP.Addr())
+			d.refuseBriefly(to, r.Path, reason.Reason)
+			return
+		}
+		d.places.Take(to.IP.Addr())
+		d.sessions.Move(s.Client, to)
+		d.sessions.Resumed(s.Client, r.Number)
+	}
+}
+
+// reset tells that a session is over or not known here. A session that still tells its client of its end does that at its
+// address itself.
+func (d *Door) reset(to transport.Addr, r *peer.Resume) {
+	if s := d.sessions.At(to); s.Phase == Ended && s.Nonce == r.Nonce {
+		return
+	}
+	if !d.mayWork(to, r.Path, peer.WorkUnproven) {
+		return
+	}
+	reason := peer.ReasonReset
+	if past := d.past.Find(r.Nonce, d.frame.Now); past != nil {
+		reason = past.Reason
+	}
+	d.out.Stats.Resets++
+	d.out.send(to, answerRoom, func(b []byte) []byte {
+		return peer.AppendReset(b, peer.Reset{Client: r.Client, Nonce: r.Nonce, Path: r.Path, Reason: reason, Token: d.tokens.Make(r.Client, r.Nonce)})
+	})
+}
+
+// secretFor is the time for which a secret of the cookies is used.
+const secretFor = time.Minute
+
+// Expire ends the time of what waits: decisions, players that are away, and the secret of the cookies, so that a leaked one is useless
+// soon. Cookies that were sent stay valid for their few seconds. The error is that of Config.Random.
+func (d *Door) Expire() error {
+	if len(d.decisions.Waiting) > 0 {
+		late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}
+		d.out.Stats.ApprovalsLate += d.decisions.Expire(d.frame.Now, late)
+	}
+	for p := d.Players.Due(d.frame.Now); p != nil; p = d.Players.Due(d.frame.Now) {
+		d.endPlayer(p)
+	}
+	if d.frame.Now-d.secretAt < secretFor {
+		return nil
+	}
+	d.secretAt = d.frame.Now
+	var secret [32]byte
+	err := random(d.config.Random, secret[:])
+	if err == nil {
+		d.cookies.Rotate(secret)
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// Kinds of entries, as they stand in a canonical description.
+const (
+	kindLimits    = "limits"
+	kindComponent = "component"
+	kindMessage   = "message"
+	kindSection   = "section"
+)
+
+// limitOfRows returns the limit on components as it stands in the description. A protocol that any build may have is the same in all.
+func limitOfRows(components int) int {
+	if components <= 64 {
+		return 64
+	}
+	return snapshot.MaxRows
+}
+
+// describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
+func (r *Registry) describe() []canon.Entry {
+	entries := make([]canon.Entry, 0, 1+len(r.components)+len(r.Handled))
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
+		peer.Version, limitOfRows(len(r.components)-r.Schema.Older.Count()), snapshot.MaxEntities, peer.MinWindow, peer.MaxWindow, peer.MinSessionPacket, peer.MaxSessionPacket,
+		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
+	limits += ";tables:" + r.describeTables()
+	if r.unpacked {
+		limits += ";unpacked"
+	}
+	limits += "}"
+	entries = append(entries, canon.Entry{Kind: kindLimits, Name: "netcode", Text: limits})
+	for row, plan := range r.components {
+		if !r.Schema.Older.Has(row) {
+			e := describePlan(kindComponent, plan)
+			e.Text += r.described.components[row]
+			entries = append(entries, e)
+		}
+	}
+	entries = append(entries, r.described.before...)
+	for _, m := range r.Handled {
+		entries = append(entries, describeMessage(m))
+	}
+	return entries
+}
+
+// describePlan is the entry of one type.
+func describePlan(kind string, plan *quantize.Plan) canon.Entry {
+	text := plan.Describe(append([]byte(kind), ' '))
+	return canon.Entry{Kind: kind, Name: plan.Name(), Text: string(text)}
+}
+
+// describeMessage is the entry of one message type. Questions and answers say so after the rest.
+func describeMessage(m Handled) canon.Entry {
+	text := m.Type.Describe([]byte(kindMessage + " "))
+	switch m.Role {
+	case Question:
+		text = append(text, "[question]"...)
+	case Answer:
+		text = append(text, "[answer]"...)
+	}
+	return canon.Entry{Kind: kindMessage, Name: m.Type.Name, Text: string(text)}
+}
+
+// describeTables returns the tables' part of the canonical description: the hash of the shipped ones and, behind a plus, of the
+// chosen ones.
+func (r *Registry) describeTables() string {
+	text := fmt.Sprintf("%016x", delta.Shipped().Hash())
+	if r.tables != nil && !r.unpacked {
+		text += fmt.Sprintf("+%016x", r.tables.Hash())
+	}
+	return text
+}
+
+// WriteSchema writes the canonical description as a text: each field is a line.
+func (r *Registry) WriteSchema(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
+	fmt.Fprintf(&b, "schema 1 %016x\n", r.Canon.Hash)
+	for _, o := range r.Older {
+		fmt.Fprintf(&b, "supports %016x\n", o.canon.Hash)
+	}
+	for _, e := range r.Canon.Entries {
+		kind, name := canon.NameOf(e.Text)
+		fmt.Fprintf(&b, "\n%s %s #%08x {\n", kind, name, canon.ID(kind, name))
+		for _, field := range canon.Fields(e.Text) {
+			fmt.Fprintf(&b, "\t%s\n", field)
+		}
+		fmt.Fprintf(&b, "}%s\n", canon.Behind(e.Text))
+		if kind == kindComponent {
+			writeOptions(&b, r.Schema.Options(rowOf(r.Schema, name)))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeOptions writes the options of a component, each as a line.
+func writeOptions(b *strings.Builder, o snapshot.RowOptions) {
+	if o.Every > 1 {
+		fmt.Fprintf(b, "option every %d\n", o.Every)
+	}
+	if o.Once {
+		b.WriteString("option once\n")
+	}
+	if o.Marked {
+		b.WriteString("option marked\n")
+	}
+	if o.Importance != 0 {
+		fmt.Fprintf(b, "option importance %v\n", float64(o.Importance)/snapshot.NormalWeight)
+	}
+}

@@ -1,0 +1,307 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/canon"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/snapshot/format"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Registry is the contents of a protocol. Freeze ends registration; from then on any number of goroutines may read it.
+type Registry struct {
+	Messages message.Registry       // With numbers, once frozen.
+	Handled  []Handled              // By wire name, once frozen.
+	Roles    [1 << 8]Role           // By number, once frozen.
+	Naming   [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
+	Schema   *snapshot.Schema       // Once frozen.
+	Canon    canon.Description      // Likewise.
+	Upstream bool                   // Clients send state: a feature's Upstream.
+	Features []Feature              // In the order of Extend; once frozen with the types of their sections.
+
+	components []*quantize.Plan
+	rows       map[*quantize.Plan]snapshot.RowOptions // looked up only
+	tables     *delta.Tables                          // Nil: those that ship.
+	plans      []featurePlan                          // Of packet sections.
+	sections   wire.MessageType
+	described  described
+	settings   [][]any // Of components, by row, once frozen.
+	banded     []bandedPlan
+	forms      []bandedPlan // Components with fewer fields in older builds, in bandedPlan.bands.
+
+	frozen   bool
+	unpacked bool
+
+	supported [][]string // Descriptions of older builds,
+	Older     []*Older   // and once frozen their plans.
+}
+
+// New returns a registry without contents.
+func New() Registry { return Registry{rows: map[*quantize.Plan]snapshot.RowOptions{}} }
+
+// Role is the use of a message type.
+type Role uint8
+
+// The roles.
+const (
+	Alone    Role = iota // Sent by itself.
+	Question             // Asked with a call.
+	Answer               // The answer to a call.
+)
+
+// Handled is a message type and its use.
+type Handled struct {
+	Type   *message.Type // Its registration.
+	Role   Role          // Its use.
+	Answer reflect.Type  // Of a question.
+}
+
+// Options is the result of the options of one registration.
+type Options struct {
+	Name string // The wire name.
+
+	Stage     tick.Stage        // Of messages, if Staged.
+	Staged    bool              // Stage was given.
+	Delivery  wire.Delivery     // Of messages.
+	Delivered bool              // Delivery was given.
+	Channel   int               // Of messages, 0 to wire.MaxChannels-1.
+	Direction message.Direction // Of messages.
+	OwnerOnly bool              // Messages are about an entity of their sender.
+	Answer    string            // Wire name of a question's answer.
+	Last      string            // The last option that is for messages only.
+
+	Rows         snapshot.RowOptions    // Of components.
+	Component    string                 // The name of a feature's option of components.
+	Bands        []Band                 // Of components.
+	Extrapolator string                 // The name of Extrapolate.
+	Extrapolate  quantize.Extrapolation // Of components; nil: the usual one.
+}
+
+// MustFit panics for options that the call does not take, and for a name that cannot be a wire name.
+func (o *Options) MustFit(call string, t reflect.Type) {
+	for _, of := range [...]struct {
+		given bool
+		text  string
+	}{
+		{o.Extrapolate != nil, "ExtrapolatedBy is for components: of messages nothing is extrapolated"},
+		{o.Component != "", o.Component + " is for components"},
+		{o.Bands != nil, "Bands is for components: a message travels as it is"},
+		{o.Rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message travels when it is sent"},
+	} {
+		if of.given && call != "Replicate" {
+			fail(call, t, "%s", of.text)
+		}
+	}
+	if o.Name == "" && t.Kind() != reflect.Struct {
+		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
+	}
+	MustBeName(call, t, o.Name)
+}
+
+// fail panics with the error of a registration.
+func fail(call string, t fmt.Stringer, format string, args ...any) {
+	panic(fmt.Sprintf("netcode: %s[%s]: %s", call, t, fmt.Sprintf(format, args...)))
+}
+
+// maxName is the longest wire name, in bytes.
+const maxName = 128
+
+// MustBeName panics on a name that cannot stand in a canonical description without ambiguity. call is the function that was given the
+// name, t its type.
+func MustBeName(call string, t fmt.Stringer, name string) {
+	illegal := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("{};", c) }
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name, illegal) {
+		fail(call, t, "the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon: choose another, for a type by the option Named", name, maxName)
+	}
+}
+
+// MustBeOpen panics when it is too late to register.
+func (r *Registry) MustBeOpen(call string, t fmt.Stringer) {
+	if r.frozen {
+		fail(call, t, "the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash")
+	}
+}
+
+// mustBeOpenTo is MustBeOpen for a call without a type. advice says the way out.
+func (r *Registry) mustBeOpenTo(call, advice string) {
+	if r.frozen {
+		panic(fmt.Sprintf("netcode: %s: the protocol is frozen: %s before the first NewServer or NewClient", call, advice))
+	}
+}
+
+// Debug turns packing off.
+func (r *Registry) Debug() {
+	r.mustBeOpenTo("Debug", "turn packing off")
+	r.unpacked = true
+}
+
+// UseTables makes state travel in the codes of tables.
+func (r *Registry) UseTables(tables *delta.Tables) {
+	r.mustBeOpenTo("UseTables", "choose the tables")
+	r.tables = tables
+}
+
+// AddComponent registers a component type, or panics.
+func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
+	const call = "Replicate"
+	switch {
+	case o.Last != "":
+		fail(call, t, "%s is an option of messages, for Handle and Answer: a component is sent as state, without it", o.Last)
+	case o.Rows.Once && o.Rows.Every > 0:
+		fail(call, t, "Once and Every(%d) contradict each other: what travels once has no next turn", o.Rows.Every)
+	case t == reflect.TypeFor[components.Replicated]():
+		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
+	case len(r.components) == snapshot.MaxRows:
+		fail(call, t, "a protocol holds at most %d components%s", snapshot.MaxRows, snapshot.MoreRows)
+	}
+	plan := compile(call, t, o.Name)
+	for _, other := range r.components {
+		mustDiffer(call, t, o.Name, other.Type(), other.Name())
+	}
+	if o.Extrapolate != nil {
+		plan.ExtrapolateBy(o.Extrapolator, o.Extrapolate)
+	}
+	r.components = append(r.components, plan)
+	if o.Rows != (snapshot.RowOptions{}) {
+		r.rows[plan] = o.Rows
+	}
+	if o.Bands != nil {
+		r.addBands(t, plan, o)
+	}
+	return plan
+}
+
+// compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
+func compile(call string, t reflect.Type, name string) *quantize.Plan {
+	plan := compileEvents(call, t, name)
+	if plan.Events() {
+		fail(call, t, "%v", quantize.ErrEvents)
+	}
+	return plan
+}
+
+// compileEvents is compile for a type that may have events.
+func compileEvents(call string, t reflect.Type, name string) *quantize.Plan {
+	plan, err := quantize.Compile(t, name)
+	if err == nil && call != "Replicate" {
+		err = plan.CheckHandles()
+	}
+	if err != nil {
+		fail(call, t, "%v", err)
+	}
+	return plan
+}
+
+// mustDiffer panics when two registrations share a wire name or a type.
+func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
+	if t == other {
+		fail(call, t, "this type is registered already, as %q", otherName)
+	}
+	if name == otherName {
+		fail(call, t, "the wire name %q is taken by %s: use the option Named", name, other)
+	}
+}
+
+// MustTake panics where a message type cannot be added, whatever its fields are.
+func (r *Registry) MustTake(call string, t reflect.Type, o *Options) {
+	switch {
+	case !o.Stage.Valid():
+		fail(call, t, "%s is no stage", o.Stage)
+	case !o.Delivery.Valid():
+		fail(call, t, "%s is no mode of delivery", o.Delivery)
+	case o.Channel < 0 || o.Channel >= wire.MaxChannels:
+		fail(call, t, "OnChannel(%d): channels are 0 to %d", o.Channel, wire.MaxChannels-1)
+	case len(r.Handled) == message.MaxTypes:
+		fail(call, t, "a protocol holds at most %d messages", message.MaxTypes)
+	}
+	for _, other := range r.Handled {
+		mustDiffer(call, t, o.Name, other.Type.Codec.GoType(), other.Type.Name)
+	}
+}
+
+// AddMessage registers a message type with its codec, or panics. MustTake was called.
+func (r *Registry) AddMessage(call string, o *Options, role Role, answer reflect.Type, codec message.Codec) {
+	if size, limit := codec.Size(), maxBody(o.Delivery); size > limit {
+		fail(call, codec.GoType(), "a message has at most %d bytes, this one %d", limit, size)
+	}
+	r.Handled = append(r.Handled, Handled{Role: role, Answer: answer, Type: r.Messages.Add(message.Type{
+		Name: o.Name, Codec: codec, Stage: o.Stage, StageGiven: o.Staged, Channel: wire.NewChannel(o.Delivery, o.Channel),
+		Direction: o.Direction, OwnerOnly: o.OwnerOnly,
+	})})
+}
+
+// maxBody returns the largest size of a message of a mode of delivery, in the largest possible packets. A connection with smaller
+// packets may take less; Send returns an error then.
+func maxBody(mode wire.Delivery) int {
+	if mode.Reliable() {
+		return peer.InitialCredit * 3 / 4
+	}
+	return peer.MaxPayload(peer.MaxSessionPacket)
+}
+
+// Freeze ends registration: it sorts the components, numbers the messages and computes the hash. It is called once.
+func (r *Registry) Freeze() {
+	r.frozen = true
+	sort.Slice(r.components, func(a, b int) bool { return r.components[a].Name() < r.components[b].Name() })
+	sort.Slice(r.Handled, func(a, b int) bool { return r.Handled[a].Type.Name < r.Handled[b].Type.Name })
+	if r.unpacked {
+		r.turnPackingOff()
+	}
+	r.addForms()
+	r.Messages.Freeze()
+	for _, h := range r.Handled {
+		r.Roles[h.Type.ID()] = h.Role
+		if plan := h.Type.Codec.Plan(); plan != nil && len(plan.Refs()) > 0 {
+			r.Naming[h.Type.ID()] = plan
+		}
+	}
+	r.Schema = format.NewSchema(r.components)
+	r.setTables()
+	for row, plan := range r.components {
+		r.Schema.SetOptions(row, r.rows[plan])
+	}
+	r.setBands()
+	r.freezeFeatures()
+	r.describeBands()
+	r.Canon = canon.New(append(r.describe(), r.described.behind...))
+	r.freezeOlder()
+}
+
+// turnPackingOff makes every type travel in the debug encoding.
+func (r *Registry) turnPackingOff() {
+	for _, plan := range r.components {
+		plan.Debug()
+	}
+	for _, own := range r.plans {
+		own.plan.Debug()
+	}
+	r.Messages.Debug()
+}
+
+// setTables makes state travel in the chosen codes, or in those that ship. With packing off there are none.
+func (r *Registry) setTables() {
+	if r.unpacked {
+		return
+	}
+	var source delta.TableSource = delta.Shipped()
+	if r.tables != nil {
+		source = r.tables.Over(source)
+	}
+	switch err := r.Schema.SetTables(delta.Ready(source)); {
+	case err == nil:
+	case r.tables != nil:
+		panic(fmt.Sprintf("netcode: UseTables: these tables were trained for another protocol, or for what this one was before a component changed: train them anew (%v)", err))
+	default:
+		panic(fmt.Sprintf("netcode: %v", err))
+	}
+}

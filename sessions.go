@@ -1,0 +1,188 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/internal/events"
+	"github.com/arche-netcode/netcode/internal/handshake"
+	"github.com/arche-netcode/netcode/internal/held"
+	"github.com/arche-netcode/netcode/internal/report"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/replica"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// maxLingering limits the sessions that exist only to repeat their close message.
+const maxLingering = 256
+
+// End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
+func (c *Session) End(reason *CloseError) { c.server.end(c, reason, closeTold) }
+
+// open makes the session of a client that has joined, and sends Welcome.
+func (s *Server) open(seat handshake.Seat, seed peer.SkipSeed) {
+	o := s.protocol.types.OlderOf(seat.Protocol)
+	in, out := handshake.Checksums(seat.Epoch, seat.Protocol)
+	c := &Session{
+		id: seat.Client, state: connected, server: s, nonce: seat.Nonce, epoch: seat.Epoch, before: seat.Before, returned: seat.Returned, opened: true,
+	}
+	c.recaller.session = c
+	c.link = newConnection(&s.frame, &s.config, &s.out, &s.stats, &s.counters)
+	c.link.start(seat.Address, peer.NewConn(o.Conn(s.config.conn(out, in))), c.id, s.pool, seed)
+	c.link.older, c.link.held = o, new(held.Queue)
+	s.counts[connected]++
+	s.byAddress[seat.Address] = c
+	s.byID[c.id] = c
+	s.sessions = append(s.sessions, c)
+	s.homes.Join(&c.link.Link)
+	if s.protocol.types.Upstream {
+		c.upstream = replica.New(s.protocol.types.Schema, o.State(s.config.snapshot()), s.Tick())
+	}
+	s.door.Welcome(c.seat())
+	s.connect(c)
+}
+
+// move changes a session's state and keeps count.
+func (s *Server) move(c *Session, to sessionState) {
+	s.counts[c.state]--
+	s.counts[to]++
+	c.state = to
+}
+
+// connect makes the game know the client of a session.
+func (s *Server) connect(c *Session) {
+	c.view = snapshot.NewView(s.store, c.link.older.State(s.config.snapshot()))
+	s.openStates(c)
+	s.stats.Connected++
+	s.events.Add(events.Event{Client: c.id})
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client connected", "client", c.id, "address", c.link.Address)
+	}
+}
+
+// closeMode is the way in which the other end learns that a connection is over.
+type closeMode uint8
+
+const (
+	closeQuiet   closeMode = iota // Not at all.
+	closeTold                     // By a close message that lingers.
+	closeFlushed                  // By a close message after all messages are delivered.
+)
+
+// end removes a client from the game.
+func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
+	if c.state >= lingering {
+		return
+	}
+	if c.state == leaving {
+		how = closeQuiet
+	}
+	c.reason = reason
+	s.stats.Disconnected++
+	s.events.Add(events.Event{Client: c.id, Reason: reason})
+	if s.report.Enabled(report.Info) {
+		s.report.Log(report.Info, "client disconnected", "client", c.id, "reason", reason.Error())
+	}
+	s.homes.Leave(&c.link.Link)
+	s.door.Leave(c.seat(), c.id, reason)
+	s.leaveInterest(c.id)
+	if how == closeFlushed && c.state == connected && c.link.near == nil {
+		s.releaseLast(&c.link, c)
+	}
+	s.forget(c)
+	s.closeStates(c)
+	c.view = nil
+	c.link.dropHeld()
+	s.forgetMessages(&c.link)
+	if c.link.near != nil && c.state == connected {
+		if !c.Recorded() {
+			c.link.near.client.unhost(reason)
+		}
+		how = closeQuiet
+	}
+	if how == closeQuiet {
+		s.remove(c)
+		return
+	}
+	s.move(c, lingering)
+	full := s.counts[lingering] > maxLingering
+	c.link.StartClose(reason, how == closeFlushed && !full)
+	if full {
+		s.stats.LingeringFull++
+		s.remove(c)
+	}
+}
+
+// remove deletes a session, but for its place in the list, which sweep deletes.
+func (s *Server) remove(c *Session) {
+	if c.state == gone {
+		return
+	}
+	s.forget(c)
+	if s.byAddress[c.link.Address] == c {
+		delete(s.byAddress, c.link.Address)
+	}
+	c.link.Outgoing.Clear()
+	s.ended.Add(c.link.Conn.Stats())
+	s.move(c, gone)
+}
+
+// sweep removes the sessions that are gone from the list.
+func (s *Server) sweep() {
+	kept := s.sessions[:0]
+	for _, c := range s.sessions {
+		if c.state != gone {
+			kept = append(kept, c)
+		}
+	}
+	clear(s.sessions[len(kept):])
+	s.sessions = kept
+	s.counts[gone] = 0
+}
+
+// startLeaving begins to handle the client's accepted reliable messages. Then the client leaves the game.
+func (s *Server) startLeaving(c *Session, reason *peer.Error) {
+	if !isOrderly(reason) || !s.inbound.MayHold(c.link.Source) {
+		s.end(c, reason, closeQuiet)
+		return
+	}
+	s.move(c, leaving)
+	s.recipients.shut(c.id)
+	c.link.dropHeld()
+	c.link.StartDrain(reason)
+}
+
+// finishLeaving ends the sessions that have no waiting messages any more.
+func (s *Server) finishLeaving() {
+	s.leavers = s.leavers[:0]
+	for _, c := range s.sessions {
+		if c.state == leaving {
+			s.leavers = append(s.leavers, c.link.Source)
+		}
+	}
+	s.inbound.CountUnhandled(s.leavers)
+	clear(s.leavers)
+	for _, c := range s.sessions {
+		if c.state == leaving && c.link.Drained() {
+			s.end(c, c.link.Reason, closeQuiet)
+		}
+	}
+}
+
+// closeFor implements endpoint.
+func (s *Server) closeFor(with ClientID, reason *peer.Error) {
+	if c := s.present(with); c != nil {
+		s.end(c, reason, closeTold)
+	}
+}
+
+// isOpen implements endpoint.
+func (s *Server) isOpen(id ClientID) bool { return s.present(id) != nil }
+
+// linkTo implements endpoint.
+func (s *Server) linkTo(id ClientID) (*connection, error) {
+	if c := s.client(id); c != nil {
+		return &c.link, nil
+	}
+	return nil, ErrNotConnected
+}
+
+// due implements endpoint.
+func (s *Server) due() Tick { return s.Tick() }
