@@ -102,9 +102,9 @@ func (c *Client) endTime() {
 	}
 }
 
-// hearTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
+// noteServerTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
 // waits: no tick around it counts as complete, as if a packet were missing.
-func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
+func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
