@@ -240,8 +240,8 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 	s.out.DrainAll(send)
 }
 
-// sendToClients sends every client its packets of this frame. Serve prepares a session, then sendToClient fills the packets of each, with
-// an Executor several at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPackets, sendPacket.
+// sendToClients sends every client its packets of this frame. It prepares each, then sends to those that are due, with an Executor to several
+// at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPacket.
 func (s *Server) sendToClients() {
 	w := &s.workers
 	before := len(w.filling)
@@ -327,7 +327,8 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// sendToClient sends a client its packets of a network tick. It runs for several clients at once with an Executor.
+// sendToClient sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an Executor it runs for
+// several clients at once.
 func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)
@@ -337,7 +338,11 @@ func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 		hold, reserve := f(c, c.link.Budget.Left())
 		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
 	}
-	s.sendPackets(c, cache)
+	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || len(s.sections.out) > 0 && s.sections.due(c, false) {
+		if c.link.OutOfBudget() || !s.sendPacket(c, cache) { // No budget, or no room in the ring of sent packets.
+			break
+		}
+	}
 	if size := c.link.Conn.ProbeDue(s.frame.Now); size > 0 {
 		var room [link.PulseSize + 1]byte
 		c.link.Probe(size, c.link.PulsePayload(&room, true))
@@ -350,15 +355,6 @@ func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 	s.pulse(c)
 	if c.link.Conn.AckDue() {
 		c.link.SendAck()
-	}
-}
-
-// sendPackets sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) sendPackets(c *Session, cache *snapshot.EncodeCache) {
-	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || len(s.sections.out) > 0 && s.sections.due(c, false) {
-		if c.link.OutOfBudget() || !s.sendPacket(c, cache) {
-			return
-		}
 	}
 }
 
