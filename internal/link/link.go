@@ -123,9 +123,9 @@ func (l *Link) Refill() {
 // EndTick tells congestion control whether the rate kept something from being sent in this tick.
 func (l *Link) EndTick(waits bool) {
 	waits = waits && l.Conn.CanSend()
-	paced := l.Budget.Paced()
+	paced := waits && l.Budget.Paced()
 	l.bounded = waits && !paced
-	l.Conn.Control.Tick(l.Frame.Now, waits && paced)
+	l.Conn.Control.Tick(l.Frame.Now, paced)
 }
 
 // Line returns the state of congestion control of what this end sends.
