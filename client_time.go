@@ -116,7 +116,9 @@ func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 		}
 	}
 	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
-	newest.Doubt(n.Doubt)
+	if n.Doubt != tick.None {
+		newest.Doubt(n.Doubt)
+	}
 	if newest.Whole(n.From, n.To); content.idle {
 		newest.Whole(server, server+1) // The server had nothing to say in it.
 	}
