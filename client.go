@@ -132,34 +132,6 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	return c, nil
 }
 
-// BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
-// with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
-func (c *Client) BeginFrame(now time.Duration) {
-	stall := c.frame.Begin(now)
-	c.time.Begin(now)
-	c.report.Now = c.frame.Now
-	if stall > 0 {
-		c.link.Shift(stall)
-		c.attempt.Shift(stall)
-	}
-	c.beginFrame()
-	for _, f := range c.hooks.beginFrame {
-		f()
-	}
-}
-
-// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
-// Server.Dispatch does.
-func (c *Client) Dispatch(stage Stage) {
-	for _, f := range c.hooks.dispatch {
-		f(stage)
-	}
-	c.inbound.Drain(stage)
-}
-
-// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
-
 // TickDue reports whether a network tick falls into this frame: then Send acknowledges packets, if nothing else does.
 func (c *Client) TickDue() bool {
 	if c.host != nil {
@@ -193,10 +165,6 @@ func (c *Client) Err() *CloseError { return c.err }
 // ID returns the client's id at the server: the number that the server's OnConnect was given. It is 0 before the
 // first connection and stays after the last.
 func (c *Client) ID() ClientID { return c.id }
-
-// Replica returns the state that the server has shown this client in the present, or else the last, connection; nil before the
-// first. Each connection starts a fresh one.
-func (c *Client) Replica() *Replica { return c.replica }
 
 // RTT returns the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
 // before anything is known.
@@ -442,6 +410,10 @@ func (c *Client) finishLeaving() {
 		c.end(c.link.Reason)
 	}
 }
+
+// Replica returns the state that the server has shown this client in the present, or else the last, connection; nil before the
+// first. Each connection starts a fresh one.
+func (c *Client) Replica() *Replica { return c.replica }
 
 // Newest is the Replica that decodes the packets. It is Replica, unless an extension holds state back.
 func (c *Client) Newest() *Replica {

@@ -12,6 +12,31 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
+// BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
+// with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
+func (c *Client) BeginFrame(now time.Duration) {
+	stall := c.frame.Begin(now)
+	c.time.Begin(now)
+	c.report.Now = c.frame.Now
+	if stall > 0 {
+		c.link.Shift(stall)
+		c.attempt.Shift(stall)
+	}
+	c.beginFrame()
+	for _, f := range c.hooks.beginFrame {
+		f()
+	}
+}
+
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
+// Server.Dispatch does.
+func (c *Client) Dispatch(stage Stage) {
+	for _, f := range c.hooks.dispatch {
+		f(stage)
+	}
+	c.inbound.Drain(stage)
+}
+
 // Receive takes one datagram. It keeps nothing of packet. A datagram that is not the server's is counted and dropped.
 func (c *Client) Receive(from transport.Addr, packet []byte) {
 	kind := peer.KindOf(packet)
@@ -68,7 +93,7 @@ func (c *Client) receivePacket(packet []byte) {
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot, in.Sequence) {
 		return
 	}
-	c.hearTick(&in, &content)
+	c.noteServerTick(&in, &content)
 	if content.sections != 0 {
 		c.sections.take(nil, content.sections)
 	}
@@ -154,7 +179,7 @@ func (c *Client) Send() {
 	case Connecting:
 		c.ask()
 	case Connected:
-		c.serve()
+		c.sendToServer()
 	case Closing:
 		if c.leaving {
 			c.finishLeaving()
@@ -170,8 +195,11 @@ func (c *Client) Send() {
 	c.events.Fire()
 }
 
-// serve sends the server its packets of this frame.
-func (c *Client) serve() {
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
+
+// sendToServer sends the server its packets of this frame.
+func (c *Client) sendToServer() {
 	if c.host != nil {
 		for _, f := range c.hooks.beforeSend {
 			f()
@@ -217,7 +245,7 @@ func (c *Client) serve() {
 	if size := c.link.Conn.ProbeDue(c.frame.Now); size > 0 {
 		c.link.Probe(size, nil)
 	}
-	c.link.EndTick(c.link.Wants() || c.up.view != nil && c.up.view.Pending())
+	c.link.EndTick(c.link.MessagesWait() || c.up.view != nil && c.up.view.Pending())
 	c.link.KeepAlive(c.patience(), nil)
 	switch {
 	case c.link.Conn.AckDue():

@@ -121,7 +121,7 @@ func (k *packetsPair) close() {
 	c := k.client
 	for i := range k.in {
 		c.link.ReceivedAt = c.frame.Now
-		c.hearTick(&k.in[i], &k.content[i])
+		c.noteServerTick(&k.in[i], &k.content[i])
 		c.link.Conn.Accept(k.in[i], c.frame.Now)
 		if c.link.Conn.AckNow() {
 			c.link.SendAck()

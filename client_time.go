@@ -101,9 +101,9 @@ func (c *Client) endTime() {
 	}
 }
 
-// hearTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
+// noteServerTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
 // waits: no tick around it counts as complete, as if a packet were missing.
-func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
+func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
 	case content.snapshot != nil:
@@ -115,7 +115,9 @@ func (c *Client) hearTick(in *peer.Incoming, content *packetContents) {
 		}
 	}
 	n, newest := c.time.Hear(in.Sequence, server, c.back.newest != nil && !content.idle), c.Newest()
-	newest.Doubt(n.Doubt)
+	if n.Doubt != tick.None {
+		newest.Doubt(n.Doubt)
+	}
 	if newest.Whole(n.From, n.To); content.idle {
 		newest.Whole(server, server+1) // The server had nothing to say in it.
 	}

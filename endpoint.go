@@ -33,7 +33,7 @@ type endpointCore struct {
 	sizes      message.Sizes         // Of these, the size of payloads where nothing else must be checked.
 	plains     []message.Simple      // Messages of these types in the packet that was judged last.
 	inbound    *message.Inbound
-	outbound   *message.Outbound
+	outbound   *message.Outbound // Nil without Config.History.
 	pool       *peer.Pool
 	types      message.Cache
 	recipients recipientCache
@@ -122,7 +122,9 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 		Registry: &c.protocol.types.Messages, End: end, Limits: config.queues(others), History: config.History,
 		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
-	c.outbound = message.NewOutbound(config.History, config.queues(others))
+	if config.History > 0 {
+		c.outbound = message.NewOutbound(config.History, config.queues(others))
+	}
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = calls.New(config.Calls)
 	c.calls.Late, c.calls.Tell = ErrDeadline, c.tellCaller
@@ -153,7 +155,7 @@ func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	c.inbound.Due(c.self.due())
-	if c.outbound.On() {
+	if c.outbound != nil {
 		c.outbound.Begin(c.frame.Now, c.frame.Clock.Tick())
 	}
 	if c.calls.Waiting > 0 {
@@ -172,7 +174,7 @@ func (c *endpointCore) forgetMessages(l *connection) {
 
 // record stores a message that was sent in the history.
 func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
-	if !c.outbound.On() {
+	if c.outbound == nil {
 		return
 	}
 	m := localMessage(p)
@@ -263,7 +265,12 @@ func (c *endpointCore) ReceivedIn(past int) *message.Frame { return c.inbound.Pa
 
 // SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
 // Without Config.History there are none.
-func (c *endpointCore) SentIn(past int) *message.Frame { return c.outbound.Past(past) }
+func (c *endpointCore) SentIn(past int) *message.Frame {
+	if c.outbound == nil {
+		return nil
+	}
+	return c.outbound.Past(past)
+}
 
 // Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
 // and returns their number; calls are left out. Messages that the handlers send are sent again.

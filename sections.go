@@ -155,7 +155,7 @@ func (c *endpointCore) handSections(l *connection, to, from *Session, size int) 
 
 // sendSections sends the sections of a client, when one must be sent. Messages share the packet.
 func (c *Client) sendSections() {
-	if len(c.sections.out) == 0 || !c.sections.due(nil, c.link.Wants()) {
+	if len(c.sections.out) == 0 || !c.sections.due(nil, c.link.MessagesWait()) {
 		return
 	}
 	if c.link.Budget.Spent() {
@@ -171,7 +171,7 @@ func (c *Client) sendSections() {
 		if c.sender != nil {
 			c.sender.addUpstream(b)
 		}
-		c.link.Load(b, false)
+		c.link.AddMessages(b, false)
 	}
 	if !b.Empty() {
 		c.link.Finish(b)

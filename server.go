@@ -130,29 +130,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	return s, nil
 }
 
-// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
-func (s *Server) BeginFrame(now time.Duration) {
-	stall := s.frame.Begin(now)
-	s.report.Now = s.frame.Now
-	if stall > 0 {
-		for _, c := range s.sessions {
-			c.link.Shift(stall)
-		}
-		s.door.Players.Shift(stall)
-	}
-	s.beginFrame()
-	for _, f := range s.hooks.beginFrame {
-		f()
-	}
-}
-
-// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
-// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
-// the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
-func (s *Server) Dispatch(stage Stage) {
-	s.inbound.Drain(stage)
-}
-
 // TickDue reports whether a network tick falls into this frame: then the world is to be captured, and Send sends the changes.
 func (s *Server) TickDue() bool { return s.frame.Due }
 

@@ -18,6 +18,29 @@ import (
 // resyncEvery is the shortest time between two resyncs of one client: each sends the whole world.
 const resyncEvery = 2 * time.Second
 
+// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+func (s *Server) BeginFrame(now time.Duration) {
+	stall := s.frame.Begin(now)
+	s.report.Now = s.frame.Now
+	if stall > 0 {
+		for _, c := range s.sessions {
+			c.link.Shift(stall)
+		}
+		s.door.Players.Shift(stall)
+	}
+	s.beginFrame()
+	for _, f := range s.hooks.beginFrame {
+		f()
+	}
+}
+
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
+// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
+// the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
+func (s *Server) Dispatch(stage Stage) {
+	s.inbound.Drain(stage)
+}
+
 // Receive takes one datagram. It keeps nothing of packet. A datagram from an address without a connection that is no
 // handshake is counted and dropped, silently.
 func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
@@ -207,7 +230,7 @@ func (s *Server) sendFrame() {
 	if s.frame.Due {
 		s.store.ClearHandovers()
 	}
-	s.serveAll()
+	s.sendToClients()
 	s.sentUpTo = now
 	if s.eachHandled != nil {
 		s.inbound.Past(0).Each(s.eachHandled)
@@ -231,14 +254,14 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 	s.out.DrainAll(send)
 }
 
-// serveAll sends every client its packets of this frame. Serve prepares a session, then deliver fills the packets of each, with
-// an Executor several at a time. From here on this file reads top to bottom: serve, deliver, fill, sendPacket.
-func (s *Server) serveAll() {
+// sendToClients sends every client its packets of this frame. It prepares each, then sends to those that are due, with an Executor to several
+// at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPacket.
+func (s *Server) sendToClients() {
 	w := &s.workers
 	before := len(w.filling)
 	w.filling = w.filling[:0]
 	for _, c := range s.sessions {
-		if s.serve(c) {
+		if s.prepareClient(c) {
 			w.filling = append(w.filling, c)
 		}
 	}
@@ -246,10 +269,10 @@ func (s *Server) serveAll() {
 		clear(w.filling[now:before])
 	}
 	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
-		s.deliverInParts()
+		s.sendInParts()
 	} else {
 		for _, c := range w.filling {
-			s.deliver(c, w.cache)
+			s.sendToClient(c, w.cache)
 		}
 	}
 	for _, c := range w.filling {
@@ -262,9 +285,9 @@ func (s *Server) serveAll() {
 	}
 }
 
-// serve sends a client its messages in a frame between two network ticks. On a network tick it takes in what changed (View.Observe),
-// plans what goes first (View.Plan) and returns true: then deliver fills the client's packets, which changes only this session.
-func (s *Server) serve(c *Session) (due bool) {
+// prepareClient sends a client its messages in a frame between two network ticks. On a network tick it takes in what changed (View.Observe),
+// plans what goes first (View.Plan) and returns true: then sendToClient fills the client's packets, which changes only this session.
+func (s *Server) prepareClient(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
@@ -318,8 +341,9 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// deliver sends a client its packets of a network tick. It runs for several clients at once with an Executor.
-func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
+// sendToClient sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an Executor it runs for
+// several clients at once.
+func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)
 	}
@@ -328,7 +352,11 @@ func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
 		hold, reserve := f(c, c.link.Budget.Left())
 		c.holds, c.reserved = c.holds || hold, max(c.reserved, reserve)
 	}
-	s.fill(c, cache)
+	for c.stateWaits() || c.link.MessagesWait() && c.mayAddMessages() || len(s.sections.out) > 0 && s.sections.due(c, false) {
+		if c.link.OutOfBudget() || !s.sendPacket(c, cache) { // No budget, or no room in the ring of sent packets.
+			break
+		}
+	}
 	if size := c.link.Conn.ProbeDue(s.frame.Now); size > 0 {
 		var room [link.PulseSize + 1]byte
 		c.link.Probe(size, c.link.PulsePayload(&room, true))
@@ -337,19 +365,10 @@ func (s *Server) deliver(c *Session, cache *snapshot.EncodeCache) {
 	for _, f := range s.hooks.stateSent {
 		f(c, c.link.Budget.Left(), c.starved)
 	}
-	c.link.EndTick(c.view.Pending() || c.link.Wants())
+	c.link.EndTick(c.view.Pending() || c.link.MessagesWait())
 	s.pulse(c)
 	if c.link.Conn.AckDue() {
 		c.link.SendAck()
-	}
-}
-
-// fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) fill(c *Session, cache *snapshot.EncodeCache) {
-	for c.stateWaits() || c.link.Wants() && c.mayLoad() || len(s.sections.out) > 0 && s.sections.due(c, false) {
-		if c.link.Short() || !s.sendPacket(c, cache) {
-			return
-		}
 	}
 }
 
@@ -366,8 +385,8 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 		s.sections.write(c, &b)
 	}
 	borrowed := false
-	if !c.stateFirst && c.link.Wants() && c.mayLoad() {
-		borrowed = c.link.Load(&b, c.stateWaits())
+	if !c.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
+		borrowed = c.link.AddMessages(&b, c.stateWaits())
 	}
 	var state []byte // Rows that the client lacks, as many as fit; nil if none did.
 	if s.store.Tick() != tick.None && c.stateWaits() {
@@ -389,8 +408,8 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 // stateWaits reports whether state is to be sent now.
 func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
 
-// mayLoad reports whether messages may be sent now: the budget has more than what is reserved for state.
-func (c *Session) mayLoad() bool {
+// mayAddMessages reports whether messages may be sent now: the budget has more than what is reserved for state.
+func (c *Session) mayAddMessages() bool {
 	left := c.link.Budget.Left()
 	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
 }
@@ -474,7 +493,7 @@ type sendWorkers struct {
 	cache   *snapshot.EncodeCache
 	workers []worker       // One for each part; none without an Executor.
 	parts   int            // Number of parts of filling.
-	fill    func(part int) // Made once, so that a tick allocates nothing.
+	send    func(part int) // Made once, so that a tick allocates nothing.
 	runner  parallel.Runner
 }
 
@@ -496,18 +515,18 @@ func (s *Server) setUpWorkers() {
 	for i := range w.workers {
 		w.workers[i].cache = s.store.NewEncodeCache()
 	}
-	w.fill = s.fillPart
+	w.send = s.sendPart
 	w.runner.Use(s.config.Executor.Do)
 }
 
-// deliverInParts is deliver for all clients, several at a time. Each part has consecutive clients, so that the datagrams of
+// sendInParts is sendToClient for all clients, several at a time. Each part has consecutive clients, so that the datagrams of
 // all parts, one part after the other, are in the same order as without parts.
-func (s *Server) deliverInParts() {
+func (s *Server) sendInParts() {
 	w := &s.workers
 	for i := range w.parts { // Each part has an equal share of the room.
 		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
-	w.runner.Do(w.parts, w.fill)
+	w.runner.Do(w.parts, w.send)
 	for i := range w.parts {
 		h := &w.workers[i]
 		s.out.Append(&h.out)
@@ -516,8 +535,8 @@ func (s *Server) deliverInParts() {
 	}
 }
 
-// fillPart delivers to the clients of a part.
-func (s *Server) fillPart(part int) {
+// sendPart sends to the clients of a part.
+func (s *Server) sendPart(part int) {
 	w := &s.workers
 	h, n := &w.workers[part], len(w.filling)
 	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
@@ -528,6 +547,6 @@ func (s *Server) fillPart(part int) {
 	}()
 	for _, c := range mine {
 		c.link.Out, c.link.Counters = &h.out, &h.counters
-		s.deliver(c, h.cache)
+		s.sendToClient(c, h.cache)
 	}
 }

@@ -107,7 +107,7 @@ func (c upstreamSender) addUpstream(b *peer.Builder) bool {
 // sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.
 func (c *Client) sendUpstream() {
 	for c.up.view != nil && c.frame.Due && c.up.view.Pending() {
-		if c.link.Short() {
+		if c.link.OutOfBudget() {
 			return
 		}
 		b := &c.building
@@ -115,7 +115,7 @@ func (c *Client) sendUpstream() {
 		if *b, ok = c.link.Begin(); !ok || !c.sender.addUpstream(b) {
 			return
 		}
-		c.link.Load(b, false)
+		c.link.AddMessages(b, false)
 		c.link.Finish(b)
 	}
 }

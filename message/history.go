@@ -50,8 +50,7 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 	return true
 }
 
-// Outbound is the history of what an end sent: so many past frames and the current one. The zero value, and one of no
-// frames, keeps nothing.
+// Outbound is the history of what an end sent: so many past frames and the current one.
 type Outbound struct {
 	frames []Frame
 	turn   int
@@ -62,28 +61,19 @@ type Outbound struct {
 	lost   uint64
 }
 
-// NewOutbound returns a history of this many past frames beside the current one; none for zero or less. A frame holds
+// NewOutbound returns a history of this many past frames beside the current one, one at least. A frame holds
 // Limits.Bytes at most; what goes beyond is sent and not kept.
 func NewOutbound(frames int, limits Limits) *Outbound {
-	o := &Outbound{limits: limits.WithDefaults(), number: 1}
-	if frames > 0 {
-		o.frames = make([]Frame, frames+1)
-		o.frames[0].clear(1)
-	}
+	o := &Outbound{limits: limits.WithDefaults(), number: 1, frames: make([]Frame, max(frames, 1)+1)}
+	o.frames[0].clear(1)
 	return o
 }
-
-// On reports whether anything is kept.
-func (o *Outbound) On() bool { return len(o.frames) > 0 }
 
 // Lost returns how many messages were sent and not kept for want of room.
 func (o *Outbound) Lost() uint64 { return o.lost }
 
 // Begin starts a frame.
 func (o *Outbound) Begin(now time.Duration, t tick.Tick) {
-	if !o.On() {
-		return
-	}
 	o.now, o.tick = now, t
 	o.number++
 	o.turn = (o.turn + 1) % len(o.frames)
@@ -92,9 +82,6 @@ func (o *Outbound) Begin(now time.Duration, t tick.Tick) {
 
 // Record keeps a message that was sent.
 func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
-	if !o.On() {
-		return
-	}
 	f := &o.frames[o.turn]
 	room, _ := f.room(len(payload), o.limits.Bytes)
 	if room == nil || len(payload) > maxPayload {

@@ -236,7 +236,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	state := sentPending
 	if b.Empty() {
 		state = sentSilent
-	} else {
+	} else if !c.ping.told || now-c.ping.toldAt >= delayEvery {
 		c.tellDelay(b, now)
 	}
 	packet := binary.LittleEndian.AppendUint32(b.buf, c.config.Check.Sum(b.buf))

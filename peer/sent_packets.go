@@ -297,12 +297,11 @@ type ping struct {
 	told     bool
 }
 
-// tellDelay puts an ack delay into a packet with messages, if it is time for it, the packet has room, and the wait is short enough to be
-// told.
+// tellDelay puts an ack delay into a packet with messages, if the packet has room and the wait is short enough to be told.
 func (c *Conn) tellDelay(b *Builder, now time.Duration) {
 	p := &c.ping
 	delay := max(now-p.newestAt, 0) / wire.AckDelayUnit
-	if p.told && now-p.toldAt < delayEvery || !c.received.any || delay > math.MaxUint16 || len(b.buf)+wire.AckDelaySize > b.limit {
+	if !c.received.any || delay > math.MaxUint16 || len(b.buf)+wire.AckDelaySize > b.limit {
 		return
 	}
 	p.told, p.toldAt = true, now

@@ -46,11 +46,6 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	}
 	s.Away = newAway(server, s.Capture)
 	s.Tick = &Tick{Server: server, Capture: s.Capture}
-	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
-		for _, f := range s.spawned {
-			server.Contain("OnSpawn", func() { f(e, id) })
-		}
-	}
 	return s
 }
 
@@ -60,6 +55,11 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)
+	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
+		for _, f := range s.spawned {
+			s.Server.Contain("OnSpawn", func() { f(e, id) })
+		}
+	}
 }
 
 // Systems implements Group. It lists a server's frame, see the package comment.

@@ -123,9 +123,9 @@ func (l *Link) Refill() {
 // EndTick tells congestion control whether the rate kept something from being sent in this tick.
 func (l *Link) EndTick(waits bool) {
 	waits = waits && l.Conn.CanSend()
-	paced := l.Budget.Paced()
+	paced := waits && l.Budget.Paced()
 	l.bounded = waits && !paced
-	l.Conn.Control.Tick(l.Frame.Now, waits && paced)
+	l.Conn.Control.Tick(l.Frame.Now, paced)
 }
 
 // Line returns the state of congestion control of what this end sends.
@@ -137,8 +137,8 @@ func (l *Link) Line() congestion.State {
 	return state
 }
 
-// Short reports whether the budget is too small for a packet, and counts it.
-func (l *Link) Short() bool {
+// OutOfBudget reports whether the budget is too small for a packet, and counts it.
+func (l *Link) OutOfBudget() bool {
 	if left := l.Budget.Left(); left < 0 || left >= LeastPacket {
 		return false
 	}
@@ -230,17 +230,17 @@ func (l *Link) Finish(b *peer.Builder) {
 	}
 }
 
-// Wants reports whether there is something to send beside state: messages, or credit for those of the other end.
-func (l *Link) Wants() bool {
+// MessagesWait reports whether there is something to send beside state: messages, or credit for those of the other end.
+func (l *Link) MessagesWait() bool {
 	_, credit := l.Arrivals.CreditDue()
 	return credit || l.Outgoing.Pending()
 }
 
-// Load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may take
+// AddMessages puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may take
 // more than half of a packet, so that messages never starve the state. Where half of a packet is too small for state,
 // packets of messages and of state alternate. A message larger than its share of the budget borrows the rest; borrowed is
 // true then.
-func (l *Link) Load(b *peer.Builder, stateWaits bool) (borrowed bool) {
+func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.Arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
 		peer.AppendCredit(b.Payload()[:0], low)
 		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
@@ -304,15 +304,15 @@ func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.En
 
 // SendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.
 func (l *Link) SendMessages() {
-	for l.Wants() {
-		if l.Short() {
+	for l.MessagesWait() {
+		if l.OutOfBudget() {
 			return
 		}
 		b, ok := l.Begin()
 		if !ok {
 			return
 		}
-		if l.Load(&b, false); b.Empty() {
+		if l.AddMessages(&b, false); b.Empty() {
 			return
 		}
 		l.Finish(&b)
@@ -334,7 +334,7 @@ func (l *Link) SendResync(epoch uint16) {
 	if b, ok := l.Begin(); ok {
 		binary.LittleEndian.PutUint16(b.Payload(), epoch)
 		b.Add(wire.MessageResync, tick.Initialization, ResyncSize)
-		l.Load(&b, false)
+		l.AddMessages(&b, false)
 		l.Finish(&b)
 	}
 }
@@ -507,7 +507,7 @@ func (l *Link) flush(out peer.Outcome) {
 	l.Refill()
 	l.SendMessages()
 	if l.Frame.Due {
-		l.EndTick(l.Wants())
+		l.EndTick(l.MessagesWait())
 	}
 	if !l.Conn.CanSend() {
 		var room [PulseSize + 1]byte

@@ -168,8 +168,8 @@ func hasPrefix(function string, any ...string) bool {
 	return slices.ContainsFunc(any, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
-// within returns the calls below the first call of a function, itself included.
-func within(calls []trace.Call, function string) []trace.Call {
+// within returns where the calls below the first call of a function are, itself included.
+func within(calls []trace.Call, function string) (from, to int) {
 	for i, c := range calls {
 		if !strings.HasSuffix(c.Function, ":"+function) {
 			continue
@@ -178,9 +178,9 @@ func within(calls []trace.Call, function string) []trace.Call {
 		for end < len(calls) && calls[end].Depth > c.Depth {
 			end++
 		}
-		return calls[i:end]
+		return i, end
 	}
-	return nil
+	return 0, 0
 }
 
 // line prints the figures of some calls, and adds their functions to a set.
@@ -225,8 +225,9 @@ func report(steps []step, verbose bool) {
 		}
 		line(s.name, s.calls, all, verbose)
 		for _, part := range []string{"View.Write", "View.WriteAt", "View.WriteWithin", "Replica.Read", "Apply.Run"} {
-			if inner := within(s.calls, part); inner != nil {
-				line("  of it "+part, inner, nil, false)
+			if from, to := within(s.calls, part); to > from {
+				line("  of it "+part, s.calls[from:to], nil, false)
+				line("  beside it", slices.Concat(s.calls[:from], s.calls[to:]), nil, false)
 			}
 		}
 	}
