@@ -47,20 +47,20 @@ type ackRecord struct {
 //
 // Large records cost the more to encode the more pairs of R and N clients have. So R of such a page is the even one of the two
 // newest ticks, where both are complete and there are some clients (docs/adr/0033).
-type ackPage struct {
-	ackState
+type ackPage struct { // what writing a packet needs is in the first 64 bytes
 	members uint64
-	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
-	sentTo  tick.Tick
-	since   tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
-	top     tick.Tick // the newest complete tick; tick.None: none
-	topOf   uint64    // entities with a record of that
-	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
+	sending uint64    // members with a record of tick sentTo, of which the common state does not tell yet
 	refOf   uint64    // entities with a record of R
-	near    tick.Tick // N: the newest complete tick before R, at most format.MaxNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
-	even    bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
-	lost    tick.Tick // no tick up to this one can be R: a resync came after it
+	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
+	near    tick.Tick // N: the newest complete tick before R, at most format.MaxNear ticks; tick.None: none
+	ackState
+	sentTo tick.Tick
+	since  tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
+	lost   tick.Tick // no tick up to this one can be R: a resync came after it
+	topOf  uint64    // entities with a record of top
+	top    tick.Tick // the newest complete tick; tick.None: none
+	even   bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
 }
 
 // ack returns the ack state of an index, with what was sent.

@@ -40,6 +40,8 @@
 //   - writeRecord: its bits; writeAt also writes its place among the unlisted ones
 //   - recordSent: what was sent, for [View.Acked] and [View.Lost]
 //
+// A page whose records are as usual (usualIn) is asked about once: prepareUsual and listSent equal prepare and recordSent.
+//
 // A record gets into a packet from a page (writeMembers), by itself (writeSingle), with its group or unit (fitsAll), or as what starved
 // (writeStarved); and from the text of a page that another client's packet has (copyText, copyLarge).
 //
@@ -61,6 +63,6 @@
 //   - page_cache.go, delta_cache.go: bits that several clients get, only where they see the same rows; delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
-// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in deltaCache.find and in history.guess. Each names the
+// Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find and history.guess. Each names the
 // plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot
