@@ -58,7 +58,7 @@
 //   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures
 //   - priority.go: who is sent first, weights, the budget
-//   - page_cache.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths
+//   - page_cache.go, page_floats.go, delta_cache.go, delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
 // Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in deltaCache.find and in history.guess. Each names the
