@@ -20,6 +20,7 @@
 //   - code.go: encodes and decodes one row: the plain code that all others equal
 //   - tail.go: texts and lists
 //   - batch.go: encodes several rows of one component side by side
+//   - floats.go: encodes bodies of nothing but exact floats
 //   - row_reader.go: decodes rows that are extrapolated together
 //   - row_class.go: faster code for rows of floats
 //   - quaternion.go: extrapolates rotations

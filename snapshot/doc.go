@@ -60,7 +60,7 @@
 //   - write.go: a packet from its header to its last record, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures
 //   - priority.go: which records go first when the budget is short; despawns have a share of their own (write.go, atomic.go)
-//   - page_cache.go, delta_cache.go: bits that several clients get, only where they see the same rows; delta_batch.go, replace_batch.go: fast paths
+//   - page_cache.go, page_floats.go, delta_cache.go: bits that several clients get, only where they see the same rows; delta_batch.go, replace_batch.go: fast paths
 //   - format.go, errors.go, room.go, bitset.go: names of package format, errors, memory, sets
 //
 // Fast paths are in page_cache.go, delta_batch.go and replace_batch.go, in packetWriter.usualIn, deltaCache.find and history.guess. Each names the

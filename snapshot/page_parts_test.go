@@ -122,14 +122,15 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 	needsFastPaths(t)
 	for name, of := range map[string]struct {
 		loss, rest              float64
-		entities, payload, full int // full: how many payloads of one size there are for each that is not
+		entities, payload, full int    // full: how many payloads of one size there are for each that is not
+		again                   uint64 // bodies that serve one more client
 	}{
-		"no loss":            {0, 0, 300, 1150, 1000},
-		"loss":               {.1, 0, 300, 1150, 50},
-		"some rest":          {.1, .3, 150, 1150, 0},
-		"small packets":      {.1, .1, 100, 300, 0},
-		"of a few fours":     {0, .9, 150, 200, 0},
-		"of a record or two": {.1, .5, 70, 120, 0},
+		"no loss":            {0, 0, 300, 1150, 1000, 20000},
+		"loss":               {.1, 0, 300, 1150, 50, 5000},
+		"some rest":          {.1, .3, 150, 1150, 0, 2000},
+		"small packets":      {.1, .1, 100, 300, 0, 1500},
+		"of a few fours":     {0, .9, 150, 200, 0, 1000},
+		"of a record or two": {.1, .5, 70, 120, 0, 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
@@ -152,6 +153,8 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 				}
 				require.Equal(t, plain.sent, copied.sent)
 				require.NotZero(t, copied.store.PagesShared())
+				_, again := copied.store.Shared()
+				require.Greater(t, again, of.again)
 				if of.full > 0 {
 					require.Greater(t, copied.filled, of.full*copied.partial)
 				}
