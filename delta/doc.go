@@ -21,7 +21,7 @@
 //   - tail.go: texts and lists
 //   - batch.go: encodes several rows of one component side by side
 //   - floats.go: encodes bodies of nothing but exact floats
-//   - row_reader.go: decodes rows that are extrapolated together
+//   - row_reader.go: decodes rows that are extrapolated together, in assembly where the processor can
 //   - row_class.go: faster code for rows of floats
 //   - quaternion.go: extrapolates rotations
 //   - prefix_code.go, tables.go: codes, and tables of codes

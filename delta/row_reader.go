@@ -21,7 +21,7 @@ const MaxGroupRows = 4
 
 // RowGroup has the components of up to MaxExpected entities, which are coded against versions of the same two ticks: at most MaxGroupRows components, so that one
 // symbol tells which changed. Their contexts are found, and rotations extrapolated, for all entities before the first bit is read: a step that waits for its
-// operands then overlaps with those of the other rows. [RowReader.Entity] reads the rows.
+// operands then overlaps with those of the other rows. [RowReader.Entities] reads the rows.
 type RowGroup struct {
 	kernel.ReadGroup               // of rows that are eager
 	which            *SymbolReader // which rows changed
@@ -322,6 +322,7 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 // behind those of the one before it, were base at T and, if T' is used, before at T'; lanes begins as a copy of base. It returns false where Delta.Read would
 // for one of the rows, or the bits end.
 func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, before []uint32) bool {
+	_ = lanes[:n*stride] // SAFETY: ReadRows writes so many lanes
 	for first, end := k, k+n; k < end; k++ {
 		q.Miss = 0
 		for i := range groups {
@@ -331,6 +332,7 @@ func (q *RowReader) Entities(groups []RowGroup, k, n, stride int, lanes, base, b
 				if len(groups) == 1 {
 					until = end
 				}
+				_ = g.Context[k:until] // SAFETY: and reads so many contexts
 				left, k = kernel.ReadRows(&q.Bits, &g.ReadGroup, left, k, until, &lanes[(k-first)*stride], stride)
 			}
 			at, was := (k-first)*stride, before
@@ -492,6 +494,7 @@ type SymbolReader struct {
 const (
 	decoderBits = 8
 	furtherBits = MaxCodeLength - decoderBits
+	mostParts   = 1<<(16-symbolShift) - 1
 	sizeMask    = 63
 	symbolShift = 6
 	lengthShift = 6
@@ -516,9 +519,27 @@ func (t *Table) tokenReader() *SymbolReader {
 func newSymbolReader(t *Table, tokens bool) *SymbolReader {
 	r := &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
 	for class := range r.more {
-		r.more[class] = make([]uint16, 1<<furtherBits) // the part that no entry names
+		r.more[class] = make([]uint16, (1+r.parts(class))<<furtherBits) // no entry names the first part
 	}
 	return r
+}
+
+// parts returns how many parts there are of the longer codes of a class of age: none where only assembly would read them, and it does not run.
+func (t *SymbolReader) parts(class int) (count int) {
+	if !t.tokens || !kernel.Wide() {
+		return 0
+	}
+	n := len(t.table.codes) / AgeClasses
+	for context := class * n; context < (class+1)*n; context++ {
+		var begun [1 << decoderBits]bool
+		for _, e := range t.table.code(context).enc {
+			if first := &begun[e&(1<<decoderBits-1)]; e>>16 > decoderBits && !*first {
+				*first = true
+				count++
+			}
+		}
+	}
+	return min(count, mostParts)
 }
 
 // want makes ready for the contexts of a class of age. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
@@ -537,7 +558,7 @@ func (t *SymbolReader) make(class int) {
 	if t.made[class].Load() != 0 {
 		return
 	}
-	n := len(t.table.codes) / AgeClasses
+	n, parts := len(t.table.codes)/AgeClasses, 0
 	for context := class * n; context < (class+1)*n; context++ {
 		entries := t.entries[context<<decoderBits:][:1<<decoderBits]
 		for symbol, e := range t.table.code(context).enc {
@@ -546,26 +567,22 @@ func (t *SymbolReader) make(class int) {
 				entries[i] = t.entry(length, symbol)
 			}
 			if length > decoderBits {
-				t.addLong(class, &entries[e&(1<<decoderBits-1)], length, e&0xFFFF, symbol)
+				first := &entries[e&(1<<decoderBits-1)]
+				if *first == 0 && (parts+1)<<furtherBits < len(t.more[class]) {
+					parts++
+					*first = uint16(parts) << symbolShift
+				}
+				t.addLong(class, *first, length, e&0xFFFF, symbol)
 			}
 		}
 	}
 	t.made[class].Store(1)
 }
 
-// addLong adds a code of more than decoderBits bits. first is the entry of its first bits, which names the part of the others. It has room for mostParts of them;
-// further ones are found by long alone.
-func (t *SymbolReader) addLong(class int, first *uint16, length, code uint32, symbol int) {
-	const mostParts = 1<<(16-symbolShift) - 1
-	parts := &t.more[class]
-	if n := len(*parts) >> furtherBits; *first == 0 && n <= mostParts {
-		*first, *parts = uint16(n)<<symbolShift, append(*parts, make([]uint16, 1<<furtherBits)...)
-	}
-	if *first == 0 {
-		return
-	}
-	part := (*parts)[*first>>symbolShift<<furtherBits:][:1<<furtherBits]
-	for i := int(code >> decoderBits); i < len(part); i += 1 << (length - decoderBits) {
+// addLong adds a code of more than decoderBits bits. first is the entry of its first bits, which names the part of the others, or none: then long alone finds it.
+func (t *SymbolReader) addLong(class int, first uint16, length, code uint32, symbol int) {
+	part := t.more[class][first>>symbolShift<<furtherBits:][:1<<furtherBits]
+	for i := int(code >> decoderBits); first != 0 && i < len(part); i += 1 << (length - decoderBits) {
 		part[i] = t.entry(length, symbol)
 	}
 }

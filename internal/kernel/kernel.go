@@ -121,18 +121,18 @@ const Unread = 1 << Lanes
 
 // Bits is the state of a reader of rows.
 type Bits struct {
-	Buf  []byte
+	Buf  []byte // the bytes that it began with
 	At   int    // the next byte of Buf that is not in Acc
 	Acc  uint64 // bits next to be read; above N some that come after them
 	N    uint   // how many
 	Miss uint   // Versions.Miss, times 256
 }
 
-// ReadGroup is components of which one symbol tells which changed. Which and Context are as those of a ReadRow.
+// ReadGroup is components of which one symbol tells which changed.
 type ReadGroup struct {
-	Rows    [Lanes]*ReadRow // nil: ReadRows does not read it
-	Which   *uint16
-	Context [MaxExpected]uint16
+	Rows    [Lanes]*ReadRow     // nil: ReadRows does not read it
+	Which   *uint16             // entries of the symbol that tells which components changed
+	Context [MaxExpected]uint16 // by entity: where its entries begin
 }
 
 // ReadRow is one component of the entities that are read together. The pointers are to entries of package delta, by context and the next eight bits, and of
@@ -140,13 +140,13 @@ type ReadGroup struct {
 type ReadRow struct {
 	Expected
 	Context [MaxExpected]uint16 // by entity: where the entries of the symbol begin that tells which lanes changed
-	Which   *uint16
-	Tokens  [Lanes]*uint16
-	More    [Lanes]*uint16
-	Most    [Lanes]uint32 // the largest legal number of each lane
-	At      int           // its first lane, of those of an entity
-	Odd     uint          // in which lanes a row changes that ReadRows does not read
-	Turn    int64         // of a rotation the largest number of a lane, else 0
+	Which   *uint16             // entries of that symbol
+	Tokens  [Lanes]*uint16      // entries of each lane's tokens
+	More    [Lanes]*uint16      // and those of longer codes
+	Most    [Lanes]uint32       // the largest legal number of each lane
+	At      int                 // its first lane, of those of an entity
+	Odd     uint                // in which lanes a row changes that ReadRows does not read
+	Turn    int64               // of a rotation the largest number of a lane, else 0
 }
 
 // FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
