@@ -22,13 +22,14 @@ type client struct {
 	spanned   int    // The order.version that they are of; 0: none.
 	structure structure
 	slots     []slot
-	marks     []mark  // By slot.
-	byIndex   []int32 // By network index: 1 + slot; 0: not predicted here.
-	placed    ecs.ID  // Of place.
-	used      int     // Slots in use.
-	unnamed   int     // Of them, those without a network id.
-	shows     bool    // A component has components.Smooth.
-	tolerant  bool    // A component has a Tolerance.
+	marks     []mark         // By slot.
+	checked   []netcode.Tick // By slot: the newest tick in which it was compared. It is apart from mark, since each record that comes needs it.
+	byIndex   []int32        // By network index: 1 + slot; 0: not predicted here.
+	placed    ecs.ID         // Of place.
+	used      int            // Slots in use.
+	unnamed   int            // Of them, those without a network id.
+	shows     bool           // A component has components.Smooth.
+	tolerant  bool           // A component has a Tolerance.
 	chosen    map[netcode.NetworkID]bool
 	untold    []chosen // Choices that the server was not told of.
 
@@ -125,7 +126,7 @@ func (c *client) restart() {
 			c.free(i)
 		}
 	}
-	c.slots, c.marks = c.slots[:0], c.marks[:0]
+	c.slots, c.marks, c.checked = c.slots[:0], c.marks[:0], c.checked[:0]
 	clear(c.byIndex)
 	c.locals = locals{}
 	c.ahead, c.begins, c.ended, c.seen = tick.None, false, 0, [Window]seen{}
@@ -214,11 +215,11 @@ func (c *client) advance() {
 		if !s.used || s.id.IsZero() {
 			continue
 		}
-		if m.checked != t {
-			if m.checked > t || m.known < t || !c.isKnown(s, t) {
+		if c.checked[i] != t {
+			if c.checked[i] > t || m.known < t || !c.isKnown(s, t) {
 				continue
 			}
-			m.begun, m.checked, c.spanned = true, t, 0
+			m.begun, c.checked[i], c.spanned = true, t, 0
 		}
 		c.correct(i, t)
 		c.history.restore(&c.structure, c.step.World, s.entity, c.tagged, t, i)

@@ -55,7 +55,7 @@ func (c *client) beginNew(earlier func(netcode.Tick)) {
 		switch {
 		case !s.used || s.id.IsZero() || m.begun:
 		case m.known <= c.now:
-			m.begun, m.checked, c.spanned = true, m.known, 0
+			m.begun, c.checked[i], c.spanned = true, m.known, 0
 			c.correct(i, m.known)
 			earlier(m.known)
 		default:
@@ -167,21 +167,20 @@ func (c *client) findSpans() {
 // that they are compared.
 func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
 	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
-	numbers, marks := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most]
+	numbers, marks, checked := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most], k.checked[slot:][:most]
 	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
 	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
-		for count < min(most, int(s.count)) && marks[count].checked < e.Tick { // The rest is known of the span.
-			marks[count].checked = e.Tick
-			count++
+		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // The rest is known of the span.
+			checked[count] = e.Tick
 		}
 		return count
 	}
 	for count < most {
 		m := &marks[count]
-		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || m.checked >= e.Tick || masks[count]&travels != truth {
+		if int(numbers[count]) != slot+count+1 || m.generation != e.Generation || !m.begun || checked[count] >= e.Tick || masks[count]&travels != truth {
 			break
 		}
-		m.checked = e.Tick
+		checked[count] = e.Tick
 		count++
 	}
 	return count
@@ -197,10 +196,13 @@ func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 			continue
 		}
 		first, _ := k.replica.Place(e.Mask, p.row)
-		k.history.fetch(e.Tick, slot, count, i)
+		theirs := lanes[n*width+first:]
+		if k.history.same(e.Tick, slot, count, i, theirs, width) {
+			continue
+		}
 		for set := range k.unlike {
 			from := 64 * set
-			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, lanes[(n+from)*width+first:], width)
+			k.unlike[set] |= k.history.unlike(e.Tick, slot+from, min(64, count-from), i, theirs[from*width:], width)
 		}
 	}
 	wrong := false
@@ -230,15 +232,15 @@ func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
 // one compares an entity with the server's state of a tick.
 func (k *comparison) one(n int, t netcode.Tick) {
 	m := &k.marks[n]
-	if t <= m.checked || !m.begun {
+	if t <= k.checked[n] || !m.begun {
 		return
 	}
 	k.know(n, max(m.known, t))
 	if t > k.now || !k.history.holds(t) {
 		return
 	}
-	before := m.checked
-	m.checked = t
+	before := k.checked[n]
+	k.checked[n] = t
 	if k.mispredicts(n, t, before, false) {
 		k.correct(n, t)
 	}
@@ -274,7 +276,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 func (k *comparison) rests() {
 	for _, index := range k.rested.news {
 		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
-			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.marks[n].checked {
+			if n := int(k.byIndex[index]) - 1; k.rested.of(index) > k.checked[n] {
 				k.one(n, k.rested.of(index))
 			}
 		}

@@ -36,7 +36,6 @@ type history struct {
 	arranged   [Window]int  // By tick modulo Window: the order.version that gives all masks; 0: none does.
 	columns    [][]byte     // By component: by tick modulo Window, then slot.
 	scratch    []uint32     // Lanes.
-	fetched    uint32       // Of no use but to fetch.
 	saved      [][]byte     // By tick modulo Window: the resources.
 	oldest     netcode.Tick // The oldest tick that is kept.
 	newest     netcode.Tick // The newest tick that is kept.
@@ -159,6 +158,12 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 	}
 }
 
+// same tells if the lanes of a component are the server's for all entities whose slots follow each other. It is false where no lanes are kept.
+func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
+	c := &h.components[k]
+	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
+}
+
 // unlike returns a bit for each of up to 64 entities, whose slots follow each other, whose component has other lanes than the
 // server's. Those are stride apart.
 func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
@@ -172,17 +177,6 @@ func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, st
 		}
 	}
 	return set
-}
-
-// fetch reads a word of each cache line of the lanes that are kept. They are of a tick a round trip ago, and in no near cache: these reads wait for
-// memory together, those of a comparison would one after the other.
-func (h *history) fetch(t netcode.Tick, slot, count, k int) {
-	if h.components[k].keepsLanes() {
-		lanes := wordsOf(h.column(t, slot, count, k))
-		for at := 0; at < len(lanes); at += 16 {
-			h.fetched |= lanes[at]
-		}
-	}
 }
 
 // correct makes a component of entities whose slots follow each other the server's.

@@ -28,7 +28,6 @@ type slot struct {
 // mark tells how far an entity is compared. It is apart from slot, and small, since each record that comes needs it.
 type mark struct {
 	known      netcode.Tick // The newest tick with a known state of the server.
-	checked    netcode.Tick // The newest tick in which that was compared.
 	generation uint32       // Of the network id.
 	begun      bool         // Its first state was taken, or it was spawned here.
 }
@@ -172,7 +171,7 @@ func (c *client) given(id netcode.NetworkID) bool {
 func (c *client) start(n int) {
 	s, m := &c.slots[n], &c.marks[n]
 	s.show = correction{}
-	m.checked = tick.None
+	c.checked[n] = tick.None
 	c.know(n, c.knownOf(s))
 	c.spanned = 0
 	if m.begun = s.spawned != tick.None && !s.late; m.begun {
@@ -199,7 +198,7 @@ func (c *client) know(n int, t netcode.Tick) {
 
 // take takes the server's state into the world, as that of now.
 func (c *client) take(n int) {
-	c.marks[n].begun, c.marks[n].checked, c.spanned = true, c.now, 0
+	c.marks[n].begun, c.checked[n], c.spanned = true, c.now, 0
 	c.know(n, c.now)
 	c.correct(n, c.now)
 	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
@@ -228,7 +227,7 @@ func (c *client) number(id netcode.NetworkID, n int) {
 	if c.slots[n].id.IsZero() {
 		c.unnamed--
 	}
-	c.slots[n].id, c.marks[n], c.spanned = id, mark{generation: id.Generation}, 0
+	c.slots[n].id, c.marks[n], c.checked[n], c.spanned = id, mark{generation: id.Generation}, tick.None, 0
 }
 
 // newSlot finds a free slot for an entity without a network id.
@@ -237,10 +236,10 @@ func (c *client) newSlot(s slot) int {
 	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
 	if n < 0 {
 		n = len(c.slots)
-		c.slots, c.marks = append(c.slots, slot{}), append(c.marks, mark{})
+		c.slots, c.marks, c.checked = append(c.slots, slot{}), append(c.marks, mark{}), append(c.checked, tick.None)
 		c.history.grow(len(c.slots))
 	}
-	c.slots[n], c.marks[n], c.spanned = s, mark{begun: true}, 0
+	c.slots[n], c.marks[n], c.checked[n], c.spanned = s, mark{begun: true}, tick.None, 0
 	c.used++
 	c.unnamed++
 	if w := c.step.World; !w.Has(s.entity, c.placed) {
@@ -265,7 +264,7 @@ func (c *client) free(n int) {
 	if w := c.step.World; w.Alive(s.entity) && w.Has(s.entity, c.placed) {
 		w.Remove(s.entity, c.placed)
 	}
-	c.slots[n], c.marks[n], c.spanned = slot{}, mark{}, 0
+	c.slots[n], c.marks[n], c.checked[n], c.spanned = slot{}, mark{}, tick.None, 0
 	c.used--
 }
 

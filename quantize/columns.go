@@ -432,6 +432,24 @@ func (r Rows) DifferingAt(a, b []uint32, stride, n int) (rows uint64) {
 	return rows
 }
 
+// SameAt tells if no row of any number differs of those of DifferingAt.
+func (r Rows) SameAt(a, b []uint32, stride, n int) bool {
+	words := r.size / 4
+	if n == 0 {
+		return true
+	}
+	ours, theirs := a[:n*words], b[:(n-1)*stride+words]
+	if r.wide && (words == 3 || words == 4) {
+		return kernel.DifferingLanes(&ours[0], &theirs[0], words, stride, n) == 0
+	}
+	for i := range n {
+		if !slices.Equal(ours[i*words:][:words], theirs[i*stride:][:words]) {
+			return false
+		}
+	}
+	return true
+}
+
 // differing is Differing in plain code. Rows of the usual sizes have no branch that nobody can foresee.
 func (r Rows) differing(a, b []byte, n int) (rows uint64) {
 	switch size := r.size; size {

@@ -26,19 +26,17 @@ func (s Records) Len() int { return len(s.block.versions) }
 // whose lanes follow each other: see Replica.Lanes and Replica.Place. There is one at least.
 func (s Records) Range(i int) EntityRange {
 	v := &s.block.versions[i]
-	e := EntityRange{Index: v.index, Generation: v.generation, Mask: v.mask, Tick: s.block.tick, First: v.first, Count: 1}
-	e.Width = int32(s.replica.layouts.of(v.mask).lanes)
-	index, first := v.index, v.first
-	rest := s.block.versions[i+1:]
-	for k := range rest {
-		v := &rest[k]
-		index, first = index+1, first+e.Width
-		if v.index != index || v.first != first || v.mask != e.Mask || v.generation != e.Generation {
+	mask, generation, width := v.mask, v.generation, int32(s.replica.layouts.of(v.mask).lanes)
+	count, index, first := 1, v.index, v.first
+	for rest := s.block.versions[i+1:]; count <= len(rest); count++ {
+		v := &rest[count-1]
+		index, first = index+1, first+width
+		if v.index != index || v.first != first || v.mask != mask || v.generation != generation {
 			break
 		}
-		e.Count++
 	}
-	return e
+	v = &s.block.versions[i]
+	return EntityRange{Index: v.index, Generation: generation, Mask: mask, Tick: s.block.tick, First: v.first, Width: width, Count: uint32(count)}
 }
 
 // LastRead returns the tick of the payload that was decoded last, tick.None before any.

@@ -65,8 +65,8 @@ func SnapQuats(q *QuatNumbers, rotations *byte, lanes *uint32, n int) (done int,
 //go:noescape
 func QuatValues(q *QuatNumbers, column *byte, size int, lanes *uint32, stride, n int) (done int)
 
-// DifferingLanes compares n rows of three or four words, from 1 to 64, that lie one behind the other with lanes that are stride apart, and returns a bit for
-// each row that differs.
+// DifferingLanes compares n rows of three or four words, 1 at least, that lie one behind the other with lanes that are stride apart. It returns a bit for each
+// row that differs; 1 if any does of more than 64.
 //
 //go:noescape
 func DifferingLanes(words, lanes *uint32, row, stride, n int) (rows uint64)

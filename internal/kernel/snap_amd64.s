@@ -45,6 +45,8 @@ TEXT ·SnapQuats(SB), NOSPLIT, $0-48
 block:
 	CMPQ R10, CX
 	JGE  done
+	PREFETCHT0 1024(DX)
+	PREFETCHT0 1088(DX)
 
 	// Y0 to Y3: x, y, z and w.
 	VMOVUPS   (SI), Y4
