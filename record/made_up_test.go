@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// place is where something of a made-up game is.
+// place has the position of a thing in a made-up game.
 type place struct {
 	X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
 }
