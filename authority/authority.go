@@ -46,7 +46,7 @@ func WrittenBy(w Writer) netcode.Option {
 
 // writers is the set of rows of a protocol that clients write.
 type writers struct {
-	byPlan map[*quantize.Plan]Writer // Looked up only.
+	byPlan map[*quantize.Plan]Writer // For lookup only.
 	owner  snapshot.Mask
 	named  snapshot.Mask
 }

@@ -81,8 +81,8 @@ func Granted(s *netcode.Server, entity netcode.NetworkID) netcode.ClientID {
 	return s.Store().Named(entity)
 }
 
-// OnAsk sets the function that is asked when a client calls Ask for an entity that it may see. Where it returns true, the client
-// is named as by Grant. Without a function, and with nil, all are refused. It may call Granted.
+// OnAsk sets the function that decides when a client calls Ask for an entity that it may see. If it returns true, the client is
+// named as by Grant. Without a function all requests are refused. The function may call Granted.
 func OnAsk(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID) bool) {
 	if a, ok := netcode.ExtensionOf[*server](s); ok {
 		a.ask = f
@@ -116,8 +116,8 @@ func (s *server) rightTo(c *session, id wire.NetworkID) (owns, named bool) {
 	return s.Store().Owner(id) == c.ID(), s.Store().Named(id) == c.ID()
 }
 
-// mayHaveWritten judges a record of a client: the entity is one that it may write, and so are the rows, or they were until so
-// lately that it could not know better. A record without rows takes memory: it too must be about such an entity.
+// mayHaveWritten validates a record of a client. The client must be allowed to write the entity and the rows, or have lost that
+// right so recently that it may not know. This holds for a record without rows too, because it takes memory.
 func (s *server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
 	owns, named := s.rightTo(c, id)
 	may, known := s.writers.of(owns, named), owns || named
@@ -150,9 +150,9 @@ func (s *server) rights(c *session, id wire.NetworkID) snapshot.Mask {
 	return rows
 }
 
-// Writes calls f for each row that a client has written and that was not taken in yet. Rows of entities of Server.Spawn it takes
-// in itself. It is the gate: a row comes from the client that may write it now and that may see the entity, and its numbers
-// are finite and in range. systems.Accept calls it. lanes are good until f returns.
+// Writes calls f for each row that clients have written and the server has not accepted yet. Rows of entities of Server.Spawn are
+// stored without f. Writes is the gate: it accepts a row only if the client may write it now and may see the entity, and if its
+// numbers are finite and in range. systems.Accept calls it. lanes are valid until f returns.
 func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
 	all, ok := netcode.ExtensionOf[*server](s)
 	if !ok {
