@@ -25,8 +25,8 @@ type Lock struct {
 
 // Entry is one entry of the canonical description of a protocol.
 type Entry struct {
-	Kind, Name string   // "X:f32", in order
-	Fields     []string // "X:f32", in their order
+	Kind, Name string   // "component", "Position"; they identify the entry
+	Fields     []string // "X:f32", in order
 	Behind     string   // suffix: how it is sent, such as "[owner]" or "[both ways;Unreliable 0]"
 	Options    []string // settings that only the server needs, such as "every 3"
 }
@@ -63,8 +63,9 @@ func Support(p *netcode.Protocol, locks ...string) {
 	}
 }
 
-// Read reads what netcode.WriteSchema wrote. Empty lines and those that begin with # are skipped. The errors are those of r, and an
-// ErrFormat with the number of the line. A file whose hash does not fit its entries was edited or merged, and is an ErrFormat too.
+// Read parses the output of netcode.WriteSchema. It skips empty lines and lines that begin with #. The errors are those of r, and
+// ErrFormat with the line number. If the hash does not match the entries, the file was edited or merged, and the error is
+// ErrFormat.
 func Read(r io.Reader) (*Lock, error) {
 	l, open := &Lock{}, false
 	lines := bufio.NewScanner(r)
