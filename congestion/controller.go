@@ -60,7 +60,7 @@ type Reason uint8
 // Values of Reason.
 const (
 	Off         Reason = iota // There is no controller: only the bound limits the rate.
-	Start                     // No queue was seen yet: the rate doubles each round trip while it is used up.
+	Start                     // No queue was seen yet: the rate doubles each round trip while there is enough to send.
 	Delay                     // The queue of the line determines the rate.
 	Loss                      // Acknowledgements are missing, or the queue overflowed.
 	Competing                 // Another sender fills the queue: losses determine the rate, as in TCP.

@@ -77,7 +77,7 @@ type sight struct {
 	set     Set
 	before  Set
 	built   uint64  // number of the newest change that the set contains
-	rings   []uint8 // by index, for entities in the set: ring + 1
+	rings   []uint8 // by index, for entities that are or were in the set: ring + 1
 	crossed []uint32
 }
 
