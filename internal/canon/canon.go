@@ -10,30 +10,30 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry has the limits
-// that shape packets. The components follow, then the entries of extensions and the messages, each kind by wire name.
+// Entry is one line of the canonical description of a protocol, such as "component Position{X:f32;Y:f32}". The first entry has
+// the limits that determine packets. Then come components, entries of extensions, and messages, each kind sorted by wire name.
 type Entry struct {
-	Kind string // The first word.
-	Name string // The wire name.
+	Kind string // First word.
+	Name string // Wire name.
 	Text string // The line.
 }
 
 // Description is the entries of a protocol and their hashes.
 type Description struct {
 	Entries []Entry     // In canonical order.
-	Digest  peer.Digest // One hash for each entry.
-	Hash    uint64      // One over all of them.
+	Digest  peer.Digest // One hash per entry.
+	Hash    uint64      // Hash of all entries.
 }
 
-// New hashes entries.
+// New computes the hashes of entries.
 func New(entries []Entry) Description {
 	d := Description{Entries: entries}
 	d.Digest, d.Hash = digest(entries)
 	return d
 }
 
-// digest returns one 32-bit hash for each entry and one 64-bit hash over all of them, both FNV-1a. In the latter a line feed follows
-// each entry.
+// digest returns a 32-bit hash for each entry and a 64-bit hash of all, both FNV-1a. For the latter a line feed follows each
+// entry.
 func digest(entries []Entry) (peer.Digest, uint64) {
 	var each []uint32
 	whole := fnv.New64a()
