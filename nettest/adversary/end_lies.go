@@ -131,8 +131,8 @@ func (e *End) number(ch wire.Channel) uint16 {
 	return e.numbers[ch] - 1
 }
 
-// Overspend sends so many bytes of reliable messages without regard to credit. Beyond its grant the other end closes with
-// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit comes back.
+// Overspend sends reliable messages without regard to credit. Beyond its grant the other end closes with
+// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit returns.
 func (e *End) Overspend(bytes int) {
 	ch := wire.NewChannel(wire.ReliableOrdered, 40)
 	if e.numbers[ch] == 0 {
