@@ -14,8 +14,8 @@ import (
 //	  |                             ^
 //	  +-------- its time is over ---+
 type Decision struct {
-	Address  transport.Addr // Nonce of its attempt.
-	Nonce    uint64         // Of its attempt.
+	Address  transport.Addr // Address of the client.
+	Nonce    uint64         // Nonce of its attempt.
 	State    State          // How far it is.
 	Identity string         // From Accept.
 	Reason   *peer.Error    // From Refuse.

@@ -71,8 +71,8 @@ func (p *Players) Due(now time.Duration) *Player {
 	return nil
 }
 
-// TooMany returns the player to forget where more than most are away, nil if there are not. It is the one that left first of the network
-// from which most are away, so that a client that comes with many identities takes the time of its neighbours alone.
+// TooMany returns the player to drop if more than most are away, nil otherwise. It is the first that left among those of the
+// network with the most players away. A client that comes with many identities thus harms only its own network.
 func (p *Players) TooMany(most int) *Player {
 	if len(p.Away) <= most {
 		return nil
