@@ -1,5 +1,6 @@
-// Command play runs a server and a client with one entity of one component until nothing but that component changes, and prints which functions one
-// more tick enters: from the write of the component to the client's world. Package walk runs it in an instrumented copy of the module.
+// Command play runs a server and a client with one entity of one component until only that component changes. It then prints the
+// functions that one more tick enters, from the written component to the client's world. Package walk runs it in an instrumented
+// copy of the module.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// Position is the one component: three quantised floats.
+// Position is the only component: three quantised floats.
 type Position struct {
 	X float32 `net:"min=-100,max=100,step=0.01"`
 	Y float32 `net:"min=-100,max=100,step=0.01"`
@@ -32,11 +33,11 @@ type Position struct {
 
 const (
 	frames   = 400
-	recorded = 8 // of them, the last; the report is of the busiest for each end, one of a network tick
+	recorded = 8 // the last of these are recorded; the report covers the busiest of each end, one with a network tick
 	rate     = 60
 )
 
-// step is one system of the frame and what it entered.
+// step is one system of the frame and the functions that it entered.
 type step struct {
 	name  string
 	calls []trace.Call
@@ -53,7 +54,7 @@ func main() {
 	report(steps, *verbose)
 }
 
-// record plays the frames and returns the steps of the busiest of the last ones.
+// record plays the frames and returns the steps of the busiest recorded one.
 func record() ([]step, error) {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Position](protocol)
@@ -111,7 +112,7 @@ func record() ([]step, error) {
 	return append(atServer, atClient...), nil
 }
 
-// busier returns the steps of the frame that made more calls.
+// busier returns the steps of the frame with more calls.
 func busier(a, b []step) []step {
 	if calls(a) > calls(b) {
 		return a
@@ -126,7 +127,7 @@ func calls(steps []step) (n int) {
 	return n
 }
 
-// run updates all systems of one end, and records each of them in the last frames.
+// run updates all systems of one end, and records each in the last frames.
 func run(end string, all []systems.System, w *ecs.World, last bool) []step {
 	var steps []step
 	for _, s := range all {
@@ -142,10 +143,9 @@ func run(end string, all []systems.System, w *ecs.World, last bool) []step {
 	return steps
 }
 
-// path returns the calls without the transport and the clocks that a client keeps beside the state: their functions, and those of package tick
-// that they call.
+// path removes the transport and the client's clocks from the calls: their functions, and those of package tick that they call.
 func path(calls []trace.Call) (left []trace.Call) {
-	clock := 0 // Depth of the clock's function that is under way; 0: none is.
+	clock := 0 // Call depth of the current clock function; 0: none.
 	for _, c := range calls {
 		if clock > 0 && c.Depth <= clock {
 			clock = 0
@@ -168,7 +168,7 @@ func hasPrefix(function string, any ...string) bool {
 	return slices.ContainsFunc(any, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
-// within returns the calls below the first call of a function, itself included.
+// within returns the first call of a function and all calls below it.
 func within(calls []trace.Call, function string) []trace.Call {
 	for i, c := range calls {
 		if !strings.HasSuffix(c.Function, ":"+function) {
@@ -183,7 +183,7 @@ func within(calls []trace.Call, function string) []trace.Call {
 	return nil
 }
 
-// line prints the figures of some calls, and adds their functions to a set.
+// line prints the figures of some calls and adds their functions to all.
 func line(name string, calls []trace.Call, all map[string]bool, verbose bool) {
 	functions, files, order := map[string]bool{}, map[string]bool{}, []string(nil)
 	changes, at := 0, ""
@@ -213,15 +213,15 @@ func line(name string, calls []trace.Call, all map[string]bool, verbose bool) {
 	}
 }
 
-// report prints a line for each step on the path, and their sum.
+// report prints a line for each step on the path, and the sum.
 func report(steps []step, verbose bool) {
 	all := map[string]bool{}
 	for _, s := range steps {
 		switch {
 		case strings.Contains(s.name, "Dispatch") || strings.Contains(s.name, "Interpolate"):
-			continue // beside the path
+			continue // not on the path
 		case s.name == "server Receive" || s.name == "client Send" || s.name == "client Tick":
-			continue // of the acknowledgement, which comes back
+			continue // of the acknowledgement that returns
 		}
 		line(s.name, s.calls, all, verbose)
 		for _, part := range []string{"View.Write", "View.WriteAt", "View.WriteWithin", "Replica.Read", "Apply.Run"} {
