@@ -27,7 +27,7 @@
 //
 // # Files
 //
-// - interest.go: New, Interest: compares a policy's answer with a client's view; tracks which entity lives at each index
+//   - interest.go: New, Interest: compares a policy's answer with a client's view; tracks which entity lives at each index
 //   - policy.go: Policy, View, All, Any, Both, Interest.Why
 //   - grid.go: Grid: entities near a viewpoint, with hysteresis and weights by distance
 //   - rooms.go: Rooms: entities and clients that share a room

@@ -410,7 +410,7 @@ func (g *Grid) around(at point) (low, high cell) {
 	return low, high
 }
 
-// build computes a client's set anew. It reads the set before, for hysteresis.
+// build recomputes a client's set. It reads the set before, for hysteresis.
 func (g *Grid) build(v *sight) {
 	v.set, v.before = v.before, v.set
 	v.crossed = v.crossed[:0]
