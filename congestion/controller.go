@@ -90,7 +90,7 @@ func (r Reason) String() string {
 // State is the current rate and the estimates behind it.
 type State struct {
 	Rate   int           // Bytes a second that may be sent, including 28 bytes of IP and UDP headers per packet; 0 without a controller.
-	Reason Reason        // What determines the rate.
+	Reason Reason        // Reason for the rate.
 	Queue  time.Duration // Estimate of the wait in the queue of the line, above the base delay.
 	Line   int           // Newest estimate of the line's rate in bytes a second; 0 before the first queue.
 }

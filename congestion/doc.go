@@ -14,9 +14,8 @@
 //   - drain: a phase in which the rate stays below the estimate of the line until the queue is empty
 //
 // The controller is delay-based: only a queue lowers the rate for long. It combines published methods:
-//   - delay: the growth of the delay above a base, over a least of the newest samples (standing RTT of Copa, NSDI 2018), decreases the
 //
-// - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as in HyStart (RFC 9406)
+//   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as in HyStart (RFC 9406)
 //   - delay: a queue lowers the rate below the delivered rate (Google congestion control, draft-ietf-rmcat-gcc-02). The queue is
 //     measured by the standing delay (Copa, NSDI 2018) above a base delay with a history (LEDBAT, RFC 6817)
 //   - jitter: jitter makes single samples late, a queue makes all of them late. The filter is a run of late samples so long that
@@ -31,12 +30,12 @@
 //     RFC 3124)
 //   - application-limited: while less is sent than the rate allows, the delivered rate is no estimate of the line (RFC 7661)
 //
-// Those without a source are own choices, tried on simulated lines (TestLines, ADR 40). Rates count the 28 bytes of IP and UDP.
-//
-//	constant             value        unit                      source
+// # Constants
 //
 // Constants without a source were chosen on simulated lines (TestLines, ADR 40). Rates include the 28 bytes of IP and UDP.
 //
+//	constant             value        unit                      source
+//	startRate            16384        bytes a second
 //	leastRate            3072         bytes a second
 //	firstWindow          4380         bytes                     RFC 3390
 //	firstRTT             100          ms

@@ -46,7 +46,7 @@ type path struct {
 	ring                         [trains]train
 	count                        uint32 // trains so far
 	position                     uint32 // bytes sent
-	largest                      uint32 // size of the largest packet lately
+	largest                      uint32 // size of the largest recent packet
 	newest                       uint32 // position of the newest packet that arrived
 	at                           time.Duration
 	fresh                        bool
@@ -314,8 +314,8 @@ func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
 	return scale(bytes, time.Second, g.took), true
 }
 
-// lags reports whether less arrives than was sent a round trip before. It finds a slow line of a sender whom the rate does not
-// limit.
+// lags reports whether less arrives than was sent a round trip before. It finds a line that is slow for a sender whose rate is
+// not the limit.
 func (p *path) lags(now time.Duration) bool {
 	g, ok := p.progress(500 * time.Millisecond)
 	if !ok {
