@@ -11,5 +11,4 @@
 //   - addr.go: addresses
 //   - join.go: one Conn over several
 //   - conditioner.go: a bad link around any Conn
-//   - conditioner.go: a bad link around any Conn
 package transport

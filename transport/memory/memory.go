@@ -56,7 +56,7 @@ func (n *Network) Listen(addr transport.Addr) (*Conn, error) {
 
 // Stats has the counters of one end.
 type Stats struct {
-	Sent        uint64 // sent, whatever became of them
+	Sent        uint64 // passed to the network
 	Unreachable uint64 // of these, sent to an address without a listener
 	Received    uint64 // returned to the caller
 	Overflowed  uint64 // dropped because the queue was full

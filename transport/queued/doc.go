@@ -6,7 +6,7 @@
 //
 // # Files
 //
-// - queued.go: Conn: adds and removes connections, sends and receives datagrams
+//   - queued.go: Conn: adds and removes connections, sends and receives datagrams
 //   - pipe.go: Pipe: one blocking connection, and its two goroutines
 //   - ring.go: ring: the datagrams that wait to be written
 package queued

@@ -72,7 +72,7 @@ type Client struct {
 	to      sealer
 	from    opener
 	heard   time.Duration
-	asked   time.Duration // Time of the first Send after heard; not after heard: there was none.
+	asked   time.Duration // Time of the first Send after heard. If it is not after heard, there was none.
 	waiting []byte        // The newest datagram, while there is no session.
 	scratch []byte
 	text    [pathText]byte // Text of a Path.

@@ -24,11 +24,9 @@
 //   - Key: the secret of a server
 //   - Identity: user and data of a connect token
 //
-// Identity is the user and data of a token.
-//
 // # Files
 //
-// - server.go, client.go: the two ends as a transport.Conn
+//   - server.go, client.go: the two ends as a transport.Conn
 //   - handshake.go: the formats of the handshake, cookies
 //   - accept.go: the server's half of the handshake
 //   - address.go: addresses in cookies and limits

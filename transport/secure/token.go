@@ -29,7 +29,7 @@ const (
 	clockSkew = time.Minute
 )
 
-// Token is what a backend states about a player.
+// Token is a statement of a backend about a player.
 type Token struct {
 	User    string    // ID of the player, 1 to MaxUser bytes.
 	Servers []string  // Addresses of 1 to MaxServers servers, each as its Tokens names it: "play.example.org:9000".

@@ -191,7 +191,7 @@ func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
 
 // SendAll implements transport.BatchSender. On Linux one call sends up to 64 runs (sendmmsg).
 func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
-	if len(runs) == 1 { // as from a server with one client
+	if len(runs) == 1 { // usual for a server with one client
 		if n := len(runs[0]); n > 0 && n <= sizes[0] {
 			return 0, c.Send(to[0], runs[0])
 		}
@@ -199,7 +199,7 @@ func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed 
 	}
 	for at := 0; at < len(runs); {
 		n, alone := c.sendVolley(to[at:], runs[at:], sizes[at:])
-		if n == 0 { // the first is to be sent by itself
+		if n == 0 { // send the datagrams of the first run singly
 			n, alone = 1, 1
 		}
 		for ; alone != 0; alone &= alone - 1 {

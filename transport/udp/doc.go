@@ -9,7 +9,7 @@
 //
 // # Files
 //
-// - conn.go: Conn, Stats
+//   - conn.go: Conn, Stats
 //   - reader.go: the reading goroutine and the queue to Receive
 //   - send_unix.go, sendto_unix.go, send_other.go: send one datagram without blocking
 //   - volley_linux.go, volley_other.go, sendmmsg_linux_amd64.go, sendmmsg_linux_arm64.go: send many runs in one call (sendmmsg)

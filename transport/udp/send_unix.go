@@ -86,7 +86,7 @@ func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, o
 	case errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOPROTOOPT):
 		s.segments = false // the network device does not support it
 	}
-	return false, false, nil // each datagram tells what is wrong with it
+	return false, false, nil // the caller sends singly, to learn which datagram fails
 }
 
 // writeAll writes one datagram, or several with the control message. It uses RawConn.Control, which locks the descriptor as Write

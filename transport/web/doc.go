@@ -4,7 +4,7 @@
 //
 // # Files
 //
-// - web.go: Dial, Conn: the choice between the two
+//   - web.go: Dial, Conn: the choice between the two
 //   - webtransport.go: a WebTransport session of the browser as a queued.Pipe
 //   - websocket.go: a WebSocket of the browser as a queued.Pipe
 //   - promise.go: await: waits for a promise

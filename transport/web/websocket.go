@@ -42,7 +42,7 @@ func openSocket(ctx context.Context, url string) (*socket, error) {
 	s.on("onclose", func(js.Value) { s.cancel() })
 	s.on("onmessage", func(event js.Value) {
 		data := event.Get("data")
-		if data.Type() != js.TypeObject { // text: no datagram
+		if data.Type() != js.TypeObject { // text is no datagram
 			return
 		}
 		select {
