@@ -32,7 +32,7 @@ func linkHeader(linkType uint32) (size int, ok bool) {
 		return 4, true
 	case 1: // Ethernet
 		return 14, true
-	case 101, 228, 229: // IP without anything before it
+	case 101, 228, 229: // raw IP
 		return 0, true
 	case 113: // tcpdump -i any
 		return 16, true
@@ -56,7 +56,7 @@ type capture struct {
 }
 
 // Keys opens the datagrams of an encrypting transport; secure.KeyLog implements it. If a datagram contains none of netcode, plain
-// is nil and what describes it in words.
+// is nil, and the second result describes it in words.
 type Keys interface {
 	Open(datagram []byte) (plain []byte, what string) // May be called repeatedly for one datagram.
 }

@@ -6,7 +6,7 @@
 //
 // # Files
 //
-// - dump.go: a packet as text
+//   - dump.go: a packet as text
 //   - capture.go: a pcap file as text
 //   - attribution.go: Attribution: counts bits
 package inspect

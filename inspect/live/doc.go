@@ -19,11 +19,10 @@
 //   - account: the bits of datagrams by reason, component and message (package inspect). The inspector spends at most half a
 //     percent of the time between two ticks on reading datagrams. Other datagrams count as "not read", so that sums stay right
 //   - tap: a wrapper around the server's socket that reads the datagrams
-//     half a percent of the time between two ticks, the rest counts as not read: sums are right all the same
 //
 // # Files
 //
-// - inspector.go: Inspector: the group, its phases, publishing
+//   - inspector.go: Inspector: the group, its phases, publishing
 //   - snapshot.go: Snapshot: the published figures
 //   - processor_unix.go, processor_other.go: processor time of the process
 //   - tap.go: reads datagrams: accounts, and the packets of one client

@@ -132,7 +132,7 @@ func (i *Inspector) answer() {
 	for id := range i.from(q.next) {
 		if looked++; looked > mostLooked {
 			q.next = id.Index
-			return // On with the next frame.
+			return // Continues in the next frame.
 		}
 		if q.search.index >= 0 && int64(id.Index) != q.search.index {
 			break

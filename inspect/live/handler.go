@@ -70,7 +70,7 @@ func (i *Inspector) AllowOthers() { i.public = true }
 //	/ticks              TickTimes, of the last second
 //	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name; &client=3: what that one has
 //
-// Without AllowOthers the Host of a request must be this machine, so that a page of another site cannot read the inspector
+// Without AllowOthers the Host of a request must be this machine. A page of another site then cannot read the inspector
 // through its own name (DNS rebinding). Pages of other sites get only the page itself. They could not read other answers anyway,
 // but would use up the connections of /events.
 func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func (i *Inspector) fromElsewhere(r *http.Request) bool {
 // answer writes v as JSON.
 func answer(w http.ResponseWriter, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // A figure of the game that is no number.
+	if err != nil { // A figure of the game is NaN or infinite.
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -220,7 +220,7 @@ func (i *Inspector) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	if control.Flush() != nil {
-		return // The page has gone, or never gets an event.
+		return // The page has closed, or its connection supports no events.
 	}
 	lookAgain := time.NewTicker(lookFor / 3)
 	defer lookAgain.Stop()
@@ -232,7 +232,7 @@ func (i *Inspector) serveEvents(w http.ResponseWriter, r *http.Request) {
 			i.look()
 		case s := <-snapshots:
 			text, err := json.Marshal(s)
-			if err != nil { // A figure of the game that is no number.
+			if err != nil { // A figure of the game is NaN or infinite.
 				text = fmt.Appendf(nil, "{\"error\":%q}", err.Error())
 			}
 			_ = control.SetWriteDeadline(time.Now().Add(patience)) // If unsupported, it waits for a slow page.

@@ -306,7 +306,7 @@ func (i *Inspector) end() {
 		i.addTick()
 	}
 	if !i.on {
-		if i.rows != nil { // Nobody looks any more.
+		if i.rows != nil { // The last page has closed.
 			i.ticks, i.before, i.rows = nil, nil, nil
 			i.tap.take()
 			i.tap.forget()

@@ -128,7 +128,7 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 	}
 	id := t.sessions[to]
 	follow := uint32(0)
-	if i.on { // Else the page that followed a client has closed.
+	if i.on { // Otherwise the page that followed a client has closed.
 		follow = i.follow.Load()
 	}
 	followed := id != 0 && uint32(id) == follow
