@@ -11,7 +11,7 @@
 //
 // # Files
 //
-// - authority.go: WrittenBy, MayWrite, the messages
+//   - authority.go: WrittenBy, MayWrite, the messages
 //   - server.go: the gate, which decides which writes a server accepts; Grant; telling clients their rights
 //   - client.go: a client's rights, and its writes
 package authority

@@ -93,7 +93,7 @@ func OnAsk(s *netcode.Server, f func(client netcode.ClientID, entity netcode.Net
 func (s *server) wished(client netcode.ClientID, m *wish) {
 	c := s.Session(client)
 	switch {
-	case m.GiveUp && c != nil && c.Connected() && s.Store().Named(m.Entity) == client: // Also of one that has left its sight.
+	case m.GiveUp && c != nil && c.Connected() && s.Store().Named(m.Entity) == client: // Also for an entity that is no longer visible to the client.
 		Grant(s.Server, m.Entity, 0)
 	case !s.MayConcern(client, m.Entity) || m.GiveUp:
 	case s.ask != nil && s.ask(client, m.Entity):
@@ -239,7 +239,7 @@ func (s *server) tellRights() {
 	}
 }
 
-// tellRightsTo tells one client. A message without room is sent in the next tick.
+// tellRightsTo tells one client the changes of its rights. A message without room is sent in the next tick.
 func (s *server) tellRightsTo(c *session) {
 	for len(c.given) > 0 && s.Tick()-c.given[0].at > s.grace() {
 		c.given = slices.Delete(c.given, 0, 1)
