@@ -260,7 +260,7 @@ func (c *client) beginFrame() {
 	if !c.opened {
 		return
 	}
-	if len(c.held) == 0 && c.floor == tick.None { // Nothing came that is not shown.
+	if len(c.held) == 0 && c.floor == tick.None { // All received state is shown.
 		c.end.ShownUpTo(c.end.Newest().Heard(), false)
 	}
 	c.stats.Behind = 0

@@ -1,16 +1,16 @@
 // Package consistent makes a client show whole ticks only. Of one tick it shows all changes that the client may see, or none.
 //
-// Without it a client shows each entity in its newest received state. If the state of a tick takes several packets and one of
-// them is lost, some entities are as of that tick and others as of an earlier one. With it the client holds back received state
-// until a tick is complete. It then shows that tick, and never a mixture of two.
+// Without it a client shows each entity in its newest received state. If a tick takes several packets and one is lost, some
+// entities are newer than others. With it the client holds back received state until a tick is complete. It then shows that tick,
+// and never a mixture of two.
 //
 // [Register] adds the feature to a protocol. [Of] returns how far the shown tick is behind. [Enable] switches it for one client.
 //
 // # How it works
 //
-// For each client the server knows which entities have changes to send, and which packets in flight contain the newest state of
-// an entity (View.InFlight of package snapshot). In each tick in which it has sent all changes, it adds a claim to the last
-// packet. The claim lists the packets in flight that the tick needs. A client that has received all of them has the complete
+// For each client the server knows which entities have changes to send. It also knows which packets in flight contain the newest
+// state of an entity (View.InFlight of package snapshot). In each tick in which it has sent all changes, it adds a claim to the
+// last packet. The claim lists the packets in flight that the tick needs. A client that has received all of them has the complete
 // state of that tick. State of later ticks waits.
 //
 // A lost packet is sent again unchanged, unless something in it was hidden from the client meanwhile. If much is hidden in each
@@ -37,6 +37,4 @@
 //   - server.go: finds complete ticks and the packets that they need; sends lost packets again; saves budget
 //   - client.go: holds back state and shows complete ticks
 //   - section.go: the wire format of claims and repairs
-//   - client.go: which tick is shown
-//   - section.go: claims and repeated packets on the wire
 package consistent

@@ -209,7 +209,7 @@ func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 func (f *sender) drop(at int, why *uint64) {
 	k := &f.packets[at]
 	if k.lost && why != nil {
-		if *why++; k.until >= f.claimed { // The newest claim needs it: it is told anew.
+		if *why++; k.until >= f.claimed { // The newest claim needs it: a later claim must replace it.
 			f.claimed = tick.None
 		}
 	}
