@@ -17,7 +17,7 @@
 //
 // # Files
 //
-// - transfer.go: Register, Config, Send, On
+//   - transfer.go: Register, Config, Send, On
 //   - end.go: the transfers of each connection; how many pieces wait in its message queue (feed)
 //   - sending.go, receiving.go: one transfer, at the sender and at the receiver
 //   - messages.go: the messages between them

@@ -101,7 +101,7 @@ func (e *end) refusal(from *peerState, r *Receiving) string {
 		return ""
 	}
 	if err := e.handler.Begin(r); err != nil {
-		return cmp.Or(err.Error(), "it does not say why") // An empty text would be no refusal.
+		return cmp.Or(err.Error(), "it does not say why") // An empty text would mean no refusal.
 	}
 	return ""
 }

@@ -85,8 +85,8 @@ func On(e netcode.Endpoint, h Handler) {
 	of.handler = &h
 }
 
-// Send begins to send data to a client, or from a client to the server with to = 0. name, of at most 64 bytes, tells the receiver
-// what it is. data must not change until the transfer is over. The errors are ErrUnregistered, ErrNoReceiver and *SizeError.
+// Send begins to send data to a client, or from a client to the server with to = 0. name, of at most 64 bytes, describes the data
+// to the receiver. data must not change until the transfer is over. The errors are ErrUnregistered, ErrNoReceiver and *SizeError.
 func Send(from netcode.Endpoint, to netcode.ClientID, name string, data []byte) (*Sending, error) {
 	e, ok := netcode.ExtensionOf[*end](from)
 	if !ok {
