@@ -243,7 +243,7 @@ func (w *worker) close() {
 	for _, b := range w.bots {
 		b.Client.Close()
 	}
-	for range 3 { // Each frame says goodbye once more.
+	for range 3 { // Each frame sends the close message again.
 		for _, b := range w.bots {
 			b.step()
 		}

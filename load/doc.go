@@ -16,14 +16,14 @@
 //
 // # Words
 //
-// - ramp: bots join one after the other, Options.Ramp per second
+//   - ramp: bots join one after the other, Options.Ramp per second
 //   - input to state: the time from the frame in which a bot acts for a tick until state of that tick or a later one arrives
 //   - late: the delay at which a bot's frame starts. If it is long, the bots lack processors, not the server
 //   - holds: the largest number of bots with which the 99th percentile of a tick was within Options.Bound
 //
 // # Files
 //
-// - game.go: Game, Bot
+//   - game.go: Game, Bot
 //   - crowd.go: Run: all bots of a process
 //   - link.go: a bot's bad link, in both directions
 //   - histogram.go, report.go: measurements

@@ -248,7 +248,7 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 	}
 	stop()
 	for _, part := range parts {
-		for range part { // So that nobody waits to be heard.
+		for range part { // Unblocks a process that still sends samples.
 			continue
 		}
 	}

@@ -96,7 +96,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	switch {
 	case took > r.Bound:
 		r.above++
-	case took > 0: // A second without figures counts as neither: the server may be too busy to answer.
+	case took > 0: // A second without figures does not count: the server may be too busy to answer.
 		r.above = 0
 	}
 	if r.above == 0 && r.Failed == 0 && took > 0 {
