@@ -17,8 +17,8 @@ type Owner struct {
 // a client never sees half of a change. This includes members that despawn, become invisible, or leave the group. Example: an
 // item moves from one member to another. Code that skips entities that are Replicated.Gone never sees it with both members or
 // with neither.
-//
-// If the visible members are too large for a packet, they are sent entity by entity, and a group that is too large as a whole is
+// If the visible members are too large for a packet, they are sent entity by entity. A group that is too large as a whole is
+// reported. If despawns and leaving members make it too large, these are sent separately.
 // reported. If despawns and leaving members make it too large, these are sent separately.
 //
 // A group combines changes that were captured in one tick. With a Rate or netcode.Every, members are captured in the same ticks.

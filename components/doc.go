@@ -5,7 +5,7 @@
 //
 // # Files
 //
-// - replicated.go: Replicated
+//   - replicated.go: Replicated
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
 //   - predicted.go: Simulate, Predicted, SpawnOf
