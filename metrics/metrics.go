@@ -149,7 +149,7 @@ func NameOf(path string) string {
 	var words []string
 	for _, part := range strings.Split(path, ".") {
 		split := wordsOf(part)
-		if len(split) > 1 && split[0] == "bytes" { // The unit stands at the end.
+		if len(split) > 1 && split[0] == "bytes" { // The unit comes last.
 			split = append(split[1:], "bytes")
 		}
 		words = append(words, split...)
@@ -222,7 +222,7 @@ func (c *Collector) sample(next netcode.ClientID) {
 	}
 	before, now := c.before[next], sample{c.server.Tick(), stats.Packets.BytesSent}
 	if gone := time.Duration(now.at-before.at) * c.server.Interval(); before.at == 0 || gone >= copyEvery {
-		if before.at > 0 && now.sent >= before.sent { // Else it is a new session of the same player.
+		if before.at > 0 && now.sent >= before.sent { // Otherwise it is a new session of the same player.
 			c.sentRate.Observe(float64(now.sent-before.sent) / gone.Seconds())
 		}
 		c.before[next] = now
