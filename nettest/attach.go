@@ -2,8 +2,8 @@ package nettest
 
 import "github.com/arche-netcode/netcode/transport"
 
-// Listen adds an end to the network that is neither the server nor a client of the Net, such as an end of package adversary or a
-// bot. It has a link like all others. Its datagrams are in the trace.
+// Listen adds an end to the network that is neither the server nor a client of the Net. Use it for an end of package adversary or
+// a bot. It has a link like all others. Its datagrams are in the trace.
 func (n *Net) Listen() transport.Conn {
 	n.t.Helper()
 	return n.ListenAt(transport.Addr{})

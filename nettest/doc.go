@@ -1,6 +1,5 @@
-// Package nettest runs a server and its clients in one process, on a virtual
-// clock and over seeded bad links, so that a game's networking is tested by
-// `go test` alone.
+// Package nettest runs a server and its clients in one process, on a virtual clock and over seeded bad links. A game's networking
+// can thus be tested by `go test` alone.
 //
 //	func TestMyGameConverges(t *testing.T) {
 //		n := nettest.New(t, nettest.Config{
@@ -22,7 +21,7 @@
 //
 // # Files
 //
-// - net.go, config.go: Net: a server and clients on a virtual network and clock
+//   - net.go, config.go: Net: a server and clients on a virtual network and clock
 //   - links.go, clocks.go: bad links, suspended ends
 //   - invariant.go, ghosts.go, order.go: the invariants
 //   - attach.go: ends that are neither the server nor a client

@@ -24,7 +24,7 @@ func (o *orderCheck) check(n *Net, i int, c *Client) error {
 	if client == nil {
 		return nil
 	}
-	if o.session != client { // A connection has a Replica of its own; a client id may come again after a restart of the server.
+	if o.session != client { // Each connection has its own Replica. A client ID may be reused after a restart of the server.
 		o.session, o.newest = client, nil
 	}
 	for e := range client.All {

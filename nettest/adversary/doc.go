@@ -12,7 +12,7 @@
 //
 // # Words
 //
-// - lie: a datagram, or a behaviour, that no honest end has
+//   - lie: a datagram, or a behaviour, that no honest end has
 //   - End: one end of a connection with the lies that both Client and Server can tell
 //   - habit: a lie that lasts until Honest: AckNothing, AckOld, AckAll, Silence, Trickle
 //   - Lie: a lie by name, for tests that try all: ClientLies, ServerLies, StrangerLies
@@ -24,7 +24,7 @@
 //
 // # Files
 //
-// - end.go, end_lies.go: behaviour and lies of both ends of a connection
+//   - end.go, end_lies.go: behaviour and lies of both ends of a connection
 //   - client.go: Client: joins a server; lies of clients only
 //   - server.go, server_lies.go: Server: accepts a client; lies of servers only
 //   - stranger.go: Stranger: floods without a connection

@@ -257,7 +257,7 @@ func (e *End) lanes(plan *quantize.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
 	for try := range 32 {
 		for i := range lanes {
-			if lanes[i] = e.random.Uint32() >> e.random.IntN(32); try%2 == 1 { // lanes of a rotation are seldom legal otherwise
+			if lanes[i] = e.random.Uint32() >> e.random.IntN(32); try%2 == 1 { // random lanes of a rotation are rarely valid
 				lanes[i] = uint32(e.random.Uint64N(plan.Lane(i).Largest + 1))
 			}
 		}

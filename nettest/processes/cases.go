@@ -176,7 +176,7 @@ func floods(o options, r *row) error {
 	heap, before, began := g.server.last(), g.over(), time.Now()
 	for sent := 0; sent < o.Floods; sent += 100 {
 		for _, l := range adversary.StrangerLies(transport.Addr{}) {
-			if l.Name != "ForgedCloses" { // they come from the address of a session
+			if l.Name != "ForgedCloses" { // their sender is the address of a session
 				l.Tell(s)
 			}
 		}

@@ -1,7 +1,7 @@
-// Command processes injects faults into real processes with real sockets. It kills clients in every phase, restarts the server,
-// suspends both, floods the server with handshakes from many loopback addresses, and sends datagrams through a relay that
-// damages, repeats, reorders, drops and rebinds. It also takes processors away and provokes socket errors. It prints a table with
-// one line for each case.
+// Command processes injects faults into real processes with real sockets. It kills clients in every phase, restarts the server
+// and suspends both. It floods the server with handshakes from many loopback addresses. It sends datagrams through a relay that
+// damages, repeats, reorders, drops and rebinds. It takes processors away and provokes socket errors. It prints a table with one
+// line for each case.
 //
 //	go run ./nettest/processes                         # everything: some ten minutes
 //	go run ./nettest/processes -kills 20 -floods 1000 -stops 2s -only kill,stop

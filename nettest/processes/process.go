@@ -167,8 +167,8 @@ func (g *game) over() (n int) {
 	return n
 }
 
-// faultless returns an error if more than before sessions of honest clients have ended. It accepts them if the machine delayed a
-// process so long that packets may have been missed.
+// faultless returns an error if more than before sessions of honest clients ended in total. Ended sessions are no error if the
+// machine delayed a process so long that packets may have been missed.
 func (g *game) faultless(before int) error {
 	longest := 0.
 	for _, p := range append([]*process{g.server}, g.honest...) {

@@ -107,7 +107,7 @@ func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 		c.broken("I7 Alive", "session %d ended: %v", id, reason)
 	case c.isLiar(id):
 	case reason.Reason == peer.ReasonClosed, reason.Reason == peer.ReasonKicked, reason.Reason == peer.ReasonTimeout, reason.Reason == peer.ReasonReplaced, reason.Reason == peer.ReasonTakenOver:
-	case reason.Reason == peer.ReasonQueueOverflow: // A client that sleeps takes no reliable messages.
+	case reason.Reason == peer.ReasonQueueOverflow: // A sleeping client receives no reliable messages.
 	default:
 		for _, l := range c.soak.liars {
 			if l.ID() == id {
@@ -137,7 +137,7 @@ func (c *checks) server() {
 		c.broken("I7 Alive", "%d handlers panicked", n)
 	}
 	c.count["I7 Alive"]++
-	for id, at := range c.over { // A client that slept learns of the end late.
+	for id, at := range c.over { // A client that slept notices the end late.
 		if c.tick-at > c.o.phase.ticks {
 			c.began(id)
 			delete(c.shown, id)
@@ -170,7 +170,7 @@ func (c *checks) server() {
 func (c *checks) writes() {
 	for _, t := range c.world.all {
 		owner, before := c.world.ownerOf(t), t.owner
-		if t.owner = owner; owner != before && has[secret](c.world, t.Entity) { // it was handed over, or given back
+		if t.owner = owner; owner != before && has[secret](c.world, t.Entity) { // the owner changed
 			c.world.secrets.Get(t.Entity).Of = owner
 		}
 		if !has[mine](c.world, t.Entity) {
@@ -181,7 +181,7 @@ func (c *checks) writes() {
 			continue
 		}
 		c.count["I10 Gate"]++
-		if m.By == 0 || m.By != owner && m.By != before { // one that wrote and then left has lost it in this frame
+		if m.By == 0 || m.By != owner && m.By != before { // the writer may have disconnected and lost ownership in this frame
 			c.broken("I10 Gate", "%v was written by %d, and its owner is %d", t.id, m.By, owner)
 		}
 		t.wrote = m
@@ -219,7 +219,7 @@ func (c *checks) alive(client *nettest.Client, p *player) {
 	if c.o.Loss >= .5 {
 		stale *= 2 // In bursts of loss, five of six packets are lost for some seconds.
 	}
-	if c.playing && c.tick-max(p.fresh, since) > stale { // At rest there is no new state.
+	if c.playing && c.tick-max(p.fresh, since) > stale { // During the rest there is no new state.
 		c.broken("I5 Isolated", "session %d had no new state for %d ticks", p.id, c.tick-p.fresh)
 	}
 	if c.tick-max(p.empty, since) > emptyTicks+stale-ticksASecond {

@@ -119,7 +119,7 @@ func (s *soak) phase() {
 	}
 	if s.darkAll == s.tick && s.playing {
 		s.net.SetLink(s.link)
-		for c, p := range s.players { // the order does not matter: each has a link of its own
+		for c, p := range s.players { // the order does not matter: each player has its own link
 			if p.dark > s.tick {
 				s.net.SetLinks(c, transport.Link{Down: true}, transport.Link{Down: true})
 			}

@@ -172,7 +172,7 @@ func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 // game runs the server's game for one tick.
 func (s *soak) game(server *netcode.Server) {
 	s.checks.writes()
-	if !s.playing { // Sessions begin and end while the world rests; their bodies wait for the next phase.
+	if !s.playing { // Sessions begin and end during the rest too; their bodies change in the next phase.
 		return
 	}
 	for _, id := range s.came {
