@@ -8,7 +8,7 @@
 //
 // # Files
 //
-// - places.go: Limits, Places: limits by address and network
+//   - places.go: Limits, Places: limits by address and network
 //   - decisions.go: clients that want to join, and the game's answer
 //   - players.go: players: connected, away, or gone for good
 package admission

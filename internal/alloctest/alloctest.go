@@ -76,7 +76,7 @@ func Start(t testing.TB) *Counter {
 	if !raceDetector {
 		c.turn(0)
 		c.before = readProfile()
-		for range 10 { // Lets finalizers and cleanups run that the collection queued.
+		for range 10 { // Runs finalizers and cleanups that the collection queued.
 			runtime.Gosched()
 		}
 	}

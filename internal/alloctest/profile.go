@@ -117,9 +117,9 @@ func (l *line) within(name string) bool {
 	return slices.ContainsFunc(l.frames, func(f runtime.Frame) bool { return strings.HasSuffix(f.Function, name) })
 }
 
-// background reports whether the runtime allocated for itself: in its own goroutine, for the cache of a type assertion (filled at
-// random, with one miss of a thousand), or for its pool of records of waiting goroutines. The start of a goroutine counts as the
-// caller's.
+// background reports whether the runtime allocated for itself. It does so in its own goroutines, for its pool of records of
+// waiting goroutines, and for the cache of a type assertion, which it fills at random with one miss of a thousand. The start of a
+// goroutine counts as the caller's.
 func (l *line) background() bool {
 	for _, name := range []string{"runtime.ReadMemStats", "runtime.buildTypeAssertCache", "runtime.buildInterfaceSwitchCache", "runtime.acquireSudog"} {
 		if l.within(name) {

@@ -126,7 +126,7 @@ func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, li
 		return false
 	}
 	q.handed++
-	if q.list == nil { // Once, so that a client without such messages takes no memory.
+	if q.list == nil { // Allocated late: a client without held messages needs no memory.
 		q.list, q.bodies = make([]Message, 0, firstMessages), make([]byte, 0, firstBytes)
 	}
 	q.list = append(q.list, Message{Envelope: *e, Name: name, place: q.handed, Since: now, start: len(q.bodies), Size: len(body), cost: cost})

@@ -19,7 +19,7 @@ func Fuzz(f *testing.F, property func(t *testing.T, data []byte)) {
 	}
 	whole := 0
 	f.Fuzz(func(t *testing.T, data []byte) {
-		property(t, data) // skips what is too short
+		property(t, data) // skips seeds that are too short
 		whole++
 	})
 	if whole == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
