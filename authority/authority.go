@@ -13,28 +13,30 @@ import (
 
 // Errors of Write.
 var (
-	// ErrSharedWorld means that a host's player writes a component by assigning to it, in the world that it shares with the server.
+	// ErrSharedWorld means that a host's player must assign to the component in the world that it shares with the server.
 	ErrSharedWorld = errors.New("netcode: a host assigns to the component in the server's world")
-	// ErrNotAllowed means that the component is not this client's to write.
+	// ErrNotAllowed means that this client may not write the component.
 	ErrNotAllowed = errors.New("netcode: not this client's to write")
 )
 
-// Writer is the end that may write a component.
+// Writer selects the end that may write a component.
 type Writer uint8
 
-// The writers of a component.
+// Values of Writer.
 const (
-	ServerWrites Writer = iota // Nobody else.
-	OwnerWrites                // The client that the entity belongs to: components.Owner, netcode.Server.SetOwner.
+	ServerWrites Writer = iota // Only the server.
+	OwnerWrites                // The owner of the entity: components.Owner, netcode.Server.SetOwner.
 	NamedWrites                // The client that Grant names for the entity.
 )
 
-// WrittenBy is an option of netcode.Replicate that sets the writer of a component. Without it that is the server. The client
-// that may write the component assigns to it in its own world. The value is sent to the server and to the other clients, not
-// back to its author. While a client has the right, values that the server's own game writes reach the others and not the
-// author. To correct an author, take the right first, by Grant(server, entity, 0) or another owner, and give it back later.
-// The server takes a value only from the client that may write it at that moment. Such a component names no entities. Call
-// WrittenBy with the same writer on both sides.
+// WrittenBy is an option of netcode.Replicate that sets the writer of a component. The default is the server. Pass the same
+// writer on both sides. Such a component must not contain entities.
+//
+// The writing client assigns to the component in its own world. The value is sent to the server and from there to the other
+// clients, but not back to the writer. The server accepts a value only from the client that may write it at that moment.
+//
+// While a client has the right, values written by the server's game reach the other clients and not the writer. To correct the
+// writer, take the right first, by Grant(server, entity, 0) or a new owner, and give it back later.
 func WrittenBy(w Writer) netcode.Option {
 	if w > NamedWrites {
 		panic(fmt.Sprintf("netcode: WrittenBy(%d): no such writer", w))
@@ -42,14 +44,14 @@ func WrittenBy(w Writer) netcode.Option {
 	return netcode.ForComponent("WrittenBy", func(p *netcode.Protocol, plan *quantize.Plan) { note(p, plan, w) })
 }
 
-// writers is the rows of a protocol that clients write.
+// writers is the set of rows of a protocol that clients write.
 type writers struct {
-	byPlan map[*quantize.Plan]Writer // Looked up only.
+	byPlan map[*quantize.Plan]Writer // For lookup only.
 	owner  snapshot.Mask
 	named  snapshot.Mask
 }
 
-// note takes over the writer of a component that is being registered.
+// note registers the writer of a component.
 func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 	if by == ServerWrites {
 		return
@@ -72,7 +74,7 @@ func note(p *netcode.Protocol, plan *quantize.Plan, by Writer) {
 // ends makes the hooks of both ends.
 type ends struct{ *writers }
 
-// of returns the rows that the owner, or the named client, of an entity may write.
+// of returns the rows that a client may write, by whether it owns the entity and whether it is named for it.
 func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 	if owns {
 		rows = rows.Union(w.owner)
@@ -83,7 +85,7 @@ func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 	return rows
 }
 
-// freeze finds the rows, and adds the writers to the canonical description.
+// freeze collects the rows and adds the writers to the canonical description of the protocol.
 func (w *writers) freeze(f *netcode.Freezing) {
 	for _, c := range f.Schema.Banded() {
 		if plan := f.Schema.Plan(c.Row); w.byPlan[plan] != ServerWrites {
@@ -105,10 +107,10 @@ func (w *writers) freeze(f *netcode.Freezing) {
 	}
 }
 
-// maxWritten is the number of component types that clients may write in a protocol.
+// maxWritten is the maximum number of component types of a protocol that clients write.
 const maxWritten = 64
 
-// numbered returns the rows that bits of right.Rows are, of those that both ends have.
+// numbered returns the rows that the bits of right.Rows stand for. both is the rows that both ends have.
 func (w *writers) numbered(both snapshot.Mask) snapshot.Mask {
 	if both.Count() > maxWritten {
 		return both.Intersect(w.owner.Union(w.named))
@@ -116,7 +118,7 @@ func (w *writers) numbered(both snapshot.Mask) snapshot.Mask {
 	return both
 }
 
-// wordOf returns rows as a bit for each of numbered.
+// wordOf encodes rows as bits, one for each row in numbered.
 func wordOf(rows, numbered snapshot.Mask) (word uint64) {
 	for bit := uint64(1); !numbered.IsZero(); numbered, bit = numbered.Rest(), bit<<1 {
 		if rows.Has(numbered.Lowest()) {
@@ -126,7 +128,7 @@ func wordOf(rows, numbered snapshot.Mask) (word uint64) {
 	return word
 }
 
-// maskOf returns the rows of what wordOf returned.
+// maskOf decodes the result of wordOf.
 func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
 	for ; word != 0 && !numbered.IsZero(); numbered, word = numbered.Rest(), word>>1 {
 		if word&1 != 0 {
@@ -136,21 +138,21 @@ func maskOf(word uint64, numbered snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// right tells a client which rows of an entity it may write from a tick on; none any more when Rows is 0. Bits of Rows are the rows that both
-// ends have. Where these are more than 64 they are those that clients write, in the schema's order.
+// right tells a client the rows of an entity that it may write from a tick on; Rows 0 means none. The bits of Rows stand for the
+// rows that both ends have, or for those of them that clients write if there are more than 64.
 type right struct {
 	Entity wire.NetworkID
 	Rows   uint64
 	Tick   uint32
 }
 
-// wish asks the server to name the client for an entity, or gives that up.
+// wish asks the server to name the client for an entity, or to name nobody.
 type wish struct {
 	Entity wire.NetworkID
 	GiveUp bool
 }
 
-// addMessages registers the messages of authority. No Go type has names like theirs, so none of the game's is taken.
+// addMessages registers the messages of authority. Their names cannot collide with names of Go types.
 func addMessages(p *netcode.Protocol) {
 	channel, over, stage := netcode.OnChannel(wire.MaxChannels-1), netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageInitialization)
 	netcode.Handle(p, func(ctx *netcode.Context, m *right) {
@@ -165,7 +167,7 @@ func addMessages(p *netcode.Protocol) {
 	}, netcode.Named("netcode.wish"), channel, over, stage, netcode.FromClient())
 }
 
-// WriterOf is the writer of the component with this plan in a protocol. It is for other features.
+// WriterOf returns the writer of a component in a protocol, for other features.
 func WriterOf(p *netcode.Protocol, plan *quantize.Plan) Writer {
 	if w, ok := netcode.ExtensionOf[*writers](p); ok {
 		return w.byPlan[plan]
@@ -173,15 +175,15 @@ func WriterOf(p *netcode.Protocol, plan *quantize.Plan) Writer {
 	return ServerWrites
 }
 
-// ClientsWrite tells if any component was registered with WrittenBy a client. It freezes the protocol.
+// ClientsWrite reports whether clients write any component of a protocol. It freezes the protocol.
 func ClientsWrite(p *netcode.Protocol) bool {
 	p.Schema()
 	_, ok := netcode.ExtensionOf[*writers](p)
 	return ok
 }
 
-// MayWrite tells if the client, or the server, may write component T of an entity by now. Nobody may write a T that was not given
-// to netcode.Replicate, and OnError is told once: netcode.ErrNoComponent. It is a right, and no sign that the entity has a T by now.
+// MayWrite reports whether this client or server may write component T of an entity now. It does not tell whether the entity has
+// a T. If T is not replicated it returns false and reports netcode.ErrNoComponent to OnError once.
 func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	s, c := netcode.ServerOf(end), netcode.ClientOf(end)
 	var p *netcode.Protocol
@@ -204,14 +206,14 @@ func MayWrite[T any](end netcode.Endpoint, entity netcode.NetworkID) bool {
 	return Rights(c, entity).Has(row)
 }
 
-// Stats counts the writes of clients at one end.
+// Stats has the counters of one end.
 type Stats struct {
-	Writes     uint64 // Rows taken in that clients wrote. Zero on clients.
-	WritesLate uint64 // Writes refused because they are no longer their sender's to make, or not visible to it. Zero on clients.
-	Rights     uint64 // Entities that a client may write at present. Zero on servers.
+	Writes     uint64 // Rows accepted from clients. Zero on clients.
+	WritesLate uint64 // Writes rejected because the sender may no longer write them or does not see the entity. Zero on clients.
+	Rights     uint64 // Entities that a client may write now. Zero on servers.
 }
 
-// StatsOf is a copy of the counters of a server or a client.
+// StatsOf returns the counters of a server or a client.
 func StatsOf(end netcode.Endpoint) Stats {
 	if s, ok := netcode.ExtensionOf[*server](end); ok {
 		return s.stats

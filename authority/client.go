@@ -11,27 +11,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// client is the rights of a client, and the rows that it writes until they are captured into Client.Upstream.
+// client is the feature's state on a client: its rights, and values of Write until they are captured into Client.Upstream.
 type client struct {
 	*netcode.Client
 	writers *writers
 
-	rights map[wire.NetworkID]writeRight // Looked up only.
-	list   []wire.NetworkID              // Entities of rights that the client knows, and those just lost, in the order in which they came.
+	rights map[wire.NetworkID]writeRight // For lookup only.
+	list   []wire.NetworkID              // Known entities with rights, and those just lost, in order of arrival.
 
-	set    []setRow // Rows that Write set and no capture has taken in yet.
+	set    []setRow // Rows set by Write and not captured yet.
 	lanes  []uint32
 	change []func(entity netcode.NetworkID, may bool, from netcode.Tick)
 }
 
-// writeRight is the rows of an entity that a client may write. An entity that the client does not know is in no list: it costs
-// nothing until it comes.
+// writeRight is the rows of an entity that a client may write. An entity that the client does not know is not listed: it costs
+// nothing until it arrives.
 type writeRight struct {
 	rows   snapshot.Mask
 	listed bool
 }
 
-// setRow is a row of an entity; its lanes lie at from.
+// setRow is a row of an entity; its lanes begin at from.
 type setRow struct {
 	id   wire.NetworkID
 	row  int
@@ -51,13 +51,13 @@ func (e ends) Client(of *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// restart begins a connection. Nothing is the client's own yet.
+// restart resets the state for a new connection.
 func (w *client) restart() {
 	w.rights, w.list = map[wire.NetworkID]writeRight{}, w.list[:0]
 	w.set, w.lanes = w.set[:0], w.lanes[:0]
 }
 
-// setRight takes over the right to an entity, which the client knows or not. One right too many ends the connection.
+// setRight stores the right to an entity, known to the client or not. Too many rights end the connection.
 func (w *client) setRight(m *right) {
 	if w.Hosted() != nil { // A host writes in the server's own world.
 		w.tell(m)
@@ -90,7 +90,7 @@ func (w *client) tell(m *right) {
 	}
 }
 
-// put sets the right to an entity. It lists the entity if the client knows it.
+// put stores the right to an entity, and lists the entity if the client knows it.
 func (w *client) put(id wire.NetworkID, h writeRight, known bool) {
 	if known && !h.listed {
 		w.list, h.listed = append(w.list, id), true
@@ -98,7 +98,7 @@ func (w *client) put(id wire.NetworkID, h writeRight, known bool) {
 	w.rights[id] = h
 }
 
-// knows tells if the server shows an entity at present.
+// knows reports whether the server shows an entity at present.
 func (w *client) knows(id wire.NetworkID) bool {
 	if w.Replica() == nil {
 		return false
@@ -107,7 +107,7 @@ func (w *client) knows(id wire.NetworkID) bool {
 	return e.Alive && e.ID == id
 }
 
-// listArrived lists the entities that have just come and that the client may write.
+// listArrived lists the newly arrived entities with rights.
 func (w *client) listArrived() {
 	if len(w.rights) == len(w.list) {
 		return
@@ -122,7 +122,7 @@ func (w *client) listArrived() {
 	}
 }
 
-// Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
+// Rights returns the rows of an entity that the client may write now, as the server has told it.
 func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
 	if w, ok := netcode.ExtensionOf[*client](c); ok {
 		return w.Rights(entity)
@@ -130,16 +130,16 @@ func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
 	return snapshot.Mask{}
 }
 
-// ClientState is the state of a client with components that clients write: netcode.ExtensionOf finds it. It is an interface, so that
-// the linker leaves the feature out of programs without such components, which have package systems too.
+// ClientState is a client's state of this feature; netcode.ExtensionOf finds it. It is an interface so that the linker can omit
+// the feature from programs that do not use it, although they use package systems.
 type ClientState interface {
-	// Rights is the function Rights.
+	// Rights implements the function Rights.
 	Rights(entity netcode.NetworkID) snapshot.Mask
-	// OnChange is the function OnChange.
+	// OnChange implements the function OnChange.
 	OnChange(f func(entity netcode.NetworkID, may bool, from netcode.Tick))
-	// Gather captures the rows that the client writes, when a network tick is due. read fills in the lanes of a row of an entity,
-	// from what they were, and returns whether the entity has it. systems.Gather calls it; where nobody does, Client.Send captures
-	// the rows that Write set.
+	// Gather captures the rows that the client writes, when a network tick is due. read overwrites the lanes of a row, which
+	// contain the previous value, and reports whether the entity has the row. systems.Gather calls it. Without that system
+	// Client.Send captures the rows that Write set.
 	Gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool)
 }
 
@@ -156,8 +156,8 @@ func (w *client) Rights(entity netcode.NetworkID) snapshot.Mask {
 	return snapshot.Mask{}
 }
 
-// OnChange adds a function that is called when the client may write components of an entity from now on, or may not any
-// more. from is the low 32 bits of the server's tick in which that took effect. OnChange panics on nil.
+// OnChange adds a function that is called when the client may write components of an entity, or no longer may. from is the low 32
+// bits of the server's tick in which that took effect. OnChange panics on nil.
 func OnChange(c *netcode.Client, f func(entity netcode.NetworkID, may bool, from netcode.Tick)) {
 	if f == nil {
 		panic("netcode: authority.OnChange: the function is nil")
@@ -172,23 +172,24 @@ func (w *client) OnChange(f func(entity netcode.NetworkID, may bool, from netcod
 	w.change = append(w.change, f)
 }
 
-// Ask asks the server to name this client for an entity. The client then writes the components that were registered with
-// NamedWrites. OnChange tells when it may; a server that refuses does not answer. The errors are those of netcode.Send, and
-// netcode.ErrNotRegistered where no component has a writer.
+// Ask asks the server to name this client for an entity. The client may then write the components with NamedWrites. OnChange
+// reports when it may; a server that refuses does not answer. The errors are those of netcode.Send, and netcode.ErrNotRegistered
+// if no component has a writer.
 func Ask(c *netcode.Client, entity netcode.NetworkID) error {
 	return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity})
 }
 
-// Release gives up the place that Ask got.
+// Release gives up the right that Ask got.
 func Release(c *netcode.Client, entity netcode.NetworkID) error {
 	return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity, GiveUp: true})
 }
 
-// Write gives a component of an entity another value, where the client keeps no world. In one, game code assigns to the
-// component and systems.Gather notices. The value is copied and is sent with the next tick. The errors are
-// netcode.ErrNoComponent, ErrNotAllowed where the component is not this client's to write, and *netcode.UnstorableError. A
-// host's player writes where the server has the entity. Of one that Server.Spawn made, Write is netcode.Put, and ErrNotAllowed
-// where the entity lacks the component. Of one in the server's world it does nothing but return ErrSharedWorld.
+// Write sets a component of an entity, for clients without a world. With a world, game code assigns to the component and
+// systems.Gather notices. The value is copied and sent with the next tick. The errors are netcode.ErrNoComponent,
+// *netcode.UnstorableError, and ErrNotAllowed if this client may not write the component.
+//
+// On a host the player writes to the server's entity. If Server.Spawn made the entity, Write acts as netcode.Put, with
+// ErrNotAllowed if the entity lacks the component. If the entity is in the server's world, Write only returns ErrSharedWorld.
 func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
 	row := c.Protocol().RowOf(reflect.TypeFor[T]())
 	switch {
@@ -219,7 +220,7 @@ func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
 	return nil
 }
 
-// Gather implements ClientState. read is nil where nobody reads a world.
+// Gather implements ClientState. read is nil if the client has no world.
 func (w *client) Gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
 	own := w.Upstream()
 	if own == nil || w.State() != netcode.Connected || !w.TickDue() || own.Tick() >= w.Tick() || len(w.list)+len(w.set)+own.Len() == 0 {
@@ -243,8 +244,7 @@ func (w *client) Gather(read func(entity netcode.NetworkID, row int, lanes []uin
 	own.Commit()
 }
 
-// gatherEntity captures one entity. It returns false if nothing of it is the client's any more, or the client does not know it
-// any more.
+// gatherEntity captures one entity. It returns false if the client may write nothing of it, or no longer knows it.
 func (w *client) gatherEntity(own *snapshot.Store, id wire.NetworkID, read func(entity netcode.NetworkID, row int, lanes []uint32) bool) bool {
 	rows := w.rights[id].rows
 	if rows.IsZero() || !w.knows(id) {

@@ -10,11 +10,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// server is the rights that a server gave.
+// server is the feature's state on a server: the rights of its clients.
 type server struct {
 	*netcode.Server
 	writers  *writers
-	sessions []*session // Those that are open, in the order in which they came.
+	sessions []*session // Open sessions in order of connection.
 	ask      func(client netcode.ClientID, entity netcode.NetworkID) bool
 	stats    Stats
 }
@@ -22,22 +22,22 @@ type server struct {
 // session is the entities that one client may write.
 type session struct {
 	*netcode.Session
-	held  []heldRight      // Entities that it may write, or might when it sees them, in the order in which they came.
-	given []lostRight      // Rights that it had until lately.
-	wrote []wire.NetworkID // Entities that it has changed since the last capture.
-	own   []wire.NetworkID // Scratch of observe.
+	held  []heldRight      // Entities that it may write now, or when it sees them.
+	given []lostRight      // Rights that it lost recently.
+	wrote []wire.NetworkID // Entities that it changed since the last capture.
+	own   []wire.NetworkID // Scratch of beforeObserve.
 }
 
-// heldRight is the rows of an entity that a client was told to be its own.
+// heldRight is the rows of an entity that a client was told it may write.
 type heldRight struct {
 	id   wire.NetworkID
 	rows snapshot.Mask
 }
 
-// lostRight is rows of an entity that were a client's own. The client may not know yet that they are not.
+// lostRight is rows of an entity that a client may no longer write. The client may not know yet.
 type lostRight struct {
 	heldRight
-	at tick.Tick // Since when they are not.
+	at tick.Tick // Tick of the loss.
 }
 
 // Server implements netcode.ServerSide.
@@ -69,31 +69,31 @@ func (s *server) open(c *netcode.Session) *session {
 	return a
 }
 
-// Grant names the client that writes the components of an entity that were registered with NamedWrites, 0 being nobody but
-// the server. It takes effect in the present tick, which it returns. Values that arrive from the client before from now on
-// are refused. Both clients are told. Grant returns false if there is no such entity.
+// Grant names the client that may write the components of an entity with NamedWrites; 0 means only the server. It takes effect in
+// the present tick, which it returns. From now on the server rejects values from the previous client. Both clients are told. ok
+// is false if there is no such entity.
 func Grant(s *netcode.Server, entity netcode.NetworkID, client netcode.ClientID) (from netcode.Tick, ok bool) {
 	return s.Tick(), s.Store().SetNamed(entity, client)
 }
 
-// Granted is the client that Grant named for an entity; 0 if there is none.
+// Granted returns the client that Grant named for an entity, 0 if there is none.
 func Granted(s *netcode.Server, entity netcode.NetworkID) netcode.ClientID {
 	return s.Store().Named(entity)
 }
 
-// OnAsk sets the function that is asked when a client calls Ask for an entity that it may see. Where it returns true, the client
-// is named as by Grant. Without a function, and with nil, all are refused. It may call Granted.
+// OnAsk sets the function that decides when a client calls Ask for an entity that it may see. If it returns true, the client is
+// named as by Grant. Without a function all requests are refused. The function may call Granted.
 func OnAsk(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID) bool) {
 	if a, ok := netcode.ExtensionOf[*server](s); ok {
 		a.ask = f
 	}
 }
 
-// wished answers a client's wish.
+// wished handles a client's wish.
 func (s *server) wished(client netcode.ClientID, m *wish) {
 	c := s.Session(client)
 	switch {
-	case m.GiveUp && c != nil && c.Connected() && s.Store().Named(m.Entity) == client: // Also of one that has left its sight.
+	case m.GiveUp && c != nil && c.Connected() && s.Store().Named(m.Entity) == client: // Also for an entity that is no longer visible to the client.
 		Grant(s.Server, m.Entity, 0)
 	case !s.MayConcern(client, m.Entity) || m.GiveUp:
 	case s.ask != nil && s.ask(client, m.Entity):
@@ -101,7 +101,7 @@ func (s *server) wished(client netcode.ClientID, m *wish) {
 	}
 }
 
-// hold remembers an entity that a client might write.
+// hold lists an entity that a client might write.
 func (a *session) hold(id wire.NetworkID) {
 	for i := range a.held {
 		if a.held[i].id == id {
@@ -111,13 +111,13 @@ func (a *session) hold(id wire.NetworkID) {
 	a.held = append(a.held, heldRight{id: id})
 }
 
-// rightTo tells if an entity belongs to a client, and if the client is named for it.
+// rightTo reports whether a client owns an entity, and whether it is named for it.
 func (s *server) rightTo(c *session, id wire.NetworkID) (owns, named bool) {
 	return s.Store().Owner(id) == c.ID(), s.Store().Named(id) == c.ID()
 }
 
-// mayHaveWritten judges a record of a client: the entity is one that it may write, and so are the rows, or they were until so
-// lately that it could not know better. A record without rows takes memory: it too must be about such an entity.
+// mayHaveWritten validates a record of a client. The client must be allowed to write the entity and the rows, or have lost that
+// right so recently that it may not know. This holds for a record without rows too, because it takes memory.
 func (s *server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
 	owns, named := s.rightTo(c, id)
 	may, known := s.writers.of(owns, named), owns || named
@@ -134,14 +134,14 @@ func (s *server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mas
 	return known && rows.Within(may)
 }
 
-// grace is the number of ticks for which a client may still write what it has lost: the history window, and the time for which
-// nothing may reach it without its connection ending.
+// grace returns the number of ticks for which writes with a lost right are no protocol violation: the history window plus the
+// connection timeout.
 func (s *server) grace() tick.Tick {
 	config := s.Config()
 	return tick.Tick(config.Window) + tick.Tick(config.SilenceTimeout/s.Interval())
 }
 
-// rights is the rows of an entity that a client may write now.
+// rights returns the rows of an entity that a client may write now.
 func (s *server) rights(c *session, id wire.NetworkID) snapshot.Mask {
 	rows := s.writers.of(s.rightTo(c, id))
 	if rows.IsZero() || !s.Store().Alive(id) || !c.View().Visible(id) {
@@ -150,9 +150,9 @@ func (s *server) rights(c *session, id wire.NetworkID) snapshot.Mask {
 	return rows
 }
 
-// Writes calls f for each row that a client has written and that was not taken in yet. Rows of entities of Server.Spawn it takes
-// in itself. It is the gate: a row comes from the client that may write it now and that may see the entity, and its numbers
-// are finite and in range. systems.Accept calls it. lanes are good until f returns.
+// Writes calls f for each row that clients have written and the server has not accepted yet. Rows of entities of Server.Spawn are
+// stored without f. Writes is the gate: it accepts a row only if the client may write it now and may see the entity, and if its
+// numbers are finite and in range. systems.Accept calls it. lanes are valid until f returns.
 func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
 	all, ok := netcode.ExtensionOf[*server](s)
 	if !ok {
@@ -170,7 +170,7 @@ func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.Ne
 	}
 }
 
-// takeIn takes in the rows that a client wrote of one entity.
+// takeIn accepts the rows that a client wrote of one entity.
 func (s *server) takeIn(c *session, e replica.Entity, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
 	if !e.Alive {
 		return
@@ -193,8 +193,8 @@ func (s *server) takeIn(c *session, e replica.Entity, f func(client netcode.Clie
 	}
 }
 
-// lately returns the rows of an entity that were a client's own until lately. When the client learns that they are not, it puts
-// back the server's values. Then it needs what it wrote before and the server took.
+// lately returns the rows of an entity that a client lost recently. When the client learns of the loss it restores the server's
+// values, and needs for that the values that it wrote itself and the server accepted.
 func (a *session) lately(id wire.NetworkID) (rows snapshot.Mask) {
 	for i := range a.given {
 		if a.given[i].id == id {
@@ -204,7 +204,8 @@ func (a *session) lately(id wire.NetworkID) (rows snapshot.Mask) {
 	return rows
 }
 
-// beforeObserve keeps what a client wrote from being sent back to it: its view takes in the new capture but for those entities.
+// beforeObserve keeps a client's own writes from being sent back to it: the client's view observes the new capture without those
+// entities.
 func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
 	c, ok := netcode.ExtensionOf[*session](of)
 	if !ok || len(c.wrote) == 0 || !s.TickDue() || s.Store().Tick() != s.Tick() {
@@ -221,7 +222,7 @@ func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
 	c.wrote = c.wrote[:0]
 }
 
-// tellRights tells clients which rows have become theirs to write, or are no longer.
+// tellRights tells clients the changes of their rights.
 func (s *server) tellRights() {
 	if !s.TickDue() {
 		return
@@ -238,7 +239,7 @@ func (s *server) tellRights() {
 	}
 }
 
-// tellRightsTo tells one client. A message that does not fit is sent in the next tick.
+// tellRightsTo tells one client the changes of its rights. A message without room is sent in the next tick.
 func (s *server) tellRightsTo(c *session) {
 	for len(c.given) > 0 && s.Tick()-c.given[0].at > s.grace() {
 		c.given = slices.Delete(c.given, 0, 1)

@@ -1,15 +1,14 @@
-// Package components has the plain data that game code puts on entities: components that control replication,
-// and colours, vectors and rotations for components and messages.
+// Package components has plain data for entities: components that control replication, and colours, vectors and rotations for
+// components and messages.
 //
-// The word it owns: a [Replicated] entity is one that exists on every client
-// that may see it.
+// The package's word: a [Replicated] entity exists on every client that may see it.
 //
 // # Files
 //
 //   - replicated.go: Replicated
-//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - control.go: Owner, Group, Priority, Rate, Kind
 //   - interpolated.go: Smooth, Teleport
+//   - predicted.go: Simulate, Predicted, SpawnOf
 //   - scene.go: SceneID
 //   - local.go: LocalOnly
 //   - math.go: colours, vectors, rotations, rays

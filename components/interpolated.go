@@ -1,18 +1,18 @@
 package components
 
-// Smooth has the value of the replicated component T that a client shows: its value at the presented moment, between the values that
-// arrived. T itself is the newest value that arrived. systems.Interpolate adds a Smooth for each component of interpolate.Register
-// when the entity is presented for the first time, and writes it once a frame. Draw the entities with a Smooth[T], not those with a T.
+// Smooth is the interpolated value of the replicated component T on a client: its value at the presented time, between received
+// versions. T itself is the newest received version. systems.Interpolate adds a Smooth for each component of interpolate.Register
+// when it first presents the entity, and writes it once a frame. Draw the entities with Smooth[T], not those with T.
 //
-// Game code reads it and does not write it. It is local to a client and is never sent. The entities that a host's player sees have it too
+// Game code only reads it. It is local to a client and never sent. The entities that a host's player sees have it too
 // (systems.HostView).
 type Smooth[T any] struct {
-	Value T // as of the moment that is presented
+	Value T // as of the presented time
 }
 
-// Teleport makes an entity jump on the screen and not slide: if Count differs from the one before, the interpolated components
-// change at that tick at once. Game code on the server counts it up in the tick in which it moves the entity. Register it with
+// Teleport makes an entity jump instead of slide. In a tick in which Count differs from the previous version, interpolated
+// components change at once. Game code on the server increments it in the tick in which it moves the entity. Register it with
 // netcode.Replicate.
 type Teleport struct {
-	Count uint8 // goes around after 255; only that it differs counts
+	Count uint8 // wraps around after 255; only a difference matters
 }

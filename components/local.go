@@ -1,5 +1,5 @@
 package components
 
-// LocalOnly tells that an entity of a server's world is meant to stay there although it has components that are replicated, and no
-// Replicated: a capture does not tell OnError of it (netecs.Unreplicated). It is never sent.
+// LocalOnly marks an entity of a server's world that has replicated components but is not replicated on purpose. The capture then
+// does not report netecs.Unreplicated to OnError. It is never sent.
 type LocalOnly struct{}

@@ -2,15 +2,13 @@ package components
 
 import "github.com/arche-netcode/netcode/wire"
 
-// The types here are data without arithmetic: the vectors of a game's library convert to these or replace
-// them. None has padding or pointers, so each can be a replicated component, a field of one with a net tag of
-// its own, or part of a message.
+// The types in this file are data without arithmetic: convert the vectors of a game's library to them, or use them directly. They
+// have no padding and no pointers. Each can be a replicated component, a field of one with its own net tag, or part of a message.
 //
-// In messages every number is a float32 of 4 bytes and must be finite: writing a NaN or an infinity is
-// wire.ErrNotFinite, reading one is wire.ErrMalformed. So one client cannot poison the physics of others.
-// In components the field plan keeps them out.
+// In messages every number is a finite float32 of 4 bytes. Writing NaN or infinity is wire.ErrNotFinite, reading it is
+// wire.ErrMalformed, so that one client cannot break the physics of others. In components the plan enforces the same.
 
-// Color is a colour of four floats, usually 0 to 1; more is brighter than white. 16 bytes in a message.
+// Color is a colour of four floats, usually 0 to 1; larger values are brighter than white. 16 bytes in a message.
 type Color struct {
 	R, G, B, A float32 // red, green, blue and opacity, finite
 }
@@ -36,9 +34,9 @@ func (c *Color32) Serialize(s *wire.Serializer) {
 	s.Uint8(&c.A)
 }
 
-// Vector2 is a point or a direction in the plane, in units of the game's choice. 8 bytes in a message.
+// Vector2 is a point or direction in the plane, in the game's unit. 8 bytes in a message.
 type Vector2 struct {
-	X, Y float32 // finite, in the game's own units
+	X, Y float32 // finite, in the game's unit
 }
 
 // Serialize reads, writes and measures v.
@@ -47,9 +45,9 @@ func (v *Vector2) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.Y)
 }
 
-// Vector3 is a point or a direction in space, in units of the game's choice. 12 bytes in a message.
+// Vector3 is a point or direction in space, in the game's unit. 12 bytes in a message.
 type Vector3 struct {
-	X, Y, Z float32 // finite, in the game's own units
+	X, Y, Z float32 // finite, in the game's unit
 }
 
 // Serialize reads, writes and measures v.
@@ -59,9 +57,9 @@ func (v *Vector3) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.Z)
 }
 
-// Vector4 is four numbers that belong together. 16 bytes in a message.
+// Vector4 is four related numbers. 16 bytes in a message.
 type Vector4 struct {
-	X, Y, Z, W float32 // finite, in the game's own units
+	X, Y, Z, W float32 // finite, in the game's unit
 }
 
 // Serialize reads, writes and measures v.
@@ -72,8 +70,8 @@ func (v *Vector4) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&v.W)
 }
 
-// Quaternion is a rotation, of length 1; the zero value is none, and must not be used as one. 16 bytes in
-// a message; a component's field with net:"quat,bits=9" takes 29 bits.
+// Quaternion is a rotation, of length 1. The zero value is invalid. 16 bytes in a message; a component's field with
+// net:"quat,bits=9" takes 29 bits.
 type Quaternion struct {
 	X, Y, Z, W float32 // W is the real part
 }
@@ -86,9 +84,9 @@ func (q *Quaternion) Serialize(s *wire.Serializer) {
 	s.FiniteFloat32(&q.W)
 }
 
-// Ray is a half line in space: where it begins, and its direction of length 1. 24 bytes in a message.
+// Ray is a half line in space, with a direction of length 1. 24 bytes in a message.
 type Ray struct {
-	Origin, Direction Vector3 // where it begins, and where to
+	Origin, Direction Vector3 // start and direction
 }
 
 // Serialize reads, writes and measures r.
@@ -97,9 +95,9 @@ func (r *Ray) Serialize(s *wire.Serializer) {
 	s.Nested(&r.Direction)
 }
 
-// Ray2D is a half line in the plane: where it begins, and its direction of length 1. 16 bytes in a message.
+// Ray2D is a half line in the plane, with a direction of length 1. 16 bytes in a message.
 type Ray2D struct {
-	Origin, Direction Vector2 // where it begins, and where to
+	Origin, Direction Vector2 // start and direction
 }
 
 // Serialize reads, writes and measures r.

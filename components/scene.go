@@ -1,8 +1,8 @@
 package components
 
-// SceneID is the number of an entity in a level that both ends have loaded. A client's entity with the number of one of the server's
-// becomes that entity when it arrives, in place of a new one: it keeps its own components, and gets the server's. It is to be
-// registered with netcode.Replicate.
+// SceneID is the number of an entity in a level that both ends have loaded. When the server's entity with this number arrives, the
+// client does not spawn a new entity: its own entity with the number takes that role. It keeps its own components and gets the
+// server's. Register SceneID with netcode.Replicate.
 type SceneID struct {
-	ID uint32 // The game's own number, the same on both ends, and of one entity at most. 0: none.
+	ID uint32 // The game's number, equal on both ends, for at most one entity. 0: none.
 }

@@ -6,62 +6,65 @@ import (
 )
 
 const (
-	// startRate is the first rate where the bound allows it, in bytes a second.
+	// startRate is the first rate in bytes a second, unless the bound is lower.
 	startRate = 16 << 10
 	// leastRate is the lowest rate, in bytes a second.
 	leastRate = 3 << 10
-	// firstWindow is the bytes in flight at first (RFC 3390); each byte that arrives adds one, as in slow start.
+	// firstWindow is the initial limit of bytes in flight (RFC 3390). Each acknowledged byte raises the limit by one, as in slow
+	// start.
 	firstWindow = 4380
-	// firstRTT stands for the round trip before there is a sample.
+	// firstRTT is the assumed round trip before the first sample.
 	firstRTT = 100 * time.Millisecond
-	// segment is the step of the window in competing mode in bytes: a full packet of TCP.
+	// segment is the unit of growth in competing mode, in bytes: a full packet of TCP.
 	segment = 1500
-	// gains is the growth of the window in segments a round trip, and keeps its percentage after a loss. TCP has 1, and 50 or (Cubic) 70:
-	// but a sender of many small packets sees more losses, and checks cost it time.
+	// gains is the growth of the window in segments a round trip; keeps is the percentage of the window kept after a loss. TCP
+	// has 1 and 50, Cubic 70. Here both are higher: many small packets see more losses, and checks cost time.
 	gains, keeps = 2, 85
-	// mostShare is the share of the line, as far as it is known, that a window may take in per cent.
+	// mostShare is the largest part of the line that the window takes in competing mode, in per cent.
 	mostShare = 60
 
-	// leastPacket is the least of PacketSize in bytes: the headers of smaller packets would cost more than a tenth.
+	// leastPacket is the minimum of PacketSize in bytes. The headers of smaller packets would cost more than a tenth.
 	leastPacket = 300
-	// leastWindow is the least of that window in bytes.
+	// leastWindow is the minimum of the window in competing mode, in bytes.
 	leastWindow = 300
 
-	// mostFilter bounds filter, in Controller.least.
+	// mostFilter limits filter to this many times Controller.least.
 	mostFilter = 3
 
-	// drainTime is the time in which a drain empties the queue, where the rate need not fall below half for that.
+	// drainTime is the time in which a drain empties the queue. A queue of more than half of that takes longer, because the rate
+	// does not fall below half of the line.
 	drainTime = 250 * time.Millisecond
-	// growth is the relative growth of the rate at growthRate, in bytes a second, in thousandths a second.
+	// growth is the relative growth of the rate in thousandths a second, at a rate of growthRate bytes a second.
 	growth, growthRate = 100, 16 << 10
-	// farther is the number of round trips in which the rate grows no more than in a second: a queue shows after one.
+	// farther is the round trips over which the rate grows by that much, if they take longer than a second. A queue shows only
+	// after one.
 	farther = 7
-	// calm is the time above the last estimate of the line after which a rate without a queue grows faster.
+	// calm is the time without a queue above the last estimate of the line after which growth accelerates.
 	calm = 800 * time.Millisecond
-	// keepBase is the age of a base delay at which a newer one replaces it, and keepFloor that of the least delay.
+	// keepBase is the time window of the base delay, keepFloor that of the floor: each is a windowed minimum.
 	keepBase, keepFloor = 10 * time.Second, 60 * time.Second
-	// patience is the time that a drain must have lasted, in vain, before another sender is presumed.
+	// patience is the duration of a drain without success after which another sender is presumed.
 	patience = 1500 * time.Millisecond
-	// checkEvery is the time between two drains that try whether the other sender is gone.
+	// checkEvery is the time between two checks for whether the other sender is gone.
 	checkEvery = 6 * time.Second
-	// relapse is the time after competing mode in which an estimate of the line may be that of a share.
+	// relapse is the time after competing mode in which an estimate of the line may still be that of a share.
 	relapse = 4 * time.Second
 
-	// nearer is the part of their difference by which the rates of a Group come nearer in a drain: a quarter.
+	// nearer is the divisor of the difference by which the rates of a Group approach each other in a drain: a quarter.
 	nearer = 4
 )
 
-// Reason tells why the rate is as it is.
+// Reason tells what determines the present rate.
 type Reason uint8
 
-// The reasons of a rate.
+// Values of Reason.
 const (
-	Off         Reason = iota // There is no controller: the bound alone counts.
+	Off         Reason = iota // There is no controller: only the bound limits the rate.
 	Start                     // No queue was seen yet: the rate doubles each round trip while there is enough to send.
-	Delay                     // The rate follows the line by its queue.
+	Delay                     // The queue of the line determines the rate.
 	Loss                      // Acknowledgements are missing, or the queue overflowed.
-	Competing                 // Another sender fills the queue: the rate follows losses, as TCP does.
-	Bound                     // The bound is lower than what the line takes.
+	Competing                 // Another sender fills the queue: losses determine the rate, as in TCP.
+	Bound                     // The bound is lower than the rate of the line.
 	Application               // There is less to send than the rate allows.
 )
 
@@ -84,40 +87,40 @@ func (r Reason) String() string {
 	return "off"
 }
 
-// State is the present state of a Controller.
+// State is the current rate and the estimates behind it.
 type State struct {
-	Rate   int           // Bytes a second that may be sent, with the 28 of IP and UDP for each packet; 0 where there is no controller.
-	Reason Reason        // Why it is as it is.
-	Queue  time.Duration // Estimate of the wait in the queue of the line, beyond that of the base delay.
-	Line   int           // Newest estimate of what the line takes, in bytes a second; 0 before a queue was seen.
+	Rate   int           // Bytes a second that may be sent, including 28 bytes of IP and UDP headers per packet; 0 without a controller.
+	Reason Reason        // Reason for the rate.
+	Queue  time.Duration // Estimate of the wait in the queue of the line, above the base delay.
+	Line   int           // Newest estimate of the line's rate in bytes a second; 0 before the first queue.
 }
 
-// phase tells the rule that the rate follows at present.
+// phase selects the rule that sets the rate.
 type phase uint8
 
 const (
 	starting phase = iota // doubles
 	probing               // grows slowly around the estimate of the line
-	draining              // stays below it until the queue is empty
+	draining              // stays below the estimate until the queue is empty
 	competing
-	checking // tries in competing mode whether the queue drains
+	checking // a short drain in competing mode: does the queue empty?
 )
 
-// Controller finds the rate of one direction of a connection. The zero value is off.
+// Controller sets the send rate of one direction of a connection. The zero value is off and sets no limit.
 type Controller struct {
 	on       bool
 	phase    phase
-	limited  bool // There was more to send than the rate allowed, in the last ticks.
-	lossy    bool // The rate fell because of a loss, or of missing acknowledgements.
+	limited  bool // The rate was the limit in the last round trip.
+	lossy    bool // The rate fell because of a loss or of missing acknowledgements.
 	interval time.Duration
-	least    int // Newest samples that filter takes at least.
+	least    int // Minimum of filter, in samples.
 	bound    int64
 	rate     int64
-	line     int64 // Estimate of what the line takes; 0 before there is one.
-	before   int64 // Rate before the drain began.
+	line     int64 // Estimate of the line in bytes a second; 0 before there is one.
+	before   int64 // Rate before the drain or the check.
 	share    int64 // Estimate of the line when the drain began.
 	known    int64 // Estimate of the line before the drain.
-	alone    int64 // Estimate of the line when nobody else used it, as far as is known; 0: unknown.
+	alone    int64 // Estimate of the line without other senders; 0: unknown.
 	settled  int64 // Estimate of the line when the last drain ended.
 	velocity int64 // Factor of the growth, at least 1.
 
@@ -125,23 +128,23 @@ type Controller struct {
 
 	ticked   time.Duration // Time of the last Tick.
 	busy     time.Duration // Time of the last Tick in which the rate was the limit.
-	since    time.Duration // Time at which the phase began,
-	round    time.Duration // and its present round of feedback.
-	above    time.Duration // Time since which the rate is above the estimate of the line; 0 while it is not.
+	since    time.Duration // Start of the phase,
+	round    time.Duration // and of its present round of feedback.
+	above    time.Duration // Start of the time above the estimate of the line; 0 if below.
 	faster   time.Duration // Time of the last change of velocity.
 	deepest  time.Duration // Longest queue in competing mode.
 	window   int64         // Bytes in flight in competing mode.
-	recovery uint32        // Losses of packets before this position belong to the last cut.
+	recovery uint32        // Losses of packets up to this position belong to the last cut of the window.
 	rounds   int           // Rounds of this drain.
-	left     time.Duration // Time at which competing mode ended.
-	heard    time.Duration // Time of the last acknowledgement, or halving without one.
+	left     time.Duration // End of competing mode; 0: never.
+	heard    time.Duration // Time of the last acknowledgement, or of the last halving without one.
 	pending  uint32        // Position of the newest packet that elicits an acknowledgement.
-	answered bool          // There was an acknowledgement since the last Tick.
+	answered bool          // An acknowledgement came since the last Tick.
 	stalled  bool          // Acknowledgements are missing.
-	held     int64         // Rate before they were.
+	held     int64         // Rate before the stall.
 }
 
-// New returns a controller with a bound in bytes a second, for an end that sends once each interval.
+// New returns a controller. bound is the maximal rate in bytes a second, interval the time between two ticks.
 func New(bound int, interval time.Duration) Controller {
 	c := Controller{on: true, interval: interval, velocity: 1, least: max(4, int(120*time.Millisecond/interval))}
 	c.path.interval = interval
@@ -151,7 +154,7 @@ func New(bound int, interval time.Duration) Controller {
 	return c
 }
 
-// SetBound changes the bound, in bytes a second.
+// SetBound changes the maximal rate, in bytes a second.
 func (c *Controller) SetBound(bound int) {
 	c.bound = max(int64(bound), leastRate)
 	c.setRate(c.rate)
@@ -165,7 +168,7 @@ func (c *Controller) State() State {
 	return State{Rate: int(c.rate), Reason: c.reason(), Queue: c.path.queued, Line: int(c.line)}
 }
 
-// Rate returns the bytes a second that may be sent, -1 where the controller is off.
+// Rate returns the bytes a second that may be sent, -1 if the controller is off.
 func (c *Controller) Rate() int {
 	switch {
 	case !c.on:
@@ -176,8 +179,9 @@ func (c *Controller) Rate() int {
 	return int(c.rate)
 }
 
-// PacketSize returns the largest packet that should be sent at this rate, in bytes with those of IP and UDP: two fit into a tick, so
-// that an acknowledgement tells the delay to half of a tick. At high rates, and where the controller is off, it is no limit.
+// PacketSize returns the largest size of a packet at this rate, in bytes with IP and UDP headers. Two such packets fit into a
+// tick, so that an acknowledgement measures the delay to half a tick. The limit has no effect at high rates or if the controller
+// is off.
 func (c *Controller) PacketSize() int {
 	if !c.on {
 		return math.MaxInt
@@ -203,8 +207,8 @@ func (c *Controller) reason() Reason {
 
 func (c *Controller) setRate(rate int64) { c.rate = min(max(rate, leastRate), c.bound) }
 
-// Sent notes a packet of so many bytes, those of IP and UDP included, and returns its position: the bytes sent up to its
-// end. An eliciting one will be acknowledged if it arrives.
+// Sent records a sent packet. size includes the headers of IP and UDP. eliciting means that the peer acknowledges the packet if
+// it arrives. It returns the packet's position: the bytes sent up to its end, modulo 2^32.
 func (c *Controller) Sent(now time.Duration, size int, eliciting bool) (position uint32) {
 	if !c.on {
 		return 0
@@ -219,7 +223,7 @@ func (c *Controller) Sent(now time.Duration, size int, eliciting bool) (position
 	return position
 }
 
-// Acked notes that a packet arrived. The calls of one acknowledgement come in rising order.
+// Acked records that a packet arrived. The packets of one acknowledgement are reported in rising order of position.
 func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciting bool) {
 	if !c.on {
 		return
@@ -233,8 +237,8 @@ func (c *Controller) Acked(now time.Duration, position uint32, size int, eliciti
 	}
 }
 
-// Lost notes that a packet is presumed lost. In competing mode that cuts the window, once each round trip. Elsewhere the share
-// of the losses counts.
+// Lost records that a packet is presumed lost. In competing mode this cuts the window, once each round trip. In other phases only
+// the share of lost bytes counts, which the acknowledgements tell.
 func (c *Controller) Lost(position uint32) {
 	if !c.on || c.phase != competing || int32(position-c.recovery) <= 0 {
 		return
@@ -243,7 +247,7 @@ func (c *Controller) Lost(position uint32) {
 	c.window = max(c.window*keeps/100, leastWindow)
 }
 
-// Tick ends a tick: limited says that there was more to send than the rate allowed.
+// Tick ends a tick. limited means that there was more to send than the rate allowed.
 func (c *Controller) Tick(now time.Duration, limited bool) {
 	if !c.on {
 		return
@@ -276,17 +280,17 @@ func (c *Controller) Tick(now time.Duration, limited bool) {
 	}
 }
 
-// feedback is the time after which a change of the rate shows in the standing delay.
+// feedback returns the time after which a change of the rate is visible in the standing delay.
 func (c *Controller) feedback() time.Duration {
 	return c.path.rtt + time.Duration(c.filter()/2)*max(c.path.spacing-c.interval, 0) + c.slower()
 }
 
-// slower is the time by which a longer filter than the least delays feedback.
+// slower returns the delay of feedback that a filter longer than the minimum adds.
 func (c *Controller) slower() time.Duration {
 	return time.Duration(c.filter()-c.least) * c.path.spacing
 }
 
-// filter returns the number of newest samples. The standing delay is the least of them: so many that all are late by noise alone once in a
+// filter returns the number of newest samples whose minimum is the standing delay. Noise alone makes all of them late once in a
 // hundred runs.
 func (c *Controller) filter() int {
 	n, most := 1, c.least*mostFilter
@@ -296,7 +300,7 @@ func (c *Controller) filter() int {
 	return max(c.least, n)
 }
 
-// stall halves the rate again and again while no acknowledgement comes (RFC 8085 §3.1.1).
+// stall halves the rate repeatedly while no acknowledgement comes (RFC 8085, section 3.1.1).
 func (c *Controller) stall(now time.Duration) {
 	if c.answered || c.pending == c.path.newest {
 		c.answered = false
@@ -320,7 +324,7 @@ func (c *Controller) stall(now time.Duration) {
 	}
 }
 
-// resume ends a stall. If the packet that arrived now was not late, no queue held it up: the halvings are undone, as RFC 4015
+// resume ends a stall. If the newest packet was not late, no queue caused the stall, and the halvings are undone, as RFC 4015
 // undoes a spurious timeout.
 func (c *Controller) resume(now time.Duration) {
 	if c.path.late(c.rate) {
@@ -330,13 +334,13 @@ func (c *Controller) resume(now time.Duration) {
 	c.setRate(c.held)
 }
 
-// begin begins a phase.
+// begin enters a phase.
 func (c *Controller) begin(now time.Duration, p phase) {
 	c.phase, c.since, c.round, c.rounds = p, now, now, 0
 	c.velocity, c.above, c.lossy = 1, 0, false
 }
 
-// climb grows while there is no queue.
+// climb raises the rate while there is no queue, and starts a drain when there is one.
 func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 	if fresh && c.path.queued > c.path.threshold()+c.path.slack && (c.limited || c.path.lags(now)) {
 		c.startDrain(now)
@@ -371,13 +375,13 @@ func (c *Controller) climb(now, passed time.Duration, limited, fresh bool) {
 	c.setRate(c.rate + min(max(step, 1), scale(c.rate/4, passed, c.feedback())+1))
 }
 
-// perMille is the relative growth in thousandths a second: less for higher rates, so that flows that share a line come to
-// equal rates.
+// perMille returns the relative growth in thousandths a second. It is smaller at higher rates, so that flows that share a line
+// approach equal rates.
 func (c *Controller) perMille() int64 {
 	return int64(growth * math.Sqrt(math.Sqrt(float64(growthRate)/float64(c.rate))))
 }
 
-// startDrain estimates the line and stays below it until the queue is empty.
+// startDrain estimates the line and lowers the rate below the estimate until the queue is empty.
 func (c *Controller) startDrain(now time.Duration) {
 	c.before, c.known = c.rate, c.line
 	c.line = c.estimate()
@@ -387,13 +391,13 @@ func (c *Controller) startDrain(now time.Duration) {
 	c.setDrainRate()
 }
 
-// drainsSince reports whether a drain began at a time.
+// drainsSince reports whether a drain began at time now.
 func (c *Controller) drainsSince(now time.Duration) bool {
 	return c.phase == draining && c.since == now
 }
 
-// estimate returns what the line takes, from what it took while there was a queue: the newest times, and longer ones where it
-// grew slowly.
+// estimate returns the rate at which the line delivered while there was a queue. If the queue grew slowly it also looks at longer
+// spans.
 func (c *Controller) estimate() int64 {
 	line, ok := c.path.delivered(250 * time.Millisecond)
 	if !ok {
@@ -410,14 +414,14 @@ func (c *Controller) estimate() int64 {
 
 func (c *Controller) setDrainRate() {
 	queue := min(c.path.queued, drainTime/2)
-	if c.lossy { // The queue may have been full from the first packet on, so that its delay looks like that of the line.
+	if c.lossy { // The queue may have been full from the first packet on: then the base delay includes it.
 		queue = max(queue, drainTime/4)
 	}
 	c.setRate(c.line - scale(c.line, queue, drainTime))
 }
 
-// drain ends when the queue is empty. If a packet found it empty that was sent before the lower rate can have emptied it, it was none: the
-// drain is undone. If it stays it is not, or not only, that of this sender.
+// drain ends when the queue is empty. It is undone if the queue vanished before the lower rate can have emptied it. If the queue
+// stays, another sender fills it, at least in part.
 func (c *Controller) drain(now time.Duration) {
 	if c.path.empty() && !c.lossy && c.path.newestSent()-c.since < drainTime/4 {
 		c.path.passed()
@@ -454,9 +458,9 @@ func (c *Controller) drain(now time.Duration) {
 	c.setDrainRate()
 }
 
-// settle goes on just below the estimate of the line. The queue is empty: its delay is the base.
+// settle continues just below the estimate of the line. The queue is empty, so the present delay becomes the base.
 func (c *Controller) settle(now time.Duration) {
-	c.path.lateShare = c.path.lateBefore // The samples that made it drain were late by the queue.
+	c.path.lateShare = c.path.lateBefore // The samples before the drain were late because of the queue.
 	c.path.rebase(now, c.line < c.settled*3/4)
 	c.settled = c.line
 	if c.left == 0 || now-c.left > relapse {
@@ -466,7 +470,7 @@ func (c *Controller) settle(now time.Duration) {
 	c.begin(now, probing)
 }
 
-// giveBack undoes a drain that said nothing about the line: it limited nothing.
+// giveBack undoes a drain that was not caused by this sender's queue.
 func (c *Controller) giveBack(now time.Duration) {
 	c.line = c.known
 	if c.line == 0 {
@@ -477,7 +481,7 @@ func (c *Controller) giveBack(now time.Duration) {
 	c.setRate(c.before)
 }
 
-// startCompeting begins with what the line took when the drain began.
+// startCompeting enters competing mode with the estimate of the line from the start of the drain.
 func (c *Controller) startCompeting(now time.Duration) {
 	c.begin(now, competing)
 	c.window = max(scale(c.share, c.path.rtt, time.Second), leastWindow)
@@ -486,7 +490,7 @@ func (c *Controller) startCompeting(now time.Duration) {
 	c.setRate(scale(c.window, time.Second, c.path.rtt))
 }
 
-// compete grows by some segments each round trip, to its share of the line; Lost cuts.
+// compete grows the window by some segments each round trip, up to a share of the line. Lost cuts it.
 func (c *Controller) compete(now, passed time.Duration, limited bool) {
 	c.deepest = max(c.deepest, c.path.queued)
 	if limited && c.rate < c.bound && !c.stalled {
@@ -505,7 +509,7 @@ func (c *Controller) compete(now, passed time.Duration, limited bool) {
 	}
 }
 
-// check ends competing mode when the queue drains at a quarter of what arrived: nobody else fills it.
+// check ends competing mode if the queue drains at a quarter of the delivered rate: then no other sender fills it.
 func (c *Controller) check(now time.Duration) {
 	if c.path.empty() {
 		c.left = now
@@ -519,8 +523,8 @@ func (c *Controller) check(now time.Duration) {
 	}
 }
 
-// scale returns v·part/whole. A whole of zero, as the round trip of a network without delay, counts as a millisecond: a conversion of
-// infinity is not the same on all processors.
+// scale returns v·part/whole. A whole of zero, such as the round trip without delay, counts as a millisecond: conversion of
+// infinity differs between processors.
 func scale(v int64, part, whole time.Duration) int64 {
 	if whole <= 0 {
 		whole = time.Millisecond

@@ -1,26 +1,38 @@
-// Package congestion finds the rate of one direction of a connection: how many bytes a second its line takes without a long
-// queue. It does not know the contents of packets. A [Controller] is told of sent and arrived packets and of the end of a tick. Its
-// [State] has the rate, its [Reason] and the estimates. A [Group] joins the controllers of one address. The package does no I/O and reads
-// no clock.
+// Package congestion controls the send rate of one direction of a connection. It finds how many bytes a second the line takes
+// without a long queue. A [Controller] is told of sent and acknowledged packets and of the end of each tick. Its [State] has the
+// rate, the [Reason] for it and the estimates. A [Group] coordinates the controllers of one address. The package does not know
+// the contents of packets, does no I/O and reads no clock.
 //
-// The delay decides: only a queue lowers the rate for long. The parts are published ones:
+// The package's words:
 //
-//   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as HyStart (RFC 9406) ends it
-//   - delay: the growth of the delay above a base, over a least of the newest samples (standing RTT of Copa, NSDI 2018), decreases the
-//     rate to below the delivered one (Google congestion control, draft-ietf-rmcat-gcc-02); the base has a history (LEDBAT, RFC 6817)
-//   - jitter: jitter makes some samples late, a queue all. A queue is a run of late samples that jitter makes once in a hundred times, by
-//     the share of late samples without a queue. A queue that is gone too soon was none: the decrease is undone (Eifel, RFC 4015)
-//   - growth: slow around the newest estimate of the line, doubled each round trip where no queue shows above it (velocity of Copa)
-//   - competing: where the queue stays though the rate falls, another sender fills it; a window grows each round trip to a share of
-//     the line and falls at losses (TCP mode of Copa, RFC 5681), until a check empties the queue
-//   - loss without a queue: lowers the rate once. If it stays, it is learned and no congestion
+//   - line: the bottleneck link of the path, with its queue
+//   - train: the packets that were sent at one time, usually one tick
+//   - age: time since the newest byte that arrived was sent, if its train had been spread evenly over the tick
+//   - standing delay: the least age of the newest samples (standing RTT of Copa)
+//   - base delay: the least age without a queue
+//   - queue: standing delay minus base delay; the wait in the queue of the line
+//   - drain: a phase in which the rate stays below the estimate of the line until the queue is empty
+//
+// The controller is delay-based: only a queue lowers the rate for long. It combines published methods:
+//
+//   - start: slow start from an initial window (RFC 3390, RFC 5681) until the delay grows, as in HyStart (RFC 9406)
+//   - delay: a queue lowers the rate below the delivered rate (Google congestion control, draft-ietf-rmcat-gcc-02). The queue is
+//     measured by the standing delay (Copa, NSDI 2018) above a base delay with a history (LEDBAT, RFC 6817)
+//   - jitter: jitter makes single samples late, a queue makes all of them late. The filter is a run of late samples so long that
+//     jitter causes it once in a hundred times. A queue that vanishes too soon was none: the decrease is undone (Eifel, RFC 4015)
+//   - growth: slow around the newest estimate of the line; doubled each round trip while no queue shows above it (velocity of
+//     Copa)
+//   - competing: if the queue stays although the rate falls, another sender fills it. A window then grows each round trip up to a
+//     share of the line, and falls at losses (TCP mode of Copa, RFC 5681). A periodic check ends this if the queue drains
+//   - loss without a queue: lowers the rate once; if it persists, it is learned as normal for the line
 //   - silence: halves the rate (RFC 8085, section 3.1.1)
-//   - several clients of one address: empty a queue that all see together, and come to equal rates (Congestion Manager, RFC 3124)
-//   - less to send than the rate allows: the delivered rate tells nothing about the line (RFC 7661)
+//   - several clients of one address: drain together a queue that all of them see, and approach equal rates (Congestion Manager,
+//     RFC 3124)
+//   - application-limited: while less is sent than the rate allows, the delivered rate is no estimate of the line (RFC 7661)
 //
 // # Constants
 //
-// Those without a source are own choices, tried on simulated lines (TestLines, ADR 40). Rates count the 28 bytes of IP and UDP.
+// Constants without a source were chosen on simulated lines (TestLines, ADR 40). Rates include the 28 bytes of IP and UDP.
 //
 //	constant             value        unit                      source
 //	startRate            16384        bytes a second

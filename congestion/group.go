@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Group is the controllers of connections that may share a line, as those to one address. Members empty a queue together that all of them
-// see, and come to equal rates. Where most queues are seen by one alone, each has a line of its own, and is left alone.
+// Group coordinates the controllers of connections that may share a line, such as those to one address. Its members drain
+// together if all of them see a queue, and approach equal rates. If single members see most queues, each has a line of its own
+// and the group does nothing.
 type Group struct {
 	members []*Controller
-	seen    int // Queues that all members saw, less those that some did not: 0 to mostSeen, above 0 while the line counts as shared.
+	seen    int // Score: queues that all members saw minus queues that some did not, 0 to mostSeen. The line counts as shared above 0.
 }
 
-// firstSeen and mostSeen are the first and the greatest Group.seen.
+// firstSeen and mostSeen are the initial and the greatest value of Group.seen.
 const firstSeen, mostSeen = 4, 8
 
-// Join adds a controller that has sent nothing. Those that know nothing of the line yet start with equal parts of the first rate.
+// Join adds a controller that has sent nothing yet. Members without a sample start with equal parts of startRate.
 func (g *Group) Join(c *Controller) {
 	if g.members = append(g.members, c); len(g.members) == 2 {
 		g.seen = firstSeen
@@ -33,7 +34,7 @@ func (g *Group) Join(c *Controller) {
 	}
 }
 
-// Leave removes a controller and returns the number of those that are left.
+// Leave removes a controller and returns the number of the remaining ones.
 func (g *Group) Leave(c *Controller) int {
 	g.members = slices.DeleteFunc(g.members, func(m *Controller) bool { return m == c })
 	c.path.slack = 0
@@ -43,7 +44,7 @@ func (g *Group) Leave(c *Controller) int {
 	return len(g.members)
 }
 
-// Tick ends a tick, after that of each member.
+// Tick ends a tick of the group. It is called after Tick of each member.
 func (g *Group) Tick(now time.Duration) {
 	if len(g.members) < 2 {
 		return
@@ -60,7 +61,7 @@ func (g *Group) Tick(now time.Duration) {
 		g.seen = max(g.seen-1, 0)
 	}
 	for _, c := range g.members {
-		if c.path.slack = 0; g.seen > 0 && !shared { // A delay of less than a tick comes from packets to the others.
+		if c.path.slack = 0; g.seen > 0 && !shared { // Packets to other members delay those of this one by less than a tick.
 			c.path.slack = c.interval
 		}
 	}
@@ -69,7 +70,8 @@ func (g *Group) Tick(now time.Duration) {
 	}
 }
 
-// drain makes members drain that see a queue, or do not know the delay without one, and brings their rates nearer to each other.
+// drain starts a drain of all members that see a queue or do not know their base delay. It brings the rates of draining members
+// nearer to each other.
 func (g *Group) drain(now time.Duration) {
 	n, sum := int64(0), int64(0)
 	for _, c := range g.members {

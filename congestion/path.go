@@ -8,11 +8,13 @@ import (
 const (
 	trains  = 256 // remembered, a power of two
 	samples = 64  // likewise
-	// enough is the number of bytes that must be late, or lost, to tell of a queue: a sender of less cannot fill one.
+	// enough is the number of late or lost bytes that indicate a queue: a sender of less cannot fill one.
 	enough = 2048
-	// noiseAge is the number of samples after which the noise of the delay is forgotten, and mostNoise, or a tick if that is more, bounds it.
+	// noiseAge is the number of samples over which the noise of the delay decays. mostNoise, or a tick if that is longer, limits
+	// the noise.
 	noiseAge = 512
-	// lateAge is the number of samples of lateShare, and chance the probability at which a run of late samples is no noise.
+	// lateAge is the number of samples over which lateShare is averaged. chance is the probability below which a run of late
+	// samples is no noise.
 	lateAge, chance = 64, 0.01
 	mostNoise       = 20 * time.Millisecond
 )
@@ -23,28 +25,28 @@ type train struct {
 	start uint32 // position of its first byte
 }
 
-// sample holds the state at one acknowledgement.
+// sample is the state at one acknowledgement.
 type sample struct {
 	at       time.Duration
 	position uint32        // of the newest packet that had arrived
 	arrived  uint32        // bytes that had arrived
 	packets  uint32        // packets that had arrived
-	low      time.Duration // its age, had its train been spread whatever its size
+	low      time.Duration // age computed from the size of the train; delay.age computes it from the rate
 	delay    delay
 }
 
 // path measures the delay and the rate of delivery.
 //
-// Packets leave in trains, one each tick, and acknowledgements come once a tick of the other end, so that a round trip is
-// known to a tick only. But an acknowledgement also tells how much of a train had arrived. The age is the time since the newest
-// byte that has arrived would have been sent, had its train been spread over the tick evenly. On a line that is used whole it is
-// the delay of the line and the wait of its queue, whatever the phases of the ticks are.
+// Packets leave in trains, one each tick, and the peer acknowledges once in its tick. A plain round trip is therefore exact to a
+// tick only. But an acknowledgement also tells how much of a train has arrived. The age is the time since the newest byte that
+// arrived was sent, if its train had been spread evenly over the tick. On a fully used line it is the delay of the line plus the
+// wait in its queue, independent of the phases of the ticks.
 type path struct {
 	interval                     time.Duration // between two ticks
 	ring                         [trains]train
 	count                        uint32 // trains so far
 	position                     uint32 // bytes sent
-	largest                      uint32 // size of the largest packet lately
+	largest                      uint32 // size of the largest recent packet
 	newest                       uint32 // position of the newest packet that arrived
 	at                           time.Duration
 	fresh                        bool
@@ -56,35 +58,35 @@ type path struct {
 	rtt       time.Duration // smoothed, ticks included
 	standing  time.Duration // least age of the newest samples
 	stands    delay
-	step      time.Duration // time that the newest packet takes at the present rate: the delay is known to so much
+	step      time.Duration // transmission time of the largest packet at the present rate: the precision of the delay
 	queued    time.Duration // standing delay above the base
 	jitter    time.Duration // smoothed difference of successive ages
-	noise     time.Duration // growth of the standing delay that was no queue, as jitter and the ticks of the other end cause it
-	peak      time.Duration // of the queue in this drain
-	slack     time.Duration // by which the delay may grow beyond the threshold: see Group
+	noise     time.Duration // growth of the standing delay that was no queue, but jitter or the ticks of the peer
+	peak      time.Duration // longest queue in this drain
+	slack     time.Duration // by which the delay may exceed the threshold: see Group
 	spacing   time.Duration // smoothed time between two samples
 	base      windowed
 	floor     windowed
-	lossShare float64 // share of packets lost while there is no queue
+	lossShare float64 // share of bytes lost while there is no queue
 
-	lateShare, lateBefore float64 // share of samples that are late while there is no queue, and that at the newest one that was not
+	lateShare, lateBefore float64 // share of late samples while there is no queue; the same as of the newest sample that was not late
 	sampled               bool
 }
 
-// delay is one sample of the delay: the time since the newest train was sent that has arrived in part, the bytes of it that have arrived,
-// and the time over which it is spread.
+// delay is one sample of the delay. raw is the time since the newest train was sent of which any byte arrived. offset is the
+// bytes of that train that arrived. gap is the time over which the train is spread.
 type delay struct {
 	raw    time.Duration
 	offset uint32
 	gap    time.Duration
 }
 
-// age returns the delay of a line at which so many bytes a second are sent evenly.
+// age returns the delay, if the train had been sent evenly at rate bytes a second.
 func (d delay) age(rate int64) time.Duration {
 	return d.raw - min(d.gap, time.Duration(scale(int64(time.Second), time.Duration(d.offset), time.Duration(rate))))
 }
 
-// windowed is the least of the delays of the last one to two halves of a time.
+// windowed is the minimum of the delays over a sliding window: between half of its length and all of it.
 type windowed struct {
 	now, last delay
 	since     time.Duration
@@ -104,7 +106,7 @@ func (w *windowed) add(d delay, rate int64, now, keep time.Duration) {
 
 func (w *windowed) least(rate int64) time.Duration { return min(w.now.age(rate), w.last.age(rate)) }
 
-// reset forgets the delays, as after a break.
+// reset discards the delays, as after a break.
 func (p *path) reset() {
 	if p.rtt == 0 {
 		p.rtt = firstRTT
@@ -126,7 +128,8 @@ func (p *path) sent(now time.Duration, size int) uint32 {
 	return p.position
 }
 
-// measure takes a sample if there is news, and returns whether there was. The standing delay is the least of the newest samples.
+// measure takes a sample if an acknowledgement is new, and reports whether it did. filter is the number of samples for the
+// standing delay.
 func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	if !p.fresh {
 		return false
@@ -163,7 +166,7 @@ func (p *path) measure(now time.Duration, rate int64, filter int) bool {
 	return true
 }
 
-// learnLate learns which share of the samples is late though there is no queue.
+// learnLate updates the share of samples that are late although there is no queue.
 func (p *path) learnLate(rate int64) {
 	if p.late(rate) {
 		p.lateShare += float64((1 - p.lateShare) / lateAge)
@@ -173,13 +176,13 @@ func (p *path) learnLate(rate int64) {
 	p.lateBefore = p.lateShare
 }
 
-// passed notes that a growth of the delay was no queue of this sender.
+// passed records that the last growth of the delay was not caused by a queue of this sender.
 func (p *path) passed() {
 	p.noise = max(p.noise, min(p.peak, max(mostNoise, p.interval)))
 	p.peak = 0
 }
 
-// locate finds the newest byte that has arrived: its train, and how many bytes that has.
+// locate finds the newest byte that arrived: its train, its offset in the train, and the train's size in whole.
 func (p *path) locate() (d delay, whole uint32, ok bool) {
 	for i := uint32(1); i <= min(p.count, trains); i++ {
 		t := &p.ring[(p.count-i)%trains]
@@ -197,12 +200,12 @@ func (p *path) locate() (d delay, whole uint32, ok bool) {
 	return delay{}, 0, false
 }
 
-// threshold is the growth of the delay that counts as a queue.
+// threshold returns the growth of the delay that counts as a queue.
 func (p *path) threshold() time.Duration {
 	return 4*time.Millisecond + p.interval/4 + max(p.noise, 3*(p.jitter-p.interval/4))
 }
 
-// rises reports whether there may be a queue: it is not empty.
+// rises reports whether there may be a queue.
 func (p *path) rises() bool { return p.taken == 0 || !p.empty() }
 
 // late reports whether the newest packet that arrived waited in a queue.
@@ -214,21 +217,21 @@ func (p *path) late(rate int64) bool {
 	return p.wait(min(s.low, s.delay.age(rate)), rate) > p.threshold()
 }
 
-// wait returns the wait in a queue that an age tells of.
+// wait returns the wait in the queue for a given age.
 func (p *path) wait(age time.Duration, rate int64) time.Duration {
 	return max(age-p.base.least(rate), age-p.floor.least(rate)-p.step, 0)
 }
 
-// newestSent returns when the newest packet that arrived was sent.
+// newestSent returns the send time of the newest packet that arrived.
 func (p *path) newestSent() time.Duration {
 	s := &p.samples[(p.taken-1)%samples]
 	return s.at - s.delay.raw
 }
 
-// empty reports whether a queue is gone.
+// empty reports whether the queue is empty.
 func (p *path) empty() bool { return p.queued < p.threshold()/3 }
 
-// rebase makes the present delay the base; and, where the line became slower, that of all times: a packet takes longer there.
+// rebase makes the present delay the base. If the line became slower it also becomes the floor: a packet takes longer there.
 func (p *path) rebase(now time.Duration, slower bool) {
 	p.base = windowed{now: p.stands, last: p.stands, since: now, any: true}
 	if slower {
@@ -236,7 +239,7 @@ func (p *path) rebase(now time.Duration, slower bool) {
 	}
 }
 
-// learnLoss learns which share is lost where there is no queue: quickly if it is more, slowly if it is less.
+// learnLoss updates the share of bytes that is lost without a queue: fast upwards, slowly downwards.
 func (p *path) learnLoss() {
 	g, ok := p.progress(time.Second)
 	if !ok {
@@ -249,7 +252,7 @@ func (p *path) learnLoss() {
 	p.lossShare += float64((min(g.lost, 0.5) - p.lossShare) * by)
 }
 
-// gain counts packets and bytes of some time.
+// gain counts packets and bytes over a span of time.
 type gain struct {
 	took          time.Duration
 	sent, arrived uint32  // bytes
@@ -257,7 +260,7 @@ type gain struct {
 	lost          float64 // share of the bytes
 }
 
-// progress returns what happened over a time up to the newest sample.
+// progress returns the gain over a span up to the newest sample.
 func (p *path) progress(span time.Duration) (g gain, ok bool) {
 	if p.taken < 3 {
 		return gain{}, false
@@ -280,14 +283,14 @@ func (p *path) progress(span time.Duration) (g gain, ok bool) {
 	return g, true
 }
 
-// excess reports whether more is lost than is usual where there is no queue.
+// excess reports whether the loss is above the usual one without a queue, by more than chance.
 func (p *path) excess(g gain) bool {
 	usual := max(p.lossShare, 0.05)
 	return g.sent-min(g.arrived, g.sent) > enough && g.lost > p.lossShare+0.05+2*math.Sqrt(usual*(1-usual)/max(g.packets, 1))
 }
 
-// overflows reports whether a fifth more was lost in the last half second than is usual, of so many large packets that it is no chance.
-// At the start nothing is known to be usual: then more than half must be lost.
+// overflows reports whether the loss in the last half second exceeds the usual one by a fifth, over enough packets. At the start
+// no usual loss is known: more than half must be lost.
 func (p *path) overflows(start bool) bool {
 	usual := p.lossShare
 	if start {
@@ -297,8 +300,8 @@ func (p *path) overflows(start bool) bool {
 	return ok && g.sent >= 4*p.largest && g.lost > usual+0.2+math.Sqrt(usual*(1-usual)/max(g.packets, 1)) && p.excess(g)
 }
 
-// delivered returns the rate at which the line took packets over a time. Packets that are lost at random took their part of it,
-// those that the queue had no room for did not.
+// delivered returns the rate at which the line took packets over a span. Packets lost at random used the line and count; packets
+// that overflowed the queue do not.
 func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
 	g, ok := p.progress(span)
 	if !ok {
@@ -311,8 +314,8 @@ func (p *path) delivered(span time.Duration) (rate int64, ok bool) {
 	return scale(bytes, time.Second, g.took), true
 }
 
-// lags reports whether less arrives than was sent a round trip before: the line takes less than a sender wants that the rate
-// does not limit.
+// lags reports whether less arrives than was sent a round trip before. It finds a line that is slow for a sender whose rate is
+// not the limit.
 func (p *path) lags(now time.Duration) bool {
 	g, ok := p.progress(500 * time.Millisecond)
 	if !ok {
@@ -323,7 +326,7 @@ func (p *path) lags(now time.Duration) bool {
 	return float64(g.sent) < float64(sent)*0.9 && sent > g.sent+enough
 }
 
-// sentBetween returns the bytes of the trains that were sent at times from from on and before until.
+// sentBetween returns the bytes of the trains that were sent from time from to before time until.
 func (p *path) sentBetween(from, until time.Duration) uint32 {
 	end, start := p.position, p.position
 	for i := uint32(1); i <= min(p.count, trains); i++ {

@@ -11,46 +11,46 @@ import (
 )
 
 const (
-	// packetsKept is the number of packets that a client knows to have come: more than a claim reaches back, and than the network
-	// brings out of order.
+	// packetsKept is the number of packets that a client remembers as received. It exceeds the reach of a claim plus the
+	// reordering of the network.
 	packetsKept = 4 * maxBack
-	// claimsKept is the number of claims that may wait for packets.
+	// claimsKept is the maximum number of claims that wait for packets.
 	claimsKept = 64
-	// maxTicks bounds how many ticks of state are held back: the low bits of a tick name it.
+	// maxTicks is the maximum span of ticks that are held back: the low bits of a tick identify it.
 	maxTicks = 1 << 12
 )
 
-// Stats tells how a client shows whole ticks. Counters are of all connections.
+// Stats tells how a client shows whole ticks. Counters cover all connections of the client.
 type Stats struct {
 	On    bool         // The client shows whole ticks only: see Enable.
 	Shown netcode.Tick // The newest complete tick. tick.None: none yet.
-	// Behind counts the ticks from the one that is shown to the newest state that came, at the begin of the frame. It is 0 while all that
-	// came is shown.
+	// Behind is the number of ticks from the shown one to the newest received state, at the start of the frame. It is 0 while all
+	// received state is shown.
 	Behind     netcode.Tick
-	MeanBehind float64      // The mean of Behind over the frames since the connection began.
-	MaxBehind  netcode.Tick // The highest Behind of the connection.
+	MeanBehind float64      // Mean of Behind over the frames of this connection.
+	MaxBehind  netcode.Tick // Maximum of Behind in this connection.
 
-	Held      int    // Bytes of state that came and wait for their tick.
+	Held      int    // Bytes of received state that wait for their tick.
 	Complete  uint64 // Ticks that were shown.
-	Skipped   uint64 // Ticks with state that were not shown, since a later one was complete first.
-	Repaired  uint64 // Lost packets whose state came again as it was.
-	Overflows uint64 // Times that MaxHeld was reached. The world stands still until the next complete tick.
+	Skipped   uint64 // Ticks with state that were not shown, because a later one was complete first.
+	Repaired  uint64 // Lost packets whose state was received as a repair.
+	Overflows uint64 // Times that MaxHeld was reached. Then the world stands still until the next complete tick.
 }
 
-// client is the feature on a client.
+// client is the feature's state on a client.
 type client struct {
 	end    *netcode.Client
 	config Config
 	off    bool
 	opened bool
-	start  netcode.Tick // Of the connection.
+	start  netcode.Tick // First tick of the connection.
 
-	newest uint64              // The newest packet with state, plus one.
-	got    [packetsKept]uint64 // By number: the packets with state that came, plus one.
-	claims []waiting           // By tick.
+	newest uint64              // The newest packet with state, plus 1.
+	got    [packetsKept]uint64 // Received packets with state, plus 1; index is the packet modulo packetsKept.
+	claims []waiting           // Sorted by tick.
 	held   []payload
-	bytes  []byte       // Of the payloads, one behind the other.
-	floor  netcode.Tick // State up to this tick was given away because of an overflow; tick.None: none was.
+	bytes  []byte       // The payloads in held, one after the other.
+	floor  netcode.Tick // State up to this tick was shown early because of an overflow; tick.None: none.
 
 	stats          Stats
 	frames, behind uint64
@@ -63,10 +63,10 @@ type waiting struct {
 	needed [neededWords]uint64
 }
 
-// payload is state that came.
+// payload is received state that is held back.
 type payload struct {
 	tick     netcode.Tick
-	from, to int // In bytes.
+	from, to int // Range in client.bytes.
 }
 
 // Client implements netcode.ClientSide.
@@ -85,7 +85,7 @@ func (f *feature) Client(end *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// open begins a connection.
+// open resets the state for a new connection.
 func (c *client) open() {
 	c.newest, c.floor, c.frames, c.behind = 0, tick.None, 0, 0
 	clear(c.got[:])
@@ -97,7 +97,7 @@ func (c *client) open() {
 	}
 }
 
-// take takes the state of a packet.
+// take handles the state of a packet: it holds it back, or shows it if its tick was shown already.
 func (c *client) take(state []byte, packet uint64) {
 	c.got[packet%packetsKept], c.newest = packet+1, max(c.newest, packet+1)
 	t := replica.PayloadTick(state, c.end.Newest().Tick())
@@ -114,7 +114,7 @@ func (c *client) take(state []byte, packet uint64) {
 	c.judge()
 }
 
-// takeSection takes a section: the state of a lost packet, and a claim.
+// takeSection handles a section: a repair, a claim, or both.
 func (c *client) takeSection(payload []byte) {
 	var s section
 	if s.parse(payload) != nil || !c.opened {
@@ -135,7 +135,7 @@ func (c *client) takeSection(payload []byte) {
 	c.judge()
 }
 
-// repaired takes the state of a packet that the server presumes lost. It reports whether the client has that state now.
+// repaired handles the repair of a lost packet. It reports whether the client has the packet's state now.
 func (c *client) repaired(state []byte, packet uint64) bool {
 	if c.got[packet%packetsKept] == packet+1 {
 		return true
@@ -154,7 +154,7 @@ func (c *client) repaired(state []byte, packet uint64) bool {
 	return false // It came too late.
 }
 
-// judge shows the newest tick that is complete.
+// judge shows the newest complete tick, if it is newer than the shown one.
 func (c *client) judge() {
 	shown := c.stats.Shown
 	for i := range c.claims {
@@ -167,7 +167,7 @@ func (c *client) judge() {
 	}
 }
 
-// has reports whether all packets of a claim have come.
+// has reports whether all packets of a claim were received.
 func (c *client) has(w *waiting) bool {
 	for i, word := range w.needed {
 		for at := uint64(i) * 64; word != 0; word >>= 1 {
@@ -203,7 +203,7 @@ func (c *client) show(t netcode.Tick) {
 	c.end.Suspend(false)
 }
 
-// keepAfter drops the payloads up to a tick.
+// keepAfter drops the held payloads up to tick t.
 func (c *client) keepAfter(t netcode.Tick) {
 	held, size := c.held[:0], 0
 	for _, p := range c.held {
@@ -217,7 +217,7 @@ func (c *client) keepAfter(t netcode.Tick) {
 	c.held, c.bytes = held, c.bytes[:size]
 }
 
-// overflow gives away the older half of the state that is held. Until a tick is complete that is not before it, the world stays as it is.
+// overflow releases the older half of the held state. The world is suspended until a complete tick includes all of it.
 func (c *client) overflow() {
 	c.stats.Overflows++
 	for _, p := range c.held {
@@ -234,7 +234,7 @@ func (c *client) overflow() {
 	c.end.Suspend(true)
 }
 
-// giveAway reads all state that is held into the Replica.
+// giveAway releases all held state to the Replica.
 func (c *client) giveAway() {
 	for _, p := range c.held {
 		c.end.ShowState(c.bytes[p.from:p.to])
@@ -242,7 +242,7 @@ func (c *client) giveAway() {
 	c.held, c.bytes = c.held[:0], c.bytes[:0]
 }
 
-// enable switches the feature.
+// enable switches the feature on or off.
 func (c *client) enable(on bool) {
 	if c.off == !on || !c.opened {
 		c.off = !on
@@ -255,12 +255,12 @@ func (c *client) enable(on bool) {
 	c.end.Suspend(on && c.floor > c.stats.Shown)
 }
 
-// beginFrame measures.
+// beginFrame updates the statistics.
 func (c *client) beginFrame() {
 	if !c.opened {
 		return
 	}
-	if len(c.held) == 0 && c.floor == tick.None { // Nothing came that is not shown.
+	if len(c.held) == 0 && c.floor == tick.None { // All received state is shown.
 		c.end.ShownUpTo(c.end.Newest().Heard(), false)
 	}
 	c.stats.Behind = 0

@@ -6,17 +6,17 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Config has the settings of clients. Zero fields mean the defaults.
+// Config has the settings of a client. Zero fields mean the defaults.
 type Config struct {
-	// MaxHeld bounds the bytes of state that a client holds back; default 1 MiB, at least 64 KiB.
+	// MaxHeld is the maximum number of bytes that a client holds back; default 1 MiB, at least 64 KiB.
 	MaxHeld int
 }
 
-// feature is the feature in a protocol.
+// feature is the registered feature of a protocol.
 type feature struct{ config Config }
 
-// Register makes clients show whole ticks only. Call it on both sides, before the first server or client of the protocol. It panics
-// on a second call, on a frozen protocol, and on a setting that is out of range.
+// Register makes clients show whole ticks only. Call it on both sides, before the first server or client of the protocol. It
+// panics on a second call, on a frozen protocol, and on an invalid setting.
 func Register(p *netcode.Protocol, config ...Config) {
 	f := &feature{}
 	if len(config) > 0 {
@@ -31,15 +31,15 @@ func Register(p *netcode.Protocol, config ...Config) {
 	p.Extend(netcode.Extension{Name: "consistent", State: f, ToClient: netcode.FreeSection, Server: f, Client: f})
 }
 
-// Enable makes a client show whole ticks only, or whatever came. It is on at first. Switched on in a connection, it holds from the next
-// complete tick. Without Register it does nothing.
+// Enable sets whether a client shows whole ticks only, which is the default. Switched on during a connection, it takes effect
+// with the next complete tick. Without Register it does nothing.
 func Enable(c *netcode.Client, on bool) {
 	if f, ok := netcode.ExtensionOf[*client](c); ok {
 		f.enable(on)
 	}
 }
 
-// Of returns the statistics of a client; false without Register.
+// Of returns the statistics of a client. ok is false without Register.
 func Of(c *netcode.Client) (stats Stats, ok bool) {
 	f, ok := netcode.ExtensionOf[*client](c)
 	if !ok {
@@ -50,7 +50,7 @@ func Of(c *netcode.Client) (stats Stats, ok bool) {
 	return stats, true
 }
 
-// ServerOf returns the statistics of a server about a client; false if there is no such client, and without Register.
+// ServerOf returns a server's statistics about a client. ok is false if there is no such client, or without Register.
 func ServerOf(s *netcode.Server, id netcode.ClientID) (stats ServerStats, ok bool) {
 	f, ok := netcode.ExtensionOf[*sender](s.Session(id))
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A section, from the server to a client, has what belongs to one packet: a claim, the state of a packet that was lost, or both.
+// A section is sent from the server to a client. It contains a claim about its own packet, the state of a lost packet, or both:
 //
 //	 0      1      2      3      4      5 …
 //	+-------------+------+-------------+----------+-------- … --+
@@ -19,21 +19,21 @@ import (
 //	needed  n bytes, least significant bit first: bit i is the packet i + 1 before. The last byte is not zero
 //	state   a snapshot payload: of the earlier packet, which is presumed lost. Empty in a section of its own packet
 //
-// A claim says: who has the state of this packet and of the needed ones has all state of the tick.
+// A claim means: a client that has the state of this packet and of the needed ones has the complete state of the tick.
 
 const (
 	sectionHead = 3
 	claimHead   = 2
 	noClaim     = 255
-	// maxBack bounds the distance of a needed packet before the one of the claim.
+	// maxBack is the maximum distance from the claim's packet back to a needed one.
 	maxBack     = 1024
 	neededWords = maxBack / 64
 )
 
-// errSection is the error of a section.
+// errSection means that a section is malformed.
 var errSection = errors.New("a section of complete ticks that is not legal")
 
-// section is a section that came, or is to be sent.
+// section is a decoded section.
 type section struct {
 	packet  uint16
 	claimed bool
@@ -42,10 +42,10 @@ type section struct {
 	state   []byte
 }
 
-// need notes that the packet so many before is needed.
+// need marks the packet back packets before as needed.
 func (s *section) need(back uint64) { s.needed[(back-1)/64] |= 1 << ((back - 1) % 64) }
 
-// width is the number of bytes of needed.
+// width returns the number of bytes of needed.
 func (s *section) width() int {
 	for i := len(s.needed) - 1; i >= 0; i-- {
 		if s.needed[i] != 0 {
@@ -55,7 +55,7 @@ func (s *section) width() int {
 	return 0
 }
 
-// size is the number of bytes of the section.
+// size returns the number of bytes of the section.
 func (s *section) size() int {
 	if !s.claimed {
 		return sectionHead + len(s.state)
@@ -63,7 +63,7 @@ func (s *section) size() int {
 	return sectionHead + claimHead + s.width() + len(s.state)
 }
 
-// put appends the section.
+// put appends the encoded section.
 func (s *section) put(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, s.packet)
 	if !s.claimed {
@@ -77,7 +77,7 @@ func (s *section) put(dst []byte) []byte {
 	return append(dst, s.state...)
 }
 
-// parse reads a section. Its state is a part of payload.
+// parse decodes a section. Its state is a subslice of payload.
 func (s *section) parse(payload []byte) error {
 	if len(payload) < sectionHead {
 		return errSection
@@ -104,11 +104,11 @@ func (s *section) parse(payload []byte) error {
 	return nil
 }
 
-// check judges a section that came.
+// check validates a received section.
 func check(payload []byte) error {
 	var s section
 	return s.parse(payload)
 }
 
-// near is the number of a packet whose low bits are known, near to another.
+// near returns the packet number nearest to packet that has these low 16 bits.
 func near(low uint16, packet uint64) uint64 { return packet + uint64(int64(int16(low-uint16(packet)))) }

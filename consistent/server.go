@@ -12,53 +12,54 @@ import (
 )
 
 const (
-	// maxKept bounds the bytes of state that a server keeps for one client, for packets that may be lost. The oldest is dropped.
+	// maxKept is the maximum number of bytes of sent state that a server stores for one client, for repairs. The oldest is
+	// dropped.
 	maxKept = 256 << 10
 	// sendersClaims is the number of claims that a server remembers.
 	sendersClaims = 64
-	// saveFor is the time for which state waits after a tick that did not fit the budget.
+	// saveFor is the maximum time for which state is held back after a tick that did not fit the budget.
 	saveFor = 250 * time.Millisecond
 )
 
-// sender is the state of a session at a server.
+// sender is the feature's state of a session at a server.
 type sender struct {
-	claimed netcode.Tick // The newest claim; tick.None before the first and where its packet was lost.
+	claimed netcode.Tick // The newest claim; tick.None before the first one and if its packet was lost.
 	last    netcode.Tick // The newest tick that was ever claimed.
-	size    int          // The size of packets for which the view was set.
+	size    int          // Packet size for which the view was configured.
 
-	packets []kept      // State that is on its way, by number of its packet.
-	bytes   int         // Of it.
-	claims  []sentClaim // By tick.
-	waiting int         // Packets that are to be repaired.
+	packets []kept      // Sent state that is not acknowledged, sorted by packet.
+	bytes   int         // Bytes of it.
+	claims  []sentClaim // Sorted by tick.
+	waiting int         // Number of packets to repair.
 	free    [][]byte
 	scratch section
 	stats   ServerStats
 
-	sendAt   netcode.Tick // State waits until then; tick.None after a tick that was sent.
-	holds    bool         // That of this tick waits.
-	reserved int          // Bytes of the budget that are kept for it,
-	leftover int          // and those that were left in the last tick.
+	sendAt   netcode.Tick // State is held back until this tick; tick.None after a tick that fitted.
+	holds    bool         // State of this tick is held back.
+	reserved int          // Bytes of the budget that are reserved for it,
+	leftover int          // and the budget left over in the last tick.
 }
 
-// ServerStats counts what a server did for one client.
+// ServerStats has the counters of a server for one client.
 type ServerStats struct {
-	// Claimed is the newest tick whose state was sent completely, so that the client can show it. tick.None: none was. Where it stays
-	// behind the server's tick, the budget is too short for what changes.
+	// Claimed is the newest tick whose state was sent completely, so that the client can show it. tick.None: none. If it falls
+	// behind the server's tick, the budget does not suffice for the changes.
 	Claimed     netcode.Tick
-	Repaired    uint64 // Lost packets whose state was sent again as it was.
+	Repaired    uint64 // Lost packets whose state was sent again.
 	RepairBytes uint64 // Bytes of them.
-	NotRepaired uint64 // Lost packets that were not, since they were too old, too much was kept, or something of them was hidden since.
-	Unnecessary uint64 // Lost packets that were not, since the client had a later tick by then.
+	NotRepaired uint64 // Lost packets that were not repaired: too old, over the memory limit, or with content that was hidden since.
+	Unnecessary uint64 // Lost packets that were not repaired because the client had a later tick already.
 }
 
-// kept is the state of a packet that was sent, as a section that repairs it.
+// kept is the state of a sent packet, encoded as a section that repairs it.
 type kept struct {
 	packet  uint64
-	tick    netcode.Tick // The tick of the state.
-	until   netcode.Tick // The newest claim that needs it.
+	tick    netcode.Tick // Tick of the state.
+	until   netcode.Tick // Newest claim that needs it.
 	section []byte
 	lost    bool
-	again   uint64 // The packet that repairs it, 0: none is on its way.
+	again   uint64 // Packet that repairs it; 0: none in flight.
 }
 
 // sentClaim is a claim that was sent.
@@ -93,8 +94,8 @@ func (*feature) Server(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// hold decides whether the state of a tick, if any waits, is held back until the budget for all of it is saved up. Half of what comes into the budget
-// meanwhile is reserved for it; the state is then sent before any message.
+// hold decides whether the state of a tick is held back, so that the budget accumulates for all of it. It reserves half of the
+// new budget meanwhile. When the state is due it is sent before any message.
 func (f *sender) hold(waits bool, now netcode.Tick, left int) (hold bool, reserve int) {
 	f.holds = now < f.sendAt && waits
 	switch {
@@ -108,7 +109,7 @@ func (f *sender) hold(waits bool, now netcode.Tick, left int) (hold bool, reserv
 	return false, reserve
 }
 
-// stateSent ends a tick. Where the budget left state over, the next state is held back until sendAt.
+// stateSent ends a tick. If the budget did not suffice for all state, the next state is held back until sendAt.
 func (f *sender) stateSent(left int, waits bool, sendAt netcode.Tick) {
 	f.leftover = left
 	switch {
@@ -119,7 +120,7 @@ func (f *sender) stateSent(left int, waits bool, sendAt netcode.Tick) {
 	}
 }
 
-// fit leaves room in packets, so that the state of one fits another behind the head of a section.
+// fit limits the payload of the view, so that a packet's state fits into a section of another packet.
 func (f *sender) fit(c *netcode.Session) {
 	if n := c.PacketSize(); n != f.size {
 		f.size = n
@@ -127,7 +128,7 @@ func (f *sender) fit(c *netcode.Session) {
 	}
 }
 
-// mayClaim reports whether all state of the tick is sent, and the client was not told so.
+// mayClaim reports whether all state of the tick was sent and the client does not know so yet.
 func (f *sender) mayClaim(c *netcode.Session) bool {
 	v := c.View()
 	return v != nil && !c.Local() && v.Wrote() > f.claimed && !v.Pending()
@@ -136,7 +137,7 @@ func (f *sender) mayClaim(c *netcode.Session) bool {
 // mayRepair reports whether the state of a lost packet waits to be sent.
 func (f *sender) mayRepair(c *netcode.Session) bool { return f.waiting > 0 && !c.Local() }
 
-// write writes the section of a packet: a claim if the tick is complete with it, or else the state of a lost one.
+// write writes the section of a packet: a claim if the tick is complete with this packet, and otherwise a repair if one is due.
 func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet uint64, state []byte) int {
 	n := 0
 	own := section{packet: uint16(packet), state: state}
@@ -163,7 +164,7 @@ func (f *sender) write(c *netcode.Session, now netcode.Tick, room []byte, packet
 	return n
 }
 
-// claim lists the packets that the client needs. It returns false where one is too far back: it is acknowledged or lost soon.
+// claim fills in the needed packets. It returns false if one is too far back: it will be acknowledged or lost soon.
 func (f *sender) claim(c *netcode.Session, own *section, now netcode.Tick, packet uint64) bool {
 	own.tick, own.claimed = now.Low(), true
 	at := len(f.packets) - 1
@@ -184,13 +185,13 @@ func (f *sender) claim(c *netcode.Session, own *section, now netcode.Tick, packe
 	return true
 }
 
-// find is the place of a packet, or where it would be.
+// find returns the index of a packet in packets, or the index at which it would be inserted.
 func (f *sender) find(packet uint64) int {
 	at, _ := slices.BinarySearchFunc(f.packets, packet, func(k kept, packet uint64) int { return cmp.Compare(k.packet, packet) })
 	return at
 }
 
-// keep keeps the state of a packet until it is acknowledged.
+// keep stores the state of a packet until it is acknowledged.
 func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 	for f.bytes+own.size() > maxKept && len(f.packets) > 0 {
 		f.drop(0, &f.stats.NotRepaired)
@@ -204,11 +205,11 @@ func (f *sender) keep(own *section, packet uint64, now netcode.Tick) {
 	f.packets = append(f.packets, k)
 }
 
-// drop forgets the state of a packet, and counts it if it was lost.
+// drop removes the state of a packet. If it was lost, it increments the counter why.
 func (f *sender) drop(at int, why *uint64) {
 	k := &f.packets[at]
 	if k.lost && why != nil {
-		if *why++; k.until >= f.claimed { // The newest claim needs it: it is told anew.
+		if *why++; k.until >= f.claimed { // The newest claim needs it: a later claim must replace it.
 			f.claimed = tick.None
 		}
 	}
@@ -220,7 +221,7 @@ func (f *sender) drop(at int, why *uint64) {
 	f.packets = slices.Delete(f.packets, at, at+1)
 }
 
-// repair writes the state of the oldest lost packet that fits. One with something that was hidden since is dropped.
+// repair writes the state of the oldest lost packet that fits. It drops a packet with content that was hidden since.
 func (f *sender) repair(c *netcode.Session, room []byte, packet uint64) int {
 	for i := 0; i < len(f.packets); i++ {
 		k := &f.packets[i]
@@ -239,7 +240,7 @@ func (f *sender) repair(c *netcode.Session, room []byte, packet uint64) int {
 	return 0
 }
 
-// acked takes an acknowledgement: of a packet itself, or of one that repairs it.
+// acked handles the acknowledgement of a packet, or of one that repairs it.
 func (f *sender) acked(packet uint64) {
 	at := f.find(packet)
 	if at == len(f.packets) || f.packets[at].packet != packet {
@@ -254,7 +255,7 @@ func (f *sender) acked(packet uint64) {
 	}
 }
 
-// dropSuperseded forgets the lost packets that only ticks need before one that the client is proved to have.
+// dropSuperseded drops lost packets that no claim needs after the newest tick that the client is known to have.
 func (f *sender) dropSuperseded() {
 	proved, until, at := tick.None, tick.None, 0
 	for _, c := range f.claims {
@@ -272,7 +273,7 @@ func (f *sender) dropSuperseded() {
 	}
 }
 
-// lost takes a packet that is presumed lost. Its state is sent again, as it was, unless it is of before the oldest tick.
+// lost handles a packet that is presumed lost: its state is to be sent again. Packets from before the oldest tick are dropped.
 func (f *sender) lost(packet uint64, oldest netcode.Tick) {
 	at := f.find(packet)
 	if at == len(f.packets) || f.packets[at].packet != packet {

@@ -7,31 +7,31 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Attribution counts the bytes of datagrams: by reason, by component, by field and by message. Total is the
-// sum of all of it, and exactly the bytes of all datagrams that were added.
+// Attribution counts the bytes of datagrams by reason, component, field and message. Total is the sum of all parts, and equals
+// the bytes of all added datagrams exactly.
 type Attribution struct {
-	Datagrams  uint64 // How many were added.
-	Bytes      uint64 // Of all of them.
+	Datagrams  uint64 // Number of added datagrams.
+	Bytes      uint64 // Bytes of all of them.
 	Handshakes uint64 // Bytes of handshake datagrams.
 	Headers    uint64 // Bytes of packet headers: sequence and acknowledgements.
 	Batches    uint64 // Bytes of batch headers.
 	Messages   uint64 // Bytes of message headers.
 	Checksums  uint64 // Bytes.
-	Others     uint64 // Bytes of netcode's own messages that are no state: keep-alive, close, credit, pieces.
-	Unreadable uint64 // Bytes of what is no packet.
+	Others     uint64 // Bytes of netcode's own messages without state: keep-alive, close, credit, pieces.
+	Unreadable uint64 // Bytes that are no valid packet.
 
-	State *replica.Bits // The payloads of snapshots, in bits.
-	Types []TypeBytes   // The game's messages, by their numbers.
+	State *replica.Bits // Snapshot payloads, in bits.
+	Types []TypeBytes   // The game's messages, by type number.
 }
 
-// TypeBytes is one message type's part.
+// TypeBytes is the part of one message type.
 type TypeBytes struct {
 	Name  string // Wire name of the type.
-	Count uint64 // How many there were.
-	Bytes uint64 // Of payloads; headers are in Attribution.Messages.
+	Count uint64 // Number of messages.
+	Bytes uint64 // Bytes of payloads; their headers are in Attribution.Messages.
 }
 
-// New makes an empty account. It freezes the protocol.
+// New returns an empty Attribution. It freezes the protocol.
 func New(p *netcode.Protocol) *Attribution {
 	a := &Attribution{State: replica.NewBits(p.Schema())}
 	for _, m := range p.Messages().Types() {
@@ -40,7 +40,7 @@ func New(p *netcode.Protocol) *Attribution {
 	return a
 }
 
-// Total is the sum of all parts, in bits.
+// Total returns the sum of all parts, in bits.
 func (a *Attribution) Total() uint64 {
 	sum := a.Handshakes + a.Headers + a.Batches + a.Messages + a.Checksums + a.Others + a.Unreadable
 	for i := range a.Types {
@@ -49,8 +49,8 @@ func (a *Attribution) Total() uint64 {
 	return 8*sum + a.State.Total()
 }
 
-// Add adds a datagram from the server to the account. Records of state are coded against versions that the client holds, so
-// call it while the datagram is new: when it is sent, if that is in the same process, or before or after Receive.
+// Add adds a datagram from the server, at a client. Records of state are coded against versions that the client has, so call it
+// while the datagram is new: when the server sends it, if both are in one process, or just before or after Receive.
 func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	a.add(datagram, func(payload []byte) bool {
 		if c.Newest() == nil {
@@ -61,9 +61,9 @@ func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
 	})
 }
 
-// AddSent adds a datagram to a client to the account, where it is sent: the server knows what its records are coded against, until it
-// receives something. Call it in the frame that the datagram was built in. The state of a client of an older build is Unknown, and so is that of
-// one whose session is over, nil.
+// AddSent adds a datagram to a client, at the server. Records are coded against versions that the server forgets after the next
+// acknowledgement, so call it in the frame that built the datagram. The state is counted as Unknown for a client of an older
+// build, and for a nil session, which is over.
 func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
 	a.add(datagram, func(payload []byte) bool {
 		if c == nil || c.View() == nil || c.Protocol() != c.Server().Protocol().Hash() {
@@ -75,7 +75,7 @@ func (a *Attribution) AddSent(c *netcode.Session, datagram []byte) {
 	})
 }
 
-// add adds a datagram; state adds the payload of a snapshot, or returns false.
+// add adds a datagram. state adds the payload of a snapshot, or returns false.
 func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
 	size := uint64(len(datagram))
 	a.Datagrams++
@@ -95,7 +95,7 @@ func (a *Attribution) add(datagram []byte, state func(payload []byte) bool) {
 	a.addBatches(body, state)
 }
 
-// addBatches adds a packet's batches.
+// addBatches adds the batches of a packet.
 func (a *Attribution) addBatches(body []byte, state func([]byte) bool) {
 	in := peer.Incoming{Batches: body}
 	rest := uint64(len(body))
@@ -112,7 +112,7 @@ func (a *Attribution) addBatches(body []byte, state func([]byte) bool) {
 	a.Batches += rest
 }
 
-// addMessage adds a message's payload.
+// addMessage adds the payload of a message.
 func (a *Attribution) addMessage(h wire.MessageHeader, payload []byte, state func([]byte) bool) {
 	switch i := int(h.Type) - int(wire.FirstUserMessage); {
 	case h.Type == wire.MessageSnapshot && state(payload):

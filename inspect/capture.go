@@ -16,23 +16,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ErrCapture means that a file is no capture that Tap reads.
+// ErrCapture means that a file is no pcap file that Tap can read.
 var ErrCapture = errors.New("inspect: not a pcap file: write one with tcpdump -w, or convert another one with editcap -F pcap")
 
 // Limits of a capture.
 const (
-	maxCaptured = 1 << 18 // bytes of a frame
-	maxFlows    = 1024    // that state is decoded of; each has a replica
+	maxCaptured = 1 << 18 // maximum bytes of a frame
+	maxFlows    = 1024    // maximum number of flows with decoded state; each has a replica
 )
 
-// Link types of pcap files, and the bytes before the IP header.
+// linkHeader returns the number of bytes before the IP header, by the link type of a pcap file.
 func linkHeader(linkType uint32) (size int, ok bool) {
 	switch linkType {
 	case 0: // loopback of BSD
 		return 4, true
 	case 1: // Ethernet
 		return 14, true
-	case 101, 228, 229: // IP without anything before it
+	case 101, 228, 229: // raw IP
 		return 0, true
 	case 113: // tcpdump -i any
 		return 16, true
@@ -42,35 +42,35 @@ func linkHeader(linkType uint32) (size int, ok bool) {
 	return 0, false
 }
 
-// flow is one direction between two ends.
+// flow is one direction between two addresses.
 type flow struct{ from, to netip.AddrPort }
 
-// capture is a pcap file that is read.
+// capture is a pcap file that Tap reads.
 type capture struct {
 	protocol *netcode.Protocol
 	order    binary.ByteOrder
-	second   uint32 // parts of a second in times
+	second   uint32 // fractions of a second in timestamps
 	link     int
 	flows    map[flow]*replica.Replica
 	keys     Keys
 }
 
-// Keys opens the datagrams of an encrypting transport, as secure.KeyLog does. Of a datagram in which none of netcode is, plain is nil and what
-// says in words what it is.
+// Keys opens the datagrams of an encrypting transport; secure.KeyLog implements it. If a datagram contains none of netcode, plain
+// is nil, and the second result describes it in words.
 type Keys interface {
-	Open(datagram []byte) (plain []byte, what string) // It may be called more than once for a datagram.
+	Open(datagram []byte) (plain []byte, what string) // May be called repeatedly for one datagram.
 }
 
-// mostPlain is the largest datagram that an Ethernet carries whole. A larger one may be several, see capture.split.
+// mostPlain is the maximum size of a datagram without fragmentation on Ethernet. A larger one may be several: see capture.split.
 const mostPlain = 1472
 
-// Tap reads a capture file of UDP sessions, in the pcap format, and writes each datagram as text: time, addresses, and what AppendDump
-// writes. State is decoded as the client did, if the capture has its session from the begin; records whose baselines it lacks end a packet's text.
-// Frames that hold no UDP datagram are left out; of a datagram that was captured in part Tap writes the lengths. Datagrams of one frame that a
-// system has joined (GSO, GRO) are taken apart where their numbers follow each other.
+// Tap reads a pcap file of UDP sessions and writes each datagram as text: time, addresses, and the output of AppendDump. It
+// decodes state as the client did, if the capture contains the start of the session. A record without its baseline ends the text
+// of its packet. Frames without a UDP datagram are skipped; of a partly captured datagram only the sizes are written. Frames with
+// several datagrams (GSO, GRO) are split if the packet numbers are consecutive.
 //
-// keys open the datagrams of sessions over transport/secure; nil is for plain sessions. The protocol is the game's. The errors are
-// ErrCapture and those of the reader and the writer; a file that ends within a frame is no error.
+// keys opens the datagrams of sessions over transport/secure; it is nil for unencrypted sessions. p is the game's protocol. The
+// errors are ErrCapture and those of in and out. A file that ends within a frame is no error.
 func Tap(out io.Writer, p *netcode.Protocol, in io.Reader, keys Keys) error {
 	input, text := bufio.NewReader(in), bufio.NewWriter(out)
 	c := capture{protocol: p, flows: map[flow]*replica.Replica{}, keys: keys}
@@ -102,7 +102,7 @@ func Tap(out io.Writer, p *netcode.Protocol, in io.Reader, keys Keys) error {
 	}
 }
 
-// appendAll appends the text of a datagram of some size, or of those that it holds. line is what goes before each.
+// appendAll appends the text of a datagram of size bytes, or of each datagram in it. line is the prefix of each.
 func (c *capture) appendAll(line []byte, f flow, datagram []byte, size int) []byte {
 	if len(datagram) < size {
 		return fmt.Appendf(line, "%d of %d bytes were captured: tcpdump -s 0 takes whole datagrams\n", len(datagram), size)
@@ -114,8 +114,8 @@ func (c *capture) appendAll(line []byte, f flow, datagram []byte, size int) []by
 	return dst
 }
 
-// split returns the size of the datagrams that a captured one holds, all but the last: its own if it is one. A system that sends or
-// receives several at once shows them as one (segmentation offload).
+// split returns the size of the datagrams inside a captured one, except the last: its own size if it is a single one.
+// Segmentation offload (GSO, GRO) shows several as one.
 func (c *capture) split(datagram []byte) int {
 	if len(datagram) <= mostPlain || c.keys != nil && c.opens(datagram) {
 		return max(len(datagram), 1)
@@ -128,14 +128,14 @@ func (c *capture) split(datagram []byte) int {
 	return len(datagram)
 }
 
-// opens reports whether a datagram is a sealed one.
+// opens reports whether keys open a datagram.
 func (c *capture) opens(datagram []byte) bool {
 	plain, _ := c.keys.Open(datagram)
 	return plain != nil
 }
 
-// follow reports whether a datagram is several packets of a size whose numbers follow each other, but for one that a sender may skip, and which
-// acknowledge the same.
+// follow reports whether a datagram consists of several packets of n bytes. Their numbers must be consecutive, with at most one
+// skipped in between, and their acknowledgements equal.
 func follow(datagram []byte, n int) bool {
 	last, _, err := wire.ParsePacketHeader(datagram)
 	for at := n; err == nil && at < len(datagram); at += n {
@@ -149,7 +149,7 @@ func follow(datagram []byte, n int) bool {
 	return err == nil
 }
 
-// appendOpened is append of a datagram that may be sealed.
+// appendOpened is append of a datagram, opened by keys if there are any.
 func (c *capture) appendOpened(dst []byte, f flow, datagram []byte) []byte {
 	if c.keys == nil {
 		return c.append(dst, f, datagram)
@@ -161,7 +161,7 @@ func (c *capture) appendOpened(dst []byte, f flow, datagram []byte) []byte {
 	return c.append(dst, f, plain)
 }
 
-// ended returns nil for the end of a file.
+// ended returns nil for the end of a file, and other errors unchanged.
 func ended(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil
@@ -194,7 +194,7 @@ func (c *capture) begin(in io.Reader) error {
 	return nil
 }
 
-// datagram finds the UDP datagram in a frame, and its size: less of it may be captured. A fragment is no datagram.
+// datagram finds the UDP datagram in a frame. size is its full size, of which less may be captured. A fragment is none.
 func (c *capture) datagram(frame []byte) (f flow, datagram []byte, size int, ok bool) {
 	start := c.link
 	for start == 14 && len(frame) >= start+4 && frame[start-2] == 0x81 && frame[start-1] == 0 { // The tag of a virtual LAN.
@@ -231,7 +231,7 @@ func (c *capture) datagram(frame []byte) (f flow, datagram []byte, size int, ok 
 	return flow{netip.AddrPortFrom(from, port(0)), netip.AddrPortFrom(to, port(2))}, packet[8:][:min(size, len(packet)-8)], size, true
 }
 
-// append appends the text of a datagram, and decodes the state in it.
+// append appends the text of a datagram and decodes its state.
 func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
 	if peer.KindOf(datagram) != peer.KindPacket {
 		delete(c.flows, f) // A session begins or ends.
@@ -248,7 +248,7 @@ func (c *capture) append(dst []byte, f flow, datagram []byte) []byte {
 			return replica.AppendDump(c.protocol.Schema(), dst, payload, tick.None+1<<15, nil)
 		}
 		dst = known.AppendDump(dst, payload)
-		_ = known.Read(payload) // The client asks again for state that it cannot read.
+		_ = known.Read(payload) // On an error the client requests the state again.
 		return dst
 	})
 }

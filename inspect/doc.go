@@ -1,5 +1,5 @@
-// Package inspect shows the contents of packets to people: a dump with names and fields, and an account of the bits by
-// reason, component, field and message. It is built on netcode's public API.
+// Package inspect shows the contents of packets to people. It dumps packets with names and fields, and counts their bits by
+// reason, component, field and message. It uses netcode's public API only.
 //
 //	account := inspect.New(protocol)
 //	account.Add(client, datagram) // for each one that the server sends to this client
@@ -7,6 +7,6 @@
 // # Files
 //
 //   - dump.go: a packet as text
-//   - capture.go: a capture file as text
-//   - attribution.go: the account of bits
+//   - capture.go: a pcap file as text
+//   - attribution.go: Attribution: counts bits
 package inspect

@@ -12,17 +12,17 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// AppendDump appends the contents of a datagram, in lines, for people: headers, messages, entities, components and fields by
-// name. It works with packing and without; without (see Protocol.Debug) the bytes can be followed by eye beside it. Of state
-// it can tell only what stands in the packet itself: AppendClientDump knows more. It freezes the protocol.
+// AppendDump appends the contents of a datagram as lines of text: headers, messages, entities, components and fields by name. It
+// supports packed and unpacked fields; unpacked (see Protocol.Debug) the bytes are readable beside it. It knows only state that
+// is in the packet itself; AppendClientDump knows more. It freezes the protocol.
 func AppendDump(dst []byte, p *netcode.Protocol, datagram []byte) []byte {
 	return dump(dst, p, datagram, func(dst, payload []byte) []byte {
 		return replica.AppendDump(p.Schema(), dst, payload, tick.None+1<<15, nil)
 	})
 }
 
-// AppendClientDump is AppendDump with the replica of a client, which records are coded against. Call it while the packet is
-// new, before or after Receive.
+// AppendClientDump is AppendDump with the replica of a client, against which records are coded. Call it while the packet is new,
+// before or after Receive.
 func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
 	if c.Newest() == nil {
 		return AppendDump(dst, c.Protocol(), datagram)
@@ -30,7 +30,7 @@ func AppendClientDump(dst []byte, c *netcode.Client, datagram []byte) []byte {
 	return dump(dst, c.Protocol(), datagram, c.Newest().AppendDump)
 }
 
-// AppendMessages appends the messages of a frame, one line each, with names and fields, for people.
+// AppendMessages appends the messages of a frame, one line each, with names and fields.
 func AppendMessages(dst []byte, p *netcode.Protocol, frame *message.Frame) []byte {
 	return frame.AppendDump(dst, p.Messages())
 }
@@ -38,7 +38,7 @@ func AppendMessages(dst []byte, p *netcode.Protocol, frame *message.Frame) []byt
 // resyncSize is the size of the payload of a resync message, in bytes.
 const resyncSize = 2
 
-// dump prints a datagram; state prints the payload of a snapshot.
+// dump appends a datagram as text. state appends the payload of a snapshot.
 func dump(dst []byte, p *netcode.Protocol, datagram []byte, state func(dst, payload []byte) []byte) []byte {
 	d := wire.Dump{
 		Name: func(t wire.MessageType) string {

@@ -11,61 +11,61 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// BandsConfig tells how [Bands] measures. Schema and Position are needed.
+// BandsConfig configures [Bands]. Schema and Position are required.
 type BandsConfig struct {
-	// Schema is the protocol's. One of its components at least has distance bands: netcode.Bands.
+	// Schema is the protocol's schema. At least one of its components has distance bands (netcode.Bands).
 	Schema *snapshot.Schema
-	// Position tells where an entity is. An entity that is nowhere is sent as it is.
+	// Position returns the position of an entity. An entity without one is sent in full precision.
 	Position Position
-	// Keep is the part of Band.Beyond below which an entity that comes nearer leaves the band, above 0 and up to 1, so that nothing changes to
-	// and fro at the border. Zero means 0.9.
+	// Keep is the fraction of Band.Beyond below which an entity that comes nearer leaves the band, above 0 and at most 1. It is
+	// the hysteresis at the border. Zero means 0.9.
 	Keep float32
-	// Exact tells which entities a client gets as they are at any distance, beside those that belong to it. Nil: no others. It is asked
-	// when the distance is measured.
+	// Exact reports whether a client gets an entity in full precision at any distance. Its own entities always are. Exact is
+	// called when the distance is measured. nil means no further entities.
 	Exact func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) bool
 }
 
-// bandsEvery is the number of ticks after which the distances from a client are measured again.
+// bandsEvery is the number of ticks after which all distances to a client are measured again.
 const bandsEvery = 8
 
-// Bands chooses the distance bands of the entities of another policy: a client gets the components of an entity that is far from its
-// viewpoint in coarser steps, or less often, by the option netcode.Bands of the component. Distances are measured when an entity comes into sight, when
-// its owner changes, and every 8 ticks. A client without a viewpoint gets everything as it is.
+// Bands selects the distance bands for the entities of another policy. A client gets components of far entities in coarser steps
+// or less often, as the component's option netcode.Bands defines. A distance is measured when an entity comes into sight, when
+// its owner changes, and every 8 ticks. A client without a viewpoint gets everything in full precision.
 type Bands struct {
 	lifetimes
 	of     Policy
 	config BandsConfig
-	levels []level // by ascending distance, the first begins at 0
+	levels []level // by ascending distance; the first begins at 0
 	store  *snapshot.Store
 	owners owners
 	places []measured // by index
 	looks  perClient[bandsSight]
 }
 
-// level is the rows that clients get from a distance on, of the components with bands.
+// level is the set of rows, of the components with bands, that clients get beyond a distance.
 type level struct {
 	beyond float32
 	rows   snapshot.Mask
 }
 
-// measured is the place of an entity at a tick.
+// measured is the position of an entity as of a tick.
 type measured struct {
 	tick    tick.Tick
 	at      [3]float64
 	nowhere bool
 }
 
-// bandsSight is one client's.
+// bandsSight is the state of one client.
 type bandsSight struct {
-	follows wire.NetworkID // whom the viewpoint goes with; zero: nobody
+	follows wire.NetworkID // entity that the viewpoint follows; zero: none
 	at      [3]float64
-	looks   bool    // there is a viewpoint
-	fresh   bool    // it was set since the last look
-	levels  []uint8 // by index, of what the client sees
+	looks   bool    // the client has a viewpoint
+	fresh   bool    // the viewpoint was set or jumped since the last Refine
+	levels  []uint8 // by index: level of each visible entity
 }
 
-// NewBands returns a policy that shows the entities of another one. It panics if the schema has no component with bands, and on an
-// illegal config.
+// NewBands returns a policy that shows the entities of another one. It panics if the schema has no component with bands, or if
+// the config is invalid.
 func NewBands(of Policy, c BandsConfig) *Bands {
 	if c.Keep == 0 {
 		c.Keep = 0.9
@@ -81,7 +81,7 @@ func NewBands(of Policy, c BandsConfig) *Bands {
 	return &Bands{of: of, config: c, levels: levelsOf(c.Schema)}
 }
 
-// levelsOf lists the rows of a client for each distance at which any component has a band.
+// levelsOf returns one level for each distance at which any component has a band.
 func levelsOf(schema *snapshot.Schema) (levels []level) {
 	begins := []float32{0}
 	for _, c := range schema.Banded() {
@@ -106,14 +106,14 @@ func levelsOf(schema *snapshot.Schema) (levels []level) {
 	return levels
 }
 
-// Follow makes an entity a client's viewpoint. When it is gone, or nowhere, the viewpoint stays where it was last. The entity need not be
-// there yet.
+// Follow makes an entity the viewpoint of a client. If the entity dies or has no position, the viewpoint stays at its last
+// position. The entity may be spawned later.
 func (b *Bands) Follow(client wire.ClientID, id wire.NetworkID) {
 	v := b.looks.open(client)
 	v.follows, v.fresh = id, true
 }
 
-// Look makes a point a client's viewpoint. A NaN takes the viewpoint away.
+// Look makes a point the viewpoint of a client. NaN removes the viewpoint.
 func (b *Bands) Look(client wire.ClientID, x, y, z float32) {
 	v := b.looks.open(client)
 	at := [3]float64{float64(x), float64(y), float64(z)}
@@ -125,8 +125,8 @@ func (b *Bands) Look(client wire.ClientID, x, y, z float32) {
 	}
 }
 
-// distance is the distance of two places. The conversions keep compilers from fusing products and sums, which would round otherwise on other
-// machines.
+// distance returns the distance of two points. The conversions keep compilers from fusing multiplication and addition, which
+// rounds differently on other machines.
 func distance(a, b [3]float64) float32 {
 	x, y, z := a[0]-b[0], a[1]-b[1], a[2]-b[2]
 	return float32(math.Sqrt(float64(x*x) + float64(y*y) + float64(z*z)))
@@ -151,7 +151,7 @@ func (b *Bands) Leave(client wire.ClientID) {
 	b.of.Leave(client)
 }
 
-// bandView is a [View] that has distance bands.
+// bandView is a [View] that supports distance bands.
 type bandView interface {
 	SetBands(id wire.NetworkID, rows snapshot.Mask)
 }
@@ -189,7 +189,7 @@ func (b *Bands) Refine(client wire.ClientID, view View, sees, shown Set) {
 	}
 }
 
-// levelOf returns the level of an entity for a client.
+// levelOf returns the level of an entity for a client, with hysteresis.
 func (b *Bands) levelOf(client wire.ClientID, v *bandsSight, id wire.NetworkID) uint8 {
 	if !v.looks || b.store.Owner(id) == client || b.config.Exact != nil && b.config.Exact(b.store, client, id) {
 		return 0
@@ -211,7 +211,7 @@ func (b *Bands) levelOf(client wire.ClientID, v *bandsSight, id wire.NetworkID) 
 	return 0
 }
 
-// place returns where an entity is in this tick.
+// place returns the position of an entity in this tick, measured once for all clients.
 func (b *Bands) place(index uint32) *measured {
 	if len(b.places) < len(b.generations) {
 		b.places = append(b.places, make([]measured, len(b.generations)-len(b.places))...)
@@ -225,7 +225,7 @@ func (b *Bands) place(index uint32) *measured {
 	return p
 }
 
-// RefreshAll makes the distances from all clients be measured in the next update.
+// RefreshAll makes the next update measure all distances again.
 func (b *Bands) RefreshAll() {
 	refreshAll(b.of)
 	for _, v := range b.looks.of {
@@ -233,11 +233,11 @@ func (b *Bands) RefreshAll() {
 	}
 }
 
-// RefreshClient makes the distances from a client be measured in the next update.
+// RefreshClient makes the next update measure the distances to a client again.
 func (b *Bands) RefreshClient(client wire.ClientID) {
 	refreshClient(b.of, client)
 	b.looks.open(client).fresh = true
 }
 
-// Blind reports whether the policy of entities shows a client nothing for want of a viewpoint.
+// Blind reports whether the inner policy shows a client nothing because it has no viewpoint.
 func (b *Bands) Blind(client wire.ClientID) bool { return isBlind(b.of, client) }

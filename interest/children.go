@@ -10,12 +10,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Parent returns the entity that another one is a part of: the tank of a turret, the bag of an item. ok is false if there is none. It
-// goes by nothing but the rows of that entity: it is asked again only when one of those has changed, and by [Children.RefreshAll].
+// Parent returns the entity that another one is part of: the tank of a turret, the bag of an item. ok is false if there is none.
+// The function must depend on the rows of that entity only. It is called again only when one of them has changed, and by
+// [Children.RefreshAll].
 type Parent func(s *snapshot.Store, id wire.NetworkID) (parent wire.NetworkID, ok bool)
 
-// ParentOf reads parents out of a replicated component: the target of an Arche relation, or else the only entity field. It panics if
-// the protocol does not replicate T, and if T has no such field, or several: [ParentField] names one.
+// ParentOf returns a Parent that reads a replicated component: the target of an Arche relation, or else the only entity field. It
+// panics if the protocol does not replicate T, and if T has no entity field or several. [ParentField] selects one of several.
 func ParentOf[T any](schema *snapshot.Schema) Parent {
 	row := RowOf[T](schema)
 	plan := schema.Plan(row)
@@ -30,8 +31,8 @@ func ParentOf[T any](schema *snapshot.Schema) Parent {
 	return parentAt(row, refs[0])
 }
 
-// ParentField reads parents out of an entity field of a replicated component, given by its path, as "Seat" or "Mount.Base". It panics
-// if the protocol does not replicate T, and if T has no such field.
+// ParentField returns a Parent that reads an entity field of a replicated component. field is its path, such as "Seat" or
+// "Mount.Base". It panics if the protocol does not replicate T or T has no such field.
 func ParentField[T any](schema *snapshot.Schema, field string) Parent {
 	row := RowOf[T](schema)
 	plan := schema.Plan(row)
@@ -46,7 +47,7 @@ func ParentField[T any](schema *snapshot.Schema, field string) Parent {
 	panic(fmt.Sprintf("interest: ParentField[%v]: %q is not one of its entity fields: %s", reflect.TypeFor[T](), field, strings.Join(names, ", ")))
 }
 
-// parentAt reads the network id in a lane of a row.
+// parentAt returns a Parent that reads the network id at a lane of a row.
 func parentAt(row, lane int) Parent {
 	return func(s *snapshot.Store, id wire.NetworkID) (parent wire.NetworkID, ok bool) {
 		lanes := s.Row(id, row)
@@ -58,35 +59,35 @@ func parentAt(row, lane int) Parent {
 	}
 }
 
-// Children shows the entities of another policy, their children, and the children of these. No bytes are sent for it. Entities that
-// are each other's parents in a cycle are visible if one of them is.
+// Children shows the entities of another policy and all their descendants. It sends no bytes. If entities form a cycle of
+// parents, all of them are visible if one is.
 type Children struct {
 	lifetimes
 	of      Policy
 	parent  Parent
 	store   *snapshot.Store
 	parents []wire.NetworkID // by index; zero: none
-	order   []uint32         // entities with a living parent that are in no cycle, each behind its parent
-	cycles  []uint32         // the members of the cycles, one cycle behind the other
-	ends    []int            // of each cycle in cycles
+	order   []uint32         // entities with a living parent, not in a cycle; a parent stands before its children
+	cycles  []uint32         // members of all cycles, one cycle after the other
+	ends    []int            // end of each cycle in cycles
 	changes uint64           // counts every change of order and cycles
 	done    Set              // scratch of sort: entities that are in order or cycles, or have no parent
-	path    Set              // scratch of sort: entities that were climbed from
+	path    Set              // scratch of sort: entities that climb has visited
 	stack   []uint32         // scratch of sort
 	clients perClient[family]
 }
 
-// family contains the entities that one client sees.
+// family is the set of entities that one client sees.
 type family struct {
-	base  Set // of the other policy, when set was made
+	base  Set // set of the inner policy when set was made
 	set   Set
-	built uint64 // the number of changes that the set reflects
+	built uint64 // value of changes when set was made
 }
 
-// NewChildren returns the policy that adds the children of another policy's entities.
+// NewChildren returns a policy that adds descendants to the entities of another policy.
 func NewChildren(of Policy, parent Parent) *Children { return &Children{of: of, parent: parent} }
 
-// RefreshAll asks for the parents of all entities again. Call it when the function's answers have changed.
+// RefreshAll calls the Parent function again for all entities. Call it when its results have changed.
 func (c *Children) RefreshAll() {
 	refreshAll(c.of)
 	if c.store == nil {
@@ -98,10 +99,10 @@ func (c *Children) RefreshAll() {
 	c.sort()
 }
 
-// RefreshClient passes the call to the other policy: a parent is the same for all clients.
+// RefreshClient passes the call to the inner policy: a parent is the same for all clients.
 func (c *Children) RefreshClient(client wire.ClientID) { refreshClient(c.of, client) }
 
-// Prepare implements [Policy]. It asks for the parents of the entities that have changed.
+// Prepare implements [Policy]. It calls the Parent function for changed entities.
 func (c *Children) Prepare(s *snapshot.Store) {
 	c.of.Prepare(s)
 	before := c.tick
@@ -115,13 +116,13 @@ func (c *Children) Prepare(s *snapshot.Store) {
 	changed := false
 	for index := range c.renewed.All {
 		c.parents[index] = wire.NetworkID{}
-		changed = changed || len(c.order)+len(c.cycles) > 0 // it may have been a child or a parent
+		changed = changed || len(c.order)+len(c.cycles) > 0 // the entity may have been a child or a parent
 	}
 	if s.Tick() == before+1 {
 		for id := range s.Changes {
 			changed = c.ask(id) || changed
 		}
-	} else { // of the captures between nothing is known
+	} else { // ticks were skipped: their changes are unknown
 		for index := range c.alive.All {
 			changed = c.ask(c.id(index)) || changed
 		}
@@ -131,7 +132,7 @@ func (c *Children) Prepare(s *snapshot.Store) {
 	}
 }
 
-// ask asks for the parent of an entity. It returns false if that is as before.
+// ask calls the Parent function for an entity and stores the result. It reports whether the parent changed.
 func (c *Children) ask(id wire.NetworkID) bool {
 	parent, ok := c.parent(c.store, id)
 	if !ok {
@@ -142,7 +143,7 @@ func (c *Children) ask(id wire.NetworkID) bool {
 	return changed
 }
 
-// sort lists the children, so that one pass over them finds all that are visible.
+// sort lists the children so that one pass finds all visible ones.
 func (c *Children) sort() {
 	c.changes++
 	c.order, c.cycles, c.ends = c.order[:0], c.cycles[:0], c.ends[:0]
@@ -153,7 +154,7 @@ func (c *Children) sort() {
 	}
 }
 
-// climb lists an entity behind its ancestors.
+// climb appends an entity to order, after its ancestors.
 func (c *Children) climb(index uint32) {
 	for !c.done.Has(index) && !c.path.Has(index) {
 		parent := c.parents[index]
@@ -165,7 +166,7 @@ func (c *Children) climb(index uint32) {
 		c.stack = append(c.stack, index)
 		index = parent.Index
 	}
-	if !c.done.Has(index) { // it is on the stack: what is above it is its cycle
+	if !c.done.Has(index) { // index is on the stack: the entities from it upwards form a cycle
 		from := slices.Index(c.stack, index)
 		for _, member := range c.stack[from:] {
 			c.done.add(member)
@@ -224,5 +225,5 @@ func (c *Children) Leave(client wire.ClientID) {
 	c.of.Leave(client)
 }
 
-// Blind reports whether the other policy shows a client nothing for want of a viewpoint.
+// Blind reports whether the inner policy shows a client nothing because it has no viewpoint.
 func (c *Children) Blind(client wire.ClientID) bool { return isBlind(c.of, client) }

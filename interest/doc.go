@@ -1,14 +1,16 @@
-// Package interest decides which entities and components each client may see: built-in policies, ways to combine them, and the code
-// that shows and hides entities in a client's view.
+// Package interest decides which entities and components each client may see. It has built-in policies, combinators for policies,
+// and the code that shows and hides entities in a client's view.
 //
-// The words it owns (docs/design.md):
+// The package's words (docs/design.md):
 //
 //   - interest: the rule that decides which entities and components a client may see
-//   - visible: its result for one client and one entity, or one component of it; no byte about others reaches that client
+//   - visible: the result of that rule for one client and one entity or component; a client receives no byte about the rest
+//   - viewpoint: the point from which distances to a client are measured; the game sets it, or names an entity to follow
 //
-// A [Policy] says which entities a client may see: [All], [Explicit], [Rooms], [OwnerOnly], [Grid], [Any] or [Both] of
-// several, [Children] of visible entities, [Teams] that share their sight, [Rows] for components, [Bands] for their precision. [New] makes
-// of it the interest of a server, which decides each network tick:
+// A [Policy] selects the entities of each client: [All], [Explicit], [Rooms], [OwnerOnly] and [Grid]. [Any] and [Both] combine
+// several policies. [Children] adds the children of visible entities. [Teams] shares sight within a team. [Rows] selects
+// components, and [Bands] selects their precision. [New] turns a policy into the interest of a server, which is applied each
+// network tick:
 //
 //	near := interest.NewGrid(interest.GridConfig{
 //		Position: interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, p.Z }),
@@ -18,21 +20,23 @@
 //	server.SetInterest(interest.New(near, interest.Despawn))
 //	server.OnConnect(func(client netcode.ClientID) { near.Look(client, 0, 0, 0) })
 //
-// Decisions that follow the world are made once a tick, whatever the number of clients; a client costs one comparison of bits
-// for 64 entities, and more only for what changed. No decision depends on the order of a map or on the rounding of a
-// machine: the same calls make the same decisions everywhere. Nothing here does I/O, starts a goroutine or reads a
-// clock; a policy belongs to the goroutine of its server, and to one server.
+// A policy follows the world once a tick, independent of the number of clients. A client costs one comparison per 64 entities,
+// and extra work only for changes. Decisions are deterministic: they depend neither on map order nor on floating-point rounding
+// of the machine. The package does no I/O, starts no goroutine and reads no clock. A policy belongs to one server and to that
+// server's goroutine.
 //
 // # Files
 //
-//   - policy.go: Policy, All, Any, Both
-//   - grid.go: entities near a viewpoint: the two radii, the rings of weights
-//   - bands.go: Bands: coarser and slower components for clients far away
-//   - children.go: Children: entities that are visible with their parent; Parent
-//   - teams.go: Teams: sight that is shared
-//   - refresh.go: Refresher, and decisions at once
-//   - rooms.go, owner.go, explicit.go: the other policies
-//   - rows.go: visible components
-//   - interest.go: New: the differences of a policy's answers to a client's view, and lifetimes
-//   - set.go: sets of entities
+//   - interest.go: New, Interest: compares a policy's answer with a client's view; tracks which entity lives at each index
+//   - policy.go: Policy, View, All, Any, Both, Interest.Why
+//   - grid.go: Grid: entities near a viewpoint, with hysteresis and weights by distance
+//   - rooms.go: Rooms: entities and clients that share a room
+//   - owner.go: OwnerOnly: entities of their owner
+//   - explicit.go: Explicit: entities that the game names
+//   - children.go: Children: entities that are visible with their parent
+//   - teams.go: Teams: clients that share their sight
+//   - rows.go: Rows: visible components
+//   - bands.go: Bands: coarser or slower components for clients far away
+//   - refresh.go: Refresher: calls the game's functions again and decides at once
+//   - set.go: Set, a bitset of entities
 package interest

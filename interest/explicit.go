@@ -5,17 +5,17 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Explicit shows a client only the entities that game code names by Show.
+// Explicit shows a client only the entities that the game passes to Show.
 type Explicit struct {
 	namedEntities
 	clients perClient[Set]
 }
 
-// NewExplicit returns the policy under which nothing is visible to anybody.
+// NewExplicit returns a policy that shows nothing until Show is called.
 func NewExplicit() *Explicit { return &Explicit{} }
 
-// Show lets a client see an entity until Hide. The client need not be there yet, nor need the capture that spawned the
-// entity be over. It returns false of an entity whose life is over.
+// Show makes an entity visible to a client until Hide. The client may connect later, and the entity may be newer than the last
+// capture. Show returns false if the entity is dead.
 func (e *Explicit) Show(client wire.ClientID, id wire.NetworkID) bool {
 	ok, taken := e.claim(id)
 	if taken {
@@ -27,7 +27,7 @@ func (e *Explicit) Show(client wire.ClientID, id wire.NetworkID) bool {
 	return ok
 }
 
-// Hide takes an entity out of a client's sight. It returns false if the client was not shown it.
+// Hide makes an entity invisible to a client. It returns false if Show was not called for it.
 func (e *Explicit) Hide(client wire.ClientID, id wire.NetworkID) bool {
 	if !e.Shown(client, id) {
 		return false
@@ -36,7 +36,7 @@ func (e *Explicit) Hide(client wire.ClientID, id wire.NetworkID) bool {
 	return true
 }
 
-// Shown reports whether a client was shown an entity that, as far as is known, has not died since.
+// Shown reports whether an entity was shown to a client and is not known to be dead.
 func (e *Explicit) Shown(client wire.ClientID, id wire.NetworkID) bool {
 	set := e.clients.get(client)
 	return set != nil && e.holds(id) && set.Has(id.Index)
@@ -48,7 +48,7 @@ func (e *Explicit) forget(index uint32) {
 	}
 }
 
-// Prepare implements [Policy]. Entities whose life is over are forgotten.
+// Prepare implements [Policy]. It removes dead entities.
 func (e *Explicit) Prepare(s *snapshot.Store) {
 	e.settle(s, e.forget)
 }
@@ -67,16 +67,16 @@ func (e *Explicit) Refine(wire.ClientID, View, Set, Set) {}
 // Leave implements [Policy].
 func (e *Explicit) Leave(client wire.ClientID) { e.clients.drop(client) }
 
-// namedEntities is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
-// policy has not seen yet.
+// namedEntities is lifetimes for policies in which the game names entities. The game may name an entity that was spawned after
+// the newest Prepare.
 type namedEntities struct {
 	lifetimes
-	held  []uint32 // by index: the generation that game code spoke of
-	ahead []uint32 // indexes at which it spoke of somebody else than who lived there at the newest Prepare
+	held  []uint32 // by index: the generation that the game named, 0 for none
+	ahead []uint32 // indexes where the game named another generation than the living one
 }
 
-// claim reports whether an entity may be spoken of: it is not of a life that is over. taken tells that its index was
-// somebody else's until now, about whom everything is to be forgotten.
+// claim notes that the game names an entity. ok is false if the entity is dead. taken means that the index belonged to an older
+// entity: the caller must drop everything about that one.
 func (c *namedEntities) claim(id wire.NetworkID) (ok, taken bool) {
 	if id.Index >= snapshot.MaxEntities || id.Generation == 0 {
 		return false, false
@@ -103,8 +103,8 @@ func (c *namedEntities) claim(id wire.NetworkID) (ok, taken bool) {
 	return true, taken
 }
 
-// settle follows the store and calls forget for each index of which something was said that is void: of a life that is
-// over, or of one that has not begun while another's goes on.
+// settle follows the store and calls forget for each index whose named entity is void. It is void if it died, or if it was never
+// born while another entity lives at the index.
 func (c *namedEntities) settle(s *snapshot.Store, forget func(index uint32)) {
 	if !c.follow(s) {
 		return
@@ -128,10 +128,10 @@ func (c *namedEntities) check(index uint32, forget func(index uint32)) {
 	}
 }
 
-// holds reports whether something was said of this very entity.
+// holds reports whether the game named this entity, with this generation.
 func (c *namedEntities) holds(id wire.NetworkID) bool {
 	return uint(id.Index) < uint(len(c.held)) && id.Generation != 0 && c.held[id.Index] == id.Generation
 }
 
-// later compares generations, which wrap; any is later than 0, which is none.
+// later reports whether generation a comes after b. Generations wrap. 0 means none, and every generation comes after it.
 func later(a, b uint32) bool { return a != 0 && (b == 0 || int32(a-b) > 0) }

@@ -8,12 +8,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Position tells where an entity is, in the game's unit of length; ok is false if it is nowhere. A game in two dimensions
-// gives 0 for the third.
+// Position returns the position of an entity, in the game's unit of length. ok is false if it has none. A game in two dimensions
+// returns z = 0.
 type Position func(s *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool)
 
-// PositionOf reads positions out of a replicated component, as clients will have it. It panics if the protocol does
-// not replicate T. The result belongs to one goroutine.
+// PositionOf returns a Position that reads a replicated component, dequantised as clients will have it. It panics if the protocol
+// does not replicate T. The result belongs to one goroutine.
 func PositionOf[T any](schema *snapshot.Schema, of func(component *T) (x, y, z float32)) Position {
 	row := RowOf[T](schema)
 	plan, component := schema.Plan(row), new(T)
@@ -28,60 +28,60 @@ func PositionOf[T any](schema *snapshot.Schema, of func(component *T) (x, y, z f
 	}
 }
 
-// GridConfig tells how a [Grid] measures. Position and Enter are needed.
+// GridConfig configures a [Grid]. Position and Enter are required.
 type GridConfig struct {
-	// Position tells where an entity is. It goes by nothing but the rows of that entity: it is asked again only
-	// when one of those has changed.
+	// Position returns the position of an entity. It must depend on the rows of that entity only: it is called again only when
+	// one of them has changed.
 	Position Position
-	// Enter is the distance from a client's viewpoint at which an entity comes into sight, in the game's unit of length:
+	// Enter is the distance from a client's viewpoint at which an entity comes into sight, in the game's unit of length. It is
 	// finite and above 0.
 	Enter float32
-	// Leave is the distance beyond which it goes out of sight again, not below Enter. An entity between the two stays as it was, so
-	// that nothing flickers at the border. Zero means a tenth more than Enter.
+	// Leave is the distance beyond which an entity goes out of sight, at least Enter. Between Enter and Leave nothing changes, so
+	// that entities do not flicker at the border. Zero means 1.1 × Enter.
 	Leave float32
-	// Unplaced makes entities that are nowhere visible to everybody; else they are visible to nobody.
+	// Unplaced makes entities without a position visible to everybody; otherwise they are visible to nobody.
 	Unplaced bool
-	// Near and Far are the weights, 256 being 1, with which entities at a client's viewpoint and at Leave compete for its
-	// budget, in eight steps between. Both zero: the grid sets no weights.
+	// Near and Far are the weights of entities at the viewpoint and at Leave when entities compete for the client's budget. 256
+	// is the normal weight. The weight changes in eight steps between them. If both are zero the grid sets no weights.
 	Near, Far uint16
 }
 
-// rings is the number of steps in which weights go from Near to Far.
+// rings is the number of weights from Near to Far.
 const rings = 8
 
-// Grid shows a client the entities near its viewpoint: an entity or a point that game code sets. A client without one sees
-// no entity that has a position. Distances are kept to 1/8192 of the leave radius or finer. A coordinate beyond 32 768 leave
-// radii from the origin counts as that.
+// Grid shows a client the entities near its viewpoint, which is an entity or a point that the game sets. A client without a
+// viewpoint sees no entity that has a position. Distances are exact to 1/8192 of the leave radius or finer. A coordinate is
+// limited to 32 768 leave radii from the origin.
 type Grid struct {
 	lifetimes
 	cells        cells
 	config       GridConfig
 	scale        scale
-	leave        int64 // the radius, and below it squares of radii, in whole numbers
+	leave        int64 // leave radius; below it squares of radii, all in units of scale
 	enterSquared int64
 	leaveSquared int64
 	ring         [rings]int64
 	weights      [rings]uint16
 	unplaced     Set
-	regrouped    uint64 // the newest change of unplaced
+	regrouped    uint64 // number of the newest change of unplaced
 	sights       perClient[sight]
 	store        *snapshot.Store // of the last Prepare
 }
 
-// sight is one client's.
+// sight is the state of one client.
 type sight struct {
-	follows wire.NetworkID // whom the viewpoint goes with; zero: nobody
+	follows wire.NetworkID // entity that the viewpoint follows; zero: none
 	at      point
-	looks   bool // there is a viewpoint
-	moved   bool // it is not where it was when the set was made
+	looks   bool // the client has a viewpoint
+	moved   bool // the viewpoint changed since the set was built
 	set     Set
 	before  Set
-	built   uint64  // the newest change that the set reflects
-	rings   []uint8 // by index, of what is or was in the set: its ring, plus one
+	built   uint64  // number of the newest change that the set contains
+	rings   []uint8 // by index, for entities that are or were in the set: ring + 1
 	crossed []uint32
 }
 
-// NewGrid returns the policy of distances. It panics if the config makes no sense.
+// NewGrid returns a policy that shows entities by distance. It panics if the config is invalid.
 func NewGrid(c GridConfig) *Grid {
 	if c.Leave == 0 {
 		c.Leave = c.Enter * 1.1
@@ -101,11 +101,11 @@ func NewGrid(c GridConfig) *Grid {
 	return g
 }
 
-// Follow makes an entity a client's viewpoint, from the next tick on. When it is gone, or nowhere, the viewpoint stays
-// where it was last. Neither needs to be there yet.
+// Follow makes an entity the viewpoint of a client, from the next tick on. If the entity dies or has no position, the viewpoint
+// stays at its last position. The client and the entity may come into being later.
 func (g *Grid) Follow(client wire.ClientID, id wire.NetworkID) { g.sights.open(client).follows = id }
 
-// Look makes a point a client's viewpoint, from the next tick on. A NaN takes the viewpoint away.
+// Look makes a point the viewpoint of a client, from the next tick on. NaN removes the viewpoint.
 func (g *Grid) Look(client wire.ClientID, x, y, z float32) {
 	at, ok := g.scale.point(x, y, z)
 	v := g.sights.open(client)
@@ -117,7 +117,7 @@ func (g *Grid) Look(client wire.ClientID, x, y, z float32) {
 // Leave implements [Policy].
 func (g *Grid) Leave(client wire.ClientID) { g.sights.drop(client) }
 
-// Prepare implements [Policy]. It measures where the entities are that have changed.
+// Prepare implements [Policy]. It measures the positions of changed entities.
 func (g *Grid) Prepare(s *snapshot.Store) {
 	before := g.tick
 	if !g.follow(s) {
@@ -132,12 +132,12 @@ func (g *Grid) Prepare(s *snapshot.Store) {
 		}
 		return
 	}
-	for index := range g.alive.All { // of the captures between nothing is known
+	for index := range g.alive.All { // ticks were skipped: their changes are unknown
 		g.measure(s, g.id(index))
 	}
 }
 
-// RefreshAll asks for all positions again. Call it when the answers of [GridConfig].Position have changed.
+// RefreshAll calls [GridConfig].Position again for all entities. Call it when its results have changed.
 func (g *Grid) RefreshAll() {
 	if g.store == nil {
 		return
@@ -148,10 +148,10 @@ func (g *Grid) RefreshAll() {
 	}
 }
 
-// RefreshClient does nothing: an entity is at the same place for all clients.
+// RefreshClient does nothing: the position of an entity is the same for all clients.
 func (g *Grid) RefreshClient(wire.ClientID) {}
 
-// forgetRenewed takes who died out of the grid and out of what clients saw.
+// forgetRenewed removes dead entities from the grid and from the sets of clients.
 func (g *Grid) forgetRenewed() {
 	any := false
 	for index := range g.renewed.All {
@@ -171,7 +171,7 @@ func (g *Grid) forgetRenewed() {
 	}
 }
 
-// measure asks where an entity is.
+// measure asks for the position of an entity and stores it.
 func (g *Grid) measure(s *snapshot.Store, id wire.NetworkID) {
 	index := id.Index
 	x, y, z, ok := g.config.Position(s, id)
@@ -194,17 +194,17 @@ func (g *Grid) measure(s *snapshot.Store, id wire.NetworkID) {
 	}
 }
 
-// cells finds entities by where they are: a hash table of cells, with the entities of a bucket in a list. What happens
-// to an entity marks its bucket with the number of the change.
+// cells is a spatial hash: a hash table of cells, with a linked list of entities for each bucket. A change of an entity stamps
+// its bucket with the number of the change.
 type cells struct {
 	places  []place // by index
-	placed  Set     // indexes that are somewhere
+	placed  Set     // indexes with a position
 	count   int
-	heads   []int32 // by bucket: the first entity, plus one
+	heads   []int32 // by bucket: index of the first entity, plus 1; 0: none
 	changed []uint64
-	change  uint64 // number of the changes that are being made
-	emptied uint64 // the newest change that left nobody
-	low     cell   // no entity is in a cell below or above these
+	change  uint64 // number of the current change
+	emptied uint64 // number of the newest change that left the table empty
+	low     cell   // bounds of the cells with entities; may be too wide
 	high    cell
 }
 
@@ -219,7 +219,7 @@ const fewestBuckets = 64
 
 func (c *cells) bucket(of cell) uint64 { return of.spread() & uint64(len(c.heads)-1) }
 
-// put notes where an entity is; it may have been elsewhere.
+// put stores the position of an entity, new or moved.
 func (c *cells) put(index uint32, at point) {
 	for int(index) >= len(c.places) {
 		c.places = append(c.places, place{})
@@ -248,7 +248,7 @@ func (c *cells) put(index uint32, at point) {
 	c.widen(in)
 }
 
-// take removes an entity, which is somewhere.
+// take removes an entity, which has a position.
 func (c *cells) take(index uint32) {
 	p := &c.places[index]
 	if p.next != 0 {
@@ -278,17 +278,17 @@ func (c *cells) link(index uint32) {
 
 func (c *cells) mark(in cell) { c.changed[c.bucket(in)] = c.change }
 
-// widen takes a cell into the bounds of all that were ever used. An empty one there costs a look, no more.
+// widen extends the bounds by a cell. The bounds never shrink while any entity is left: too wide bounds cost time only.
 func (c *cells) widen(in cell) {
 	if c.count == 1 {
-		c.low, c.high = in, in // it is alone now
+		c.low, c.high = in, in // the only entity
 		return
 	}
 	c.low = cell{min(c.low.x, in.x), min(c.low.y, in.y), min(c.low.z, in.z)}
 	c.high = cell{max(c.high.x, in.x), max(c.high.y, in.y), max(c.high.z, in.z)}
 }
 
-// rehash makes room for twice as many.
+// rehash doubles the number of buckets.
 func (c *cells) rehash() {
 	size := max(fewestBuckets, 2*len(c.heads))
 	c.heads, c.changed = make([]int32, size), make([]uint64, size)
@@ -300,30 +300,30 @@ func (c *cells) rehash() {
 	}
 }
 
-// Distances are compared in whole numbers, so that every machine decides alike. The unit is a power of two of the
-// game's, the largest in which the leave radius is at least leaveSteps: conversion to it is exact but for the fraction.
+// Distances are compared as integers, so that every machine decides alike. The unit is the largest power of two of the game's
+// unit for which the leave radius is at least leaveSteps. Conversion is exact except for the fraction.
 const (
-	leaveSteps = 1 << 13 // of the unit, at least; below twice that
-	reach      = 1 << 29 // positions are at most so far from the origin, along each axis: 32 768 leave radii or more
-	cellBits   = 12      // a cell is a quarter to a half of the leave radius wide
+	leaveSteps = 1 << 13 // leave radius in units: at least this, less than twice this
+	reach      = 1 << 29 // limit of a coordinate: 32 768 leave radii or more
+	cellBits   = 12      // width of a cell: a quarter to a half of the leave radius
 )
 
-// point is a place in whole numbers.
+// point is a position in units of scale.
 type point struct{ x, y, z int32 }
 
-// scale turns the game's lengths into whole numbers.
+// scale is the factor from the game's lengths to integers.
 type scale float64
 
-// scaleFor is the scale for a leave radius, a finite number above 0.
+// scaleFor returns the scale for a leave radius, a finite number above 0.
 func scaleFor(leave float32) scale {
-	_, exponent := math.Frexp(float64(leave)) // leave is 2^exponent times a half or more, and less than that times one
+	_, exponent := math.Frexp(float64(leave)) // 2^(exponent-1) <= leave < 2^exponent
 	return scale(math.Ldexp(leaveSteps, 1-exponent))
 }
 
-// length is a radius in whole numbers.
+// length converts a radius to units.
 func (s scale) length(v float32) int64 { return int64(math.Floor(float64(v) * float64(s))) }
 
-// point is a place in whole numbers. A point beyond reach is at its border; ok is false for NaN, which is nowhere.
+// point converts a position to units. A coordinate beyond reach is clamped. ok is false for NaN.
 func (s scale) point(x, y, z float32) (p point, ok bool) {
 	if x != x || y != y || z != z {
 		return p, false
@@ -335,7 +335,7 @@ func (s scale) axis(v float32) int32 {
 	return int32(math.Floor(min(max(float64(v)*float64(s), -reach), reach)))
 }
 
-// squared is the square of the distance of two places.
+// squared returns the squared distance of two points.
 func squared(a, b point) int64 {
 	dx, dy, dz := int64(a.x)-int64(b.x), int64(a.y)-int64(b.y), int64(a.z)-int64(b.z)
 	return dx*dx + dy*dy + dz*dz
@@ -346,13 +346,13 @@ type cell point
 
 func cellOf(p point) cell { return cell{p.x >> cellBits, p.y >> cellBits, p.z >> cellBits} }
 
-// spread mixes a cell's coordinates into the bits of a bucket's number.
+// spread hashes the coordinates of a cell.
 func (c cell) spread() uint64 {
 	h := uint64(uint32(c.x))*0x9E3779B97F4A7C15 ^ uint64(uint32(c.y))*0xC2B2AE3D27D4EB4F ^ uint64(uint32(c.z))*0x165667B19E3779F9
 	return h ^ h>>32
 }
 
-// bounds are the squares of the least and the greatest distance of any place in the cell from p.
+// bounds returns the squares of the least and the greatest distance between p and the points of the cell.
 func (c cell) bounds(p point) (least, most int64) {
 	for _, axis := range [3][2]int32{{c.x, p.x}, {c.y, p.y}, {c.z, p.z}} {
 		low := int64(axis[0])<<cellBits - int64(axis[1]) // of the cell, from p
@@ -380,7 +380,7 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 	return v.set
 }
 
-// changedNear reports whether an entity within reach of a viewpoint changed its cell since the viewpoint's set was built.
+// changedNear reports whether an entity within the leave radius of a viewpoint may have changed since the set was built.
 func (g *Grid) changedNear(v *sight) bool {
 	if g.cells.emptied > v.built {
 		return true
@@ -401,7 +401,7 @@ func (g *Grid) changedNear(v *sight) bool {
 	return false
 }
 
-// around are the corners of the cells that may hold anything within reach of a place.
+// around returns the corners of the cells that may contain entities within the leave radius of a point.
 func (g *Grid) around(at point) (low, high cell) {
 	r := int32(g.leave)
 	low, high = cellOf(point{at.x - r, at.y - r, at.z - r}), cellOf(point{at.x + r, at.y + r, at.z + r})
@@ -410,7 +410,7 @@ func (g *Grid) around(at point) (low, high cell) {
 	return low, high
 }
 
-// build makes a client's set anew: hysteresis needs what was in it before.
+// build recomputes a client's set. It reads the set before, for hysteresis.
 func (g *Grid) build(v *sight) {
 	v.set, v.before = v.before, v.set
 	v.crossed = v.crossed[:0]
@@ -431,7 +431,7 @@ func (g *Grid) build(v *sight) {
 	}
 }
 
-// visit takes the entities of a cell into a set.
+// visit adds the visible entities of a cell to a client's set.
 func (g *Grid) visit(v *sight, in cell) {
 	least, most := in.bounds(v.at)
 	if least > g.leaveSquared {
@@ -443,7 +443,7 @@ func (g *Grid) visit(v *sight, in cell) {
 		p := &g.cells.places[index]
 		next = p.next
 		if p.cell != in {
-			continue // of another cell in the same bucket
+			continue // another cell in the same bucket
 		}
 		if whole {
 			v.set[index>>6] |= 1 << (index & 63)
@@ -462,7 +462,7 @@ func (g *Grid) visit(v *sight, in cell) {
 
 func (g *Grid) weighs() bool { return g.config.Near != 0 || g.config.Far != 0 }
 
-// weigh notes in which ring an entity is, and that it crossed into it.
+// weigh stores the ring of an entity, and notes a change of ring in crossed.
 func (g *Grid) weigh(v *sight, index uint32, d int64) {
 	ring := uint8(0)
 	for ring < rings-1 && d > g.ring[ring] {
@@ -477,7 +477,7 @@ func (g *Grid) weigh(v *sight, index uint32, d int64) {
 	}
 }
 
-// Refine implements [Policy]: it sets the weights of what came into sight and of what came nearer or went away.
+// Refine implements [Policy]. It sets the weights of entities that came into sight or changed their ring.
 func (g *Grid) Refine(client wire.ClientID, view View, sees, shown Set) {
 	v := g.sights.get(client)
 	if v == nil || !g.weighs() {

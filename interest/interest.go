@@ -6,16 +6,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Leaving is the fate of an entity at a client that may not see it any more.
+// Leaving selects what happens to an entity at a client that may no longer see it.
 type Leaving uint8
 
-// Effects of leaving sight.
+// Values of Leaving.
 const (
-	Despawn Leaving = iota // The entity despawns there.
-	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
+	Despawn Leaving = iota // The entity despawns at the client.
+	Keep                   // The client keeps the last state that it received. The entity despawns there when it dies.
 )
 
-// Interest applies a policy to the views of a server's clients. [New] makes one; SetInterest of a server takes it.
+// Interest applies a policy to the views of a server's clients. [New] makes one; Server.SetInterest takes it.
 type Interest struct {
 	policy  Policy
 	leaving Leaving
@@ -23,17 +23,17 @@ type Interest struct {
 	clients perClient[outcome]
 }
 
-// outcome is the last sight that one client's view was given.
+// outcome is the set of entities that was last written to one client's view.
 type outcome struct {
 	view  View
-	sees  Set       // alive and visible, as the view was told last
+	sees  Set       // alive and visible, as last written to the view
 	shown Set       // the part of sees that came into sight in the last update
 	tick  tick.Tick // of the last update
 }
 
-// New returns the interest for SetInterest of a server. Each network tick it compares each client's sight with the one
-// before, and shows, hides or keeps the difference. A new entity is visible only if the policy says so. An entity that comes
-// back into sight is sent whole.
+// New returns the interest for Server.SetInterest. Each network tick it compares a client's visible set with the previous one,
+// and calls Show, Hide or Keep for the difference. A new entity is visible only if the policy shows it. An entity that comes back
+// into sight is sent whole.
 func New(policy Policy, leaving Leaving) *Interest {
 	return &Interest{policy: policy, leaving: leaving}
 }
@@ -66,7 +66,7 @@ func (a *Interest) update(client wire.ClientID, v View) {
 	a.policy.Refine(client, v, o.sees, o.shown)
 }
 
-// begin tells a view for the first time. It may show everything that lived when it was made, of which nothing was sent.
+// begin writes to a view for the first time. The view may show everything that was alive when it was made; nothing was sent yet.
 func (a *Interest) begin(o *outcome, v View, sees Set) {
 	o.view = v
 	v.ShowNew(false)
@@ -85,13 +85,13 @@ func (a *Interest) begin(o *outcome, v View, sees Set) {
 	}
 }
 
-// change tells a view what is other than before. An entity that has died is the view's own business.
+// change writes the difference since the last update to a view. It skips dead entities: the view despawns them itself.
 func (a *Interest) change(o *outcome, sees Set) {
 	o.sees.grow(len(a.alive))
 	for w, alive := range a.alive {
 		had := o.sees[w]
 		if o.tick != a.tick {
-			had &^= a.renewed.word(w) // nobody has seen who is new at an index
+			had &^= a.renewed.word(w) // the client has not seen the new entity at this index
 		}
 		want := sees.word(w) & alive
 		o.sees[w], o.shown[w] = want, want&^had
@@ -108,17 +108,17 @@ func (a *Interest) change(o *outcome, sees Set) {
 	}
 }
 
-// lifetimes follows which entity lives at each network index, from one Prepare to the next.
+// lifetimes tracks which entity lives at each network index.
 type lifetimes struct {
-	generations []uint32 // of who lives there, or lived there last
+	generations []uint32 // by index: of the living entity, or of the last one
 	alive       Set
-	renewed     Set // indexes at which not the same lives as at the Prepare before: somebody else, or nobody
+	renewed     Set // indexes whose entity was born, replaced or died since the last Prepare
 	next        Set
 	tick        tick.Tick
 	count       int
 }
 
-// follow takes in the newest capture. It returns false if that was taken in before: then nothing was done.
+// follow reads the newest capture. It returns false and does nothing if that was read before.
 func (l *lifetimes) follow(s *snapshot.Store) bool {
 	if s.Tick() == l.tick {
 		return false
@@ -127,7 +127,7 @@ func (l *lifetimes) follow(s *snapshot.Store) bool {
 	l.tick, l.count = s.Tick(), s.Len()
 	clear(l.renewed)
 	if resting {
-		return true // nobody came, so nobody went either
+		return true // the number is equal and nobody was born, so nobody died
 	}
 	l.next.reset(len(l.alive))
 	for id := range s.All {
@@ -148,7 +148,7 @@ func (l *lifetimes) follow(s *snapshot.Store) bool {
 	return true
 }
 
-// id is the entity that lives at index, or lived there last.
+// id returns the entity that lives at index, or lived there last.
 func (l *lifetimes) id(index uint32) wire.NetworkID {
 	return wire.NetworkID{Index: index, Generation: l.generations[index]}
 }

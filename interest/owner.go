@@ -5,20 +5,20 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// OwnerConfig tells which entities [OwnerOnly] shows beside a client's own.
+// OwnerConfig selects the entities that [OwnerOnly] shows in addition to a client's own.
 type OwnerConfig struct {
-	ServersToAll bool // Entities of the server are visible to everybody; else to nobody.
+	ServersToAll bool // Entities of the server are visible to everybody; otherwise to nobody.
 }
 
-// OwnerOnly shows an entity to the client that it belongs to. Ownership is that of the store, as of the last capture.
+// OwnerOnly shows an entity to its owner only. Ownership is the store's, as of the last capture.
 type OwnerOnly struct {
 	lifetimes
 	config  OwnerConfig
 	owners  owners
-	clients perClient[Set] // what each sees, where that is not only its own
+	clients perClient[Set] // result of Sees; used with ServersToAll only
 }
 
-// NewOwnerOnly returns the policy of owners.
+// NewOwnerOnly returns a policy that shows each client its own entities.
 func NewOwnerOnly(c OwnerConfig) *OwnerOnly { return &OwnerOnly{config: c} }
 
 // Prepare implements [Policy].
@@ -44,15 +44,15 @@ func (o *OwnerOnly) Sees(client wire.ClientID) Set {
 // Refine implements [Policy].
 func (o *OwnerOnly) Refine(wire.ClientID, View, Set, Set) {}
 
-// Leave implements [Policy]. Its entities still belong to it, until game code changes that: nobody sees them.
+// Leave implements [Policy]. The client's entities keep their owner until the game changes it: until then nobody sees them.
 func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 
-// owners follows whom each living entity belongs to.
+// owners tracks the owner of each living entity.
 type owners struct {
-	owner   []wire.ClientID  // by index, of who lives there
-	known   Set              // where owner is known
-	sets    perClient[owned] // of those to whom anything belongs
-	changed Set              // entities that have another owner since the Prepare before
+	owner   []wire.ClientID  // by index
+	known   Set              // indexes where owner is valid
+	sets    perClient[owned] // entities by owner
+	changed Set              // entities whose owner changed since the last Prepare
 }
 
 type owned struct {
@@ -68,7 +68,7 @@ func (o *owners) of(client wire.ClientID) Set {
 	return nil
 }
 
-// follow looks at every living entity: its owner may change without a change of what is captured.
+// follow reads the owner of every living entity: a change of owner is not in the store's list of changes.
 func (o *owners) follow(s *snapshot.Store, l *lifetimes) {
 	clear(o.changed)
 	for index := range l.renewed.All {
@@ -96,7 +96,7 @@ func (o *owners) follow(s *snapshot.Store, l *lifetimes) {
 	}
 }
 
-// release makes nobody the owner of who is at index, or was there.
+// release takes the entity at index from its owner.
 func (o *owners) release(index uint32) {
 	owner := o.owner[index]
 	own := o.sets.get(owner)

@@ -8,42 +8,42 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Policy decides which entities each client may see. The game may bring its own; [New] makes an interest of it.
+// Policy decides which entities each client may see. The game may implement its own. [New] turns a policy into an interest.
 type Policy interface {
-	// Prepare is called once a network tick, after the capture of the world. Called again for the same tick, as when
-	// one policy is a part of two, it does nothing.
+	// Prepare is called once a network tick, after the capture of the world. A second call for the same tick does nothing: a
+	// policy may be part of several others.
 	Prepare(s *snapshot.Store)
-	// Sees returns the entities that a client may see, as of the last Prepare and of what game code has said since; whom
-	// it names and who is dead does not count. The set is the policy's own: it is read before the next call for a client.
+	// Sees returns the entities that a client may see, as of the last Prepare and the game's calls since then. Dead entities in
+	// the set are ignored. The policy owns the set: it is valid until the next call for a client.
 	Sees(client wire.ClientID) Set
-	// Refine is called for each client after its view was told what it sees, to set components and weights of that.
-	// shown is the part of sees that has come into sight just now, for which nothing is set.
+	// Refine sets components and weights of visible entities. It is called for each client after Show and Hide. shown is the part
+	// of sees that came into sight in this update; nothing is set for it yet.
 	Refine(client wire.ClientID, v View, sees, shown Set)
-	// Leave is called when a client is gone.
+	// Leave drops a client that has disconnected.
 	Leave(client wire.ClientID)
 }
 
-// View changes the sight of one client. A [snapshot.View] implements it.
+// View changes the set of entities that one client sees. [snapshot.View] implements it.
 type View interface {
-	// Show lets the client see an entity, which is sent to it whole.
+	// Show makes an entity visible to the client. It is sent whole.
 	Show(id wire.NetworkID)
-	// Hide takes an entity out of the client's sight: it is despawned there.
+	// Hide makes an entity invisible to the client: it despawns there.
 	Hide(id wire.NetworkID)
-	// Keep takes an entity out of the client's sight and leaves it there as it was.
+	// Keep makes an entity invisible to the client, which keeps it in its last state.
 	Keep(id wire.NetworkID)
-	// SetRows tells which components of a visible entity the client may see: all, until then.
+	// SetRows sets the components of a visible entity that the client may see. The default is all.
 	SetRows(id wire.NetworkID, rows snapshot.Mask)
-	// SetWeight tells how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
+	// SetWeight sets the priority of a visible entity for the client, in units of 1/[snapshot.NormalWeight]; 0 counts as 1.
 	SetWeight(id wire.NetworkID, weight uint16)
-	// ShowNew reports whether the client sees new entities until they are hidden, or does not until they are shown.
+	// ShowNew sets whether new entities are visible to the client by default.
 	ShowNew(show bool)
 }
 
-// all is the policy of having none.
+// all is the policy that shows everything.
 type all struct{ lifetimes }
 
-// All returns the policy that a server has without any: everything is visible to everybody. It is good as a part of
-// others, such as [Rows].
+// All returns the policy that shows everything to everybody, as a server without a policy does. Use it as part of others, such as
+// [Rows].
 func All() Policy { return &all{} }
 
 // Prepare implements [Policy].
@@ -58,19 +58,17 @@ func (a *all) Refine(wire.ClientID, View, Set, Set) {}
 // Leave implements [Policy].
 func (a *all) Leave(wire.ClientID) {}
 
-// combined is several policies in one.
+// combined is the union or the intersection of several policies.
 type combined struct {
 	parts   []Policy
 	both    bool
 	clients perClient[Set]
 }
 
-// Any returns the policy under which an entity is visible if at least one of some policies shows it. It panics without
-// any.
+// Any returns a policy that shows an entity if at least one of the policies shows it. It panics without any policy.
 func Any(policies ...Policy) Policy { return combine(policies, false) }
 
-// Both returns the policy under which an entity is visible if all of some policies say so, two or more. It panics
-// without any.
+// Both returns a policy that shows an entity if all of the policies show it, two or more. It panics without any policy.
 func Both(policies ...Policy) Policy { return combine(policies, true) }
 
 func combine(policies []Policy, both bool) Policy {
@@ -87,7 +85,7 @@ func (c *combined) Prepare(s *snapshot.Store) {
 	}
 }
 
-// Sees asks every part each time: some change only when they are asked.
+// Sees asks every part each time, because some policies update their state only when they are asked.
 func (c *combined) Sees(client wire.ClientID) Set {
 	sees := c.clients.open(client)
 	sees.reset(0)
@@ -119,13 +117,12 @@ func (c *combined) Leave(client wire.ClientID) {
 	}
 }
 
-// viewpointPolicy is a policy that can tell when a client sees nothing for want of something that game code is to say.
+// viewpointPolicy is a policy that can report that a client sees nothing because the game has not set its viewpoint.
 type viewpointPolicy interface {
 	Blind(client wire.ClientID) bool
 }
 
-// Blind reports whether a client lacks a viewpoint, for want of which it sees nothing that is anywhere. A server asks once for each
-// client, to tell of it.
+// Blind reports whether a client sees nothing because it has no viewpoint. The server asks once for each client, to warn of it.
 func (a *Interest) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
 
 func isBlind(p Policy, client wire.ClientID) bool {
@@ -133,14 +130,15 @@ func isBlind(p Policy, client wire.ClientID) bool {
 	return ok && b.Blind(client)
 }
 
-// Why names the policies by which a client sees an entity, by their types: of those that are combined, each that shows it. It is for people
-// who look into a server, and not for each tick. It changes nothing: policies of this package tell of the newest tick; a game's own are asked.
+// Why returns the type names of the policies through which a client sees an entity. Of combined policies it names each part that
+// shows the entity. It is for inspection, not for each tick. It changes no state: policies of this package answer as of the
+// newest tick; a game's own policies are asked.
 func (a *Interest) Why(client wire.ClientID, id wire.NetworkID) []string {
 	return why(nil, a.policy, client, id.Index)
 }
 
 func why(names []string, p Policy, client wire.ClientID, index uint32) []string {
-	var inner Policy // Shows some of what p shows.
+	var inner Policy // the inner policy, if p adds entities to those of another one
 	switch of := p.(type) {
 	case *combined:
 		for _, part := range of.parts {
@@ -166,7 +164,8 @@ func why(names []string, p Policy, client wire.ClientID, index uint32) []string 
 	return names
 }
 
-// known returns what a policy saw when it was asked last: a Grid that is asked between two ticks takes in who is within Enter, and keeps them.
+// known returns the set that a policy returned last. It does not call Sees of a Grid, which would change state: entities within
+// Enter would be added.
 func known(p Policy, client wire.ClientID) Set {
 	switch of := p.(type) {
 	case *Rows:
@@ -211,7 +210,7 @@ func (c *combined) RefreshClient(client wire.ClientID) {
 	}
 }
 
-// Blind of several is that none shows anything: of both one is enough for that.
+// Blind reports whether no part shows anything. For an intersection one blind part is enough.
 func (c *combined) Blind(client wire.ClientID) bool {
 	for _, part := range c.parts {
 		if isBlind(part, client) == c.both {

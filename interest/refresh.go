@@ -2,12 +2,12 @@ package interest
 
 import "github.com/arche-netcode/netcode/wire"
 
-// Refresher is a policy that keeps answers of functions of the game, or passes the calls to one that does. All policies of this package
-// that have such a function are. A game's own policy may be.
+// Refresher is a policy that caches results of the game's functions, or passes the calls to an inner policy. All policies of this
+// package with such functions implement it. A game's own policy may.
 type Refresher interface {
-	// RefreshAll makes the policy ask its functions again, about everything.
+	// RefreshAll makes the policy call its functions again for everything.
 	RefreshAll()
-	// RefreshClient makes the policy ask its functions again, about everything that one client sees.
+	// RefreshClient makes the policy call its functions again for everything that one client sees.
 	RefreshClient(client wire.ClientID)
 }
 
@@ -23,9 +23,10 @@ func refreshClient(p Policy, client wire.ClientID) {
 	}
 }
 
-// RefreshAll decides anew about all clients, at once and not in the next network tick, so that messages about entities that come into
-// sight need not wait. The policy calls functions of the game again whose results it keeps. RefreshAll counts for entities of the newest
-// network tick. Use it for changes of the whole game, such as the begin of a match: it costs as much as a tick in which everything changed.
+// RefreshAll decides anew for all clients at once, instead of in the next network tick. Messages about entities that come into
+// sight need not wait then. It discards cached results of the game's functions. It covers the entities of the newest network
+// tick. Use it for changes of the whole game, such as the start of a match: it costs as much as a tick in which everything
+// changed.
 func (a *Interest) RefreshAll() {
 	refreshAll(a.policy)
 	for i, client := range a.clients.clients {
@@ -35,8 +36,8 @@ func (a *Interest) RefreshAll() {
 	}
 }
 
-// RefreshClient is [Interest.RefreshAll] for one client. It returns false for a client that the server has not asked about yet: the next
-// network tick decides about it.
+// RefreshClient is [Interest.RefreshAll] for one client. It returns false for a client that no network tick has covered yet: the
+// next tick decides for it.
 func (a *Interest) RefreshClient(client wire.ClientID) bool {
 	refreshClient(a.policy, client)
 	o := a.clients.get(client)

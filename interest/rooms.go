@@ -7,39 +7,38 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Room names a place, a team, a match: whatever the game sorts entities and clients by. Rooms need no making.
+// Room names a place, a team, a match, or any other set of entities and clients. A room need not be created.
 type Room uint32
 
-// Rooms shows a client the entities with which it shares a room. An entity may be in several rooms and a client too; an
-// entity without a room is visible to nobody, a client without one sees nothing. The zero value is not ready: see
-// [NewRooms].
+// Rooms shows a client the entities with which it shares a room. Entities and clients may be in several rooms. Nobody sees an
+// entity without a room; a client without a room sees nothing. Use [NewRooms]: the zero value is not ready.
 type Rooms struct {
 	namedEntities
 	rooms   map[Room]*room
 	of      [][]Room // by index: the rooms of an entity, ascending
 	clients perClient[visitor]
-	changes uint64 // counts every change of who is where
+	changes uint64 // counts all changes of rooms
 }
 
 type room struct {
 	entities []uint32 // indexes, ascending
 	clients  int
-	changed  uint64 // the newest change
+	changed  uint64 // number of the newest change
 }
 
-// visitor is one client.
+// visitor is the state of one client.
 type visitor struct {
 	rooms []Room // ascending
 	set   Set
-	built uint64 // the newest change that the set reflects
-	moved bool   // rooms changed since
+	built uint64 // number of the newest change that the set contains
+	moved bool   // the client entered or left a room since then
 }
 
-// NewRooms returns the policy of rooms, with nobody in any.
+// NewRooms returns a policy of rooms, all empty.
 func NewRooms() *Rooms { return &Rooms{rooms: map[Room]*room{}} }
 
-// Add puts an entity into a room, beside those that it is in already. The capture that spawned it need not be over. It
-// says false of an entity whose life is over.
+// Add puts an entity into a room; it stays in its other rooms. The entity may be newer than the last capture. Add returns false
+// if the entity is dead.
 func (r *Rooms) Add(id wire.NetworkID, to Room) bool {
 	ok, taken := r.claim(id)
 	if taken {
@@ -62,7 +61,7 @@ func (r *Rooms) Add(id wire.NetworkID, to Room) bool {
 	return true
 }
 
-// Remove takes an entity out of a room. It returns false if it was not in it.
+// Remove takes an entity out of a room. It returns false if the entity was not in it.
 func (r *Rooms) Remove(id wire.NetworkID, from Room) bool {
 	if !r.holds(id) || uint(id.Index) >= uint(len(r.of)) {
 		return false
@@ -75,7 +74,7 @@ func (r *Rooms) Remove(id wire.NetworkID, from Room) bool {
 	return found
 }
 
-// Enter puts a client into a room, beside those that it is in already. The client need not be there yet.
+// Enter puts a client into a room; it stays in its other rooms. The client may connect later.
 func (r *Rooms) Enter(client wire.ClientID, to Room) {
 	v := r.clients.open(client)
 	if at, found := slices.BinarySearch(v.rooms, to); !found {
@@ -85,7 +84,7 @@ func (r *Rooms) Enter(client wire.ClientID, to Room) {
 	}
 }
 
-// Exit takes a client out of a room. It returns false if it was not in it.
+// Exit takes a client out of a room. It returns false if the client was not in it.
 func (r *Rooms) Exit(client wire.ClientID, from Room) bool {
 	v := r.clients.get(client)
 	if v == nil {
@@ -101,7 +100,7 @@ func (r *Rooms) Exit(client wire.ClientID, from Room) bool {
 	return found
 }
 
-// open is a room that is about to change.
+// open returns a room that is about to change, and stamps it with a new change number.
 func (r *Rooms) open(name Room) *room {
 	place := r.rooms[name]
 	if place == nil {
@@ -113,7 +112,7 @@ func (r *Rooms) open(name Room) *room {
 	return place
 }
 
-// close forgets a room that nobody is in.
+// close deletes a room if it is empty.
 func (r *Rooms) close(name Room) {
 	if place := r.rooms[name]; place.clients == 0 && len(place.entities) == 0 {
 		delete(r.rooms, name)
@@ -139,7 +138,7 @@ func (r *Rooms) forget(index uint32) {
 	r.of[index] = r.of[index][:0]
 }
 
-// Prepare implements [Policy]. The dead leave their rooms.
+// Prepare implements [Policy]. It takes dead entities out of their rooms.
 func (r *Rooms) Prepare(s *snapshot.Store) {
 	r.settle(s, r.forget)
 }
@@ -183,15 +182,14 @@ func (r *Rooms) Leave(client wire.ClientID) {
 	r.clients.drop(client)
 }
 
-// perClient holds one thing for each client, in ascending order of clients: what goes through it goes in the same order
-// everywhere.
+// perClient stores one T for each client, sorted by client, so that iteration has the same order everywhere.
 type perClient[T any] struct {
 	clients []wire.ClientID
 	of      []*T
-	spare   []*T // of clients that were retired, as good as new
+	spare   []*T // values of retired clients, in their zero state
 }
 
-// get is the client's, nil if it has none.
+// get returns the client's value, nil if it has none.
 func (r *perClient[T]) get(client wire.ClientID) *T {
 	if at, found := slices.BinarySearch(r.clients, client); found {
 		return r.of[at]
@@ -199,7 +197,7 @@ func (r *perClient[T]) get(client wire.ClientID) *T {
 	return nil
 }
 
-// open is the client's, a new one if it had none.
+// open returns the client's value, and makes one if it has none.
 func (r *perClient[T]) open(client wire.ClientID) *T {
 	at, found := slices.BinarySearch(r.clients, client)
 	if found {
@@ -216,7 +214,7 @@ func (r *perClient[T]) open(client wire.ClientID) *T {
 	return of
 }
 
-// retire drops the client's, which is as if it were new, to be used again.
+// retire drops the client's value and stores it for reuse. The value must be equal to a new one.
 func (r *perClient[T]) retire(client wire.ClientID) {
 	if of := r.get(client); of != nil {
 		r.spare = append(r.spare, of)

@@ -8,30 +8,30 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// RowsFunc tells which components of an entity a client may see, given that it may see the entity. Components that the
-// entity lacks do not matter. It is not asked again each tick: see NewRows for when, and call Rows.Refresh when its answer
-// for an entity has changed.
+// RowsFunc returns the components of an entity that a client may see, given that it may see the entity. Bits of components that
+// the entity lacks are ignored. The result is cached, see [NewRows]. Call [Rows.Refresh] when the result for an entity has
+// changed.
 type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask
 
-// Rows is visibility for each component, on top of a policy that tells which entities are visible.
+// Rows limits the visible components of the entities that another policy shows.
 type Rows struct {
 	lifetimes
 	of     Policy
 	rows   RowsFunc
 	store  *snapshot.Store
 	owners owners
-	asked  Set               // entities whose rows game code wants to have asked again
-	again  Set               // entities whose rows all clients are asked for in this tick
+	asked  Set               // entities passed to Refresh since the last Prepare
+	again  Set               // entities for which rows is called for all clients in this tick
 	round  uint64            // counts the calls of RefreshAll
-	rounds perClient[uint64] // the round in which a client was asked about everything
+	rounds perClient[uint64] // round in which rows was last called for everything that the client sees
 }
 
-// NewRows returns a policy that shows the entities that another one shows, and of each the components that rows allows.
-// rows is asked when an entity comes into a client's sight, when its owner has changed, and after [Rows.Refresh],
-// [Rows.RefreshAll] and [Rows.RefreshClient].
+// NewRows returns a policy that shows the entities of another one, limited to the components that rows returns. rows is called
+// when an entity comes into a client's sight, when its owner changes, and after [Rows.Refresh], [Rows.RefreshAll] and
+// [Rows.RefreshClient].
 func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{of: of, rows: rows} }
 
-// OwnerRows keeps some components for the client that an entity belongs to: everybody else sees all but those.
+// OwnerRows returns a RowsFunc that shows the private components to the entity's owner only.
 func OwnerRows(private snapshot.Mask) RowsFunc {
 	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask {
 		if s.Owner(id) == client {
@@ -41,20 +41,20 @@ func OwnerRows(private snapshot.Mask) RowsFunc {
 	}
 }
 
-// Refresh asks again for the rows of an entity, for every client that sees it. Call it when the function's answer has changed.
+// Refresh makes rows be called again for an entity, for every client that sees it. Call it when the result has changed.
 func (r *Rows) Refresh(id wire.NetworkID) {
 	if r.is(id) {
 		r.asked.add(id.Index)
 	}
 }
 
-// RefreshAll makes rows be asked again about every entity, for every client that sees it.
+// RefreshAll makes rows be called again for every entity and client.
 func (r *Rows) RefreshAll() {
 	refreshAll(r.of)
 	r.round++
 }
 
-// RefreshClient makes rows be asked again about every entity that a client sees.
+// RefreshClient makes rows be called again for every entity that a client sees.
 func (r *Rows) RefreshClient(client wire.ClientID) {
 	refreshClient(r.of, client)
 	*r.rounds.open(client) = r.round - 1
@@ -99,7 +99,7 @@ func (r *Rows) Refine(client wire.ClientID, v View, sees, shown Set) {
 	}
 }
 
-// RowOf is the place of a component among the rows of a schema. It panics if the protocol does not replicate T.
+// RowOf returns the row number of component T in a schema. It panics if the protocol does not replicate T.
 func RowOf[T any](schema *snapshot.Schema) int {
 	for row := range schema.Rows() {
 		if schema.Plan(row).Type() == reflect.TypeFor[T]() {
@@ -109,10 +109,10 @@ func RowOf[T any](schema *snapshot.Schema) int {
 	panic(fmt.Sprintf("interest: %v is not replicated", reflect.TypeFor[T]()))
 }
 
-// MaskOf is the mask with T alone, for [OwnerRows] and the like. It panics if the protocol does not replicate T.
+// MaskOf returns the mask with T only, for example for [OwnerRows]. It panics if the protocol does not replicate T.
 func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
 	return snapshot.Mask{}.With(RowOf[T](schema))
 }
 
-// Blind reports whether the policy of entities shows a client nothing for want of a viewpoint.
+// Blind reports whether the inner policy shows a client nothing because it has no viewpoint.
 func (r *Rows) Blind(client wire.ClientID) bool { return isBlind(r.of, client) }

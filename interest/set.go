@@ -2,14 +2,14 @@ package interest
 
 import "math/bits"
 
-// Set is a set of living entities by network index, 64 in a word: bit i of word w is index 64w+i. It may be shorter than
-// the number of entities; entities behind its end are not in it.
+// Set is a bitset of living entities: bit i of word w is network index 64w+i. It may be shorter than the number of entities;
+// missing words are zero.
 type Set []uint64
 
 // Has reports whether the entity at index is in the set.
 func (s Set) Has(index uint32) bool { return s.word(int(index>>6))&(1<<(index&63)) != 0 }
 
-// Len is the number of entities in the set.
+// Len returns the number of entities in the set.
 func (s Set) Len() int {
 	n := 0
 	for _, word := range s {
@@ -18,7 +18,7 @@ func (s Set) Len() int {
 	return n
 }
 
-// All yields the indexes in the set, ascending.
+// All yields the indexes in the set in ascending order.
 func (s Set) All(yield func(index uint32) bool) {
 	for w, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -29,7 +29,7 @@ func (s Set) All(yield func(index uint32) bool) {
 	}
 }
 
-// indexOf is the index of the lowest bit of a word that is not zero.
+// indexOf returns the index of the lowest bit of word number w, which is not zero.
 func indexOf(w int, word uint64) uint32 { return uint32(w<<6 + bits.TrailingZeros64(word)) }
 
 func (s Set) word(w int) uint64 {
@@ -39,7 +39,7 @@ func (s Set) word(w int) uint64 {
 	return 0
 }
 
-// equal reports whether two sets have the same entities.
+// equal reports whether two sets contain the same entities.
 func (s Set) equal(other Set) bool {
 	for w := range max(len(s), len(other)) {
 		if s.word(w) != other.word(w) {
@@ -49,7 +49,7 @@ func (s Set) equal(other Set) bool {
 	return true
 }
 
-// add takes index in; the set grows to hold it.
+// add adds an index. The set grows if needed.
 func (s *Set) add(index uint32) {
 	s.grow(int(index>>6) + 1)
 	(*s)[index>>6] |= 1 << (index & 63)
@@ -61,14 +61,14 @@ func (s Set) remove(index uint32) {
 	}
 }
 
-// removeAll takes out what is in the other.
+// removeAll removes the entities of other.
 func (s Set) removeAll(other Set) {
 	for w := range min(len(s), len(other)) {
 		s[w] &^= other[w]
 	}
 }
 
-// addAll takes in what is in the other.
+// addAll adds the entities of other.
 func (s *Set) addAll(other Set) {
 	s.grow(len(other))
 	for w, word := range other {
@@ -76,7 +76,7 @@ func (s *Set) addAll(other Set) {
 	}
 }
 
-// grow makes the set at least so many words long.
+// grow makes the set at least words long.
 func (s *Set) grow(words int) {
 	if words <= len(*s) {
 		return
@@ -92,7 +92,7 @@ func (s *Set) grow(words int) {
 	clear((*s)[from:])
 }
 
-// reset empties the set and makes it so many words long.
+// reset empties the set and makes it words long.
 func (s *Set) reset(words int) {
 	*s = (*s)[:0]
 	s.grow(words)

@@ -7,31 +7,30 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Team names a team of clients. Teams need no making; 0 is none.
+// Team identifies a team of clients. A team need not be created. 0 means no team.
 type Team uint32
 
-// Teams shows a client the entities that another policy shows any member of its team. A client without a team sees its own.
-// The zero value is not ready: see [NewTeams].
+// Teams shares sight within a team: a client sees all entities that an inner policy shows to any member of its team. A client
+// without a team sees the entities that the inner policy shows to it. Use [NewTeams]: the zero value is not ready.
 type Teams struct {
 	of      Policy
 	teams   map[Team]*team
 	clients perClient[Team]
-	round   uint64 // counts what makes the sets of teams void
+	round   uint64 // counts the events that make the sets of teams invalid
 }
 
-// team is one team that has members.
+// team is a team with at least one member.
 type team struct {
 	members []wire.ClientID // ascending
-	set     Set             // the entities that they see together
+	set     Set             // entities that any member sees
 	built   uint64          // the round in which set was made
 }
 
-// NewTeams returns the policy of teams that share their sight, with nobody in any. With [OwnerOnly] as a part of the other policy, a
-// client sees the entities of its team.
+// NewTeams returns a policy of teams, all empty. With [OwnerOnly] inside, a client sees the entities of its team.
 func NewTeams(of Policy) *Teams { return &Teams{of: of, teams: map[Team]*team{}, round: 1} }
 
-// Join puts a client into a team, and takes it out of the one that it was in. 0 is no team. The client need not be there yet; it is
-// forgotten when it is gone.
+// Join puts a client into a team and takes it out of its old one. Team 0 means none. The client may connect later; it leaves its
+// team when it disconnects.
 func (t *Teams) Join(client wire.ClientID, to Team) {
 	in := t.clients.open(client)
 	if *in == to {
@@ -56,7 +55,7 @@ func (t *Teams) Join(client wire.ClientID, to Team) {
 	joined.members = slices.Insert(joined.members, at, client)
 }
 
-// depart takes a client off the list of a team.
+// depart removes a client from the members of a team.
 func (t *Teams) depart(client wire.ClientID, from Team) {
 	left := t.teams[from]
 	if left == nil {
@@ -78,13 +77,13 @@ func (t *Teams) TeamOf(client wire.ClientID) Team {
 	return 0
 }
 
-// RefreshAll passes the call to the other policy.
+// RefreshAll passes the call to the inner policy.
 func (t *Teams) RefreshAll() {
 	t.round++
 	refreshAll(t.of)
 }
 
-// RefreshClient passes the call to the other policy.
+// RefreshClient passes the call to the inner policy.
 func (t *Teams) RefreshClient(client wire.ClientID) {
 	t.round++
 	refreshClient(t.of, client)
@@ -96,7 +95,7 @@ func (t *Teams) Prepare(s *snapshot.Store) {
 	t.of.Prepare(s)
 }
 
-// Sees implements [Policy]. The first question about a team after Prepare decides for all its members.
+// Sees implements [Policy]. The first call for a team after Prepare computes the set for all members.
 func (t *Teams) Sees(client wire.ClientID) Set {
 	of := t.teams[t.TeamOf(client)]
 	if of == nil {
@@ -124,7 +123,7 @@ func (t *Teams) Leave(client wire.ClientID) {
 	t.of.Leave(client)
 }
 
-// Blind reports whether a client and all members of its team see nothing for want of a viewpoint.
+// Blind reports whether a client, or every member of its team, sees nothing because it has no viewpoint.
 func (t *Teams) Blind(client wire.ClientID) bool {
 	of := t.teams[t.TeamOf(client)]
 	if of == nil {

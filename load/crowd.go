@@ -13,30 +13,31 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Options are those of one run. The zero value of each but Servers and Bots has a default.
+// Options configures a run. Servers and Bots are required; other zero fields mean the defaults.
 type Options struct {
-	Servers []netcode.Addr // Bots are dealt out to them. One server takes at most netcode.MaxClients.
-	Bots    int            // At most; in this process.
-	First   int            // Number of the first bot: each process has its own.
-	Ramp    float64        // Bots that join in a second; default 50.
-	For     time.Duration  // How long they play when all have joined; default 10 s.
-	Link    transport.Link // The bad link, in each direction.
-	Bad     float64        // Share of the bots behind it, 0 to 1.
-	Seed    uint64         // Of the bots' random numbers and links.
-	Rate    int            // Frames of a bot in a second; default 60.
+	Servers []netcode.Addr // Bots are distributed evenly. A server accepts at most netcode.MaxClients.
+	Bots    int            // Number of bots in this process.
+	First   int            // Number of the first bot, different in each process.
+	Ramp    float64        // Bots that join per second; default 50.
+	For     time.Duration  // Time from the join of the last bot to the end; default 10 s.
+	Link    transport.Link // The bad link, for each direction.
+	Bad     float64        // Share of the bots with the bad link, 0 to 1.
+	Seed    uint64         // Seed of the bots' random numbers and links.
+	Rate    int            // Frames per second of a bot; default 60.
 
-	// Ticks asks for the time of the server's ticks of late; nil: they are not known.
+	// Ticks returns the duration of the server's recent ticks; nil: unknown.
 	Ticks func() (TickTimes, error)
-	// Bound ends the run when the 99th percentile of the server's ticks is above it for three seconds, or the first bot fails:
-	// then Report.Holds has an answer. 0: none. It needs Ticks.
+	// Bound limits the 99th percentile of the server's ticks. The run ends when it is exceeded for three seconds, or when a bot
+	// fails, and Report.Holds then has the number of bots. 0: no limit. Bound requires Ticks.
 	Bound time.Duration
-	// ByWork bounds the processor time of a tick in place of the 99th percentile: waits for a processor do not count.
+	// ByWork makes Bound limit the processor time of a tick instead of the 99th percentile. Waiting for a processor then does not
+	// count.
 	ByWork bool
-	// Each is called each second with what was measured in it; nil: nobody listens.
+	// Each is called every second with the sample of that second; may be nil.
 	Each func(s *Sample)
 }
 
-// withDefaults fills in what is zero, and says what is wrong.
+// withDefaults sets zero fields to their defaults. It returns an error for an invalid field.
 func (o Options) withDefaults() (Options, error) {
 	if o.Ramp == 0 {
 		o.Ramp = 50
@@ -60,11 +61,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// slots is the number of parts of a frame. A worker runs a part of its bots in each, so that their packets do not all come at once.
+// slots is the number of parts of a frame. In each part a worker runs some of its bots, so that their packets are spread over the
+// frame.
 const slots = 8
 
-// Run lets bots play until all have joined and played for Options.For, until the bound is exceeded, or until ctx ends, and
-// reports. The error says what is wrong with the options, or that a bot could not be made.
+// Run runs bots until all have joined and played for Options.For, the bound is exceeded, or ctx ends. The error is an invalid
+// option, or that a bot could not be made.
 func Run(ctx context.Context, game Game, options Options) (*Report, error) {
 	o, err := options.withDefaults()
 	if err != nil {
@@ -102,11 +104,11 @@ type crowd struct {
 	report  *Report
 }
 
-// conduct lets bots join, and takes a sample each second.
+// conduct lets bots join and takes a sample every second.
 func (c *crowd) conduct(ctx context.Context) error {
 	const pause = 5 * time.Millisecond
 	begun, second := c.now(), 1
-	full := time.Duration(0) // When the last one joined.
+	full := time.Duration(0) // Time at which the last bot joined.
 	for ctx.Err() == nil {
 		at := c.now() - begun
 		for due := int(min(at.Seconds()*c.o.Ramp, float64(c.o.Bots))) + 1; c.made < min(due, c.o.Bots); {
@@ -120,7 +122,7 @@ func (c *crowd) conduct(ctx context.Context) error {
 			}
 		}
 		if c.made == c.o.Bots {
-			at = min(at, full+c.o.For) // A second after the end is none of the run, however late it is noticed.
+			at = min(at, full+c.o.For) // Exclude time after the end, however late the end is noticed.
 		}
 		if at >= time.Duration(second)*time.Second {
 			if second++; c.sample(at) {
@@ -138,7 +140,7 @@ func (c *crowd) conduct(ctx context.Context) error {
 	return nil
 }
 
-// sample collects what was measured in a second, and tells whether the run is over.
+// sample collects the measurements of a second. It reports whether the run is over.
 func (c *crowd) sample(at time.Duration) (over bool) {
 	s := &Sample{At: at, Asked: c.made, Ramping: c.made < c.o.Bots}
 	for _, w := range c.workers {
@@ -157,12 +159,12 @@ func (c *crowd) sample(at time.Duration) (over bool) {
 	return c.report.add(s)
 }
 
-// worker runs some of the bots, in a goroutine of its own.
+// worker runs some of the bots in its own goroutine.
 type worker struct {
 	now  func() time.Duration
 	rate int
 
-	mu     sync.Mutex // Guards what follows: a slot holds it.
+	mu     sync.Mutex // Guards the fields below; a slot locks it.
 	bots   []*Bot
 	sample Sample
 }
@@ -190,19 +192,19 @@ func (w *worker) run(ctx context.Context) {
 		late := w.now() - due
 		w.slot(slot, late)
 		if due += length; late > time.Second/time.Duration(w.rate) {
-			due = w.now() // Missed frames are not made up for.
+			due = w.now() // Missed frames are skipped.
 		}
 	}
 }
 
-// slot runs the bots of a part of the frame.
+// slot runs the bots of one part of the frame.
 func (w *worker) slot(slot int, late time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, b := range w.bots {
 		if i%slots != slot {
 			if b.line != nil {
-				_ = b.line.flush() // The link keeps its time between two frames; a fault comes again with the next Send.
+				_ = b.line.flush() // Keeps the link's timing between two frames. The next Send returns an error again.
 			}
 			continue
 		}
@@ -217,7 +219,7 @@ func (w *worker) slot(slot int, late time.Duration) {
 	}
 }
 
-// collect adds what was measured since the last call to a sample.
+// collect adds the measurements since its last call to a sample.
 func (w *worker) collect(to *Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,7 +243,7 @@ func (w *worker) close() {
 	for _, b := range w.bots {
 		b.Client.Close()
 	}
-	for range 3 { // Each frame says goodbye once more.
+	for range 3 { // Each frame sends the close message again.
 		for _, b := range w.bots {
 			b.step()
 		}

@@ -15,40 +15,40 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// Game gives a game to its bots.
+// Game connects the bots to a game.
 type Game struct {
-	// Protocol is the game's, with the handlers of a client. All bots of a process share it, and run in several goroutines:
-	// a handler finds its bot by BotOf, and keeps what it has to keep in Bot.State.
+	// Protocol is the game's, with the handlers of a client. All bots of a process share it in several goroutines. A handler
+	// finds its bot by BotOf, and stores data in Bot.State.
 	Protocol *netcode.Protocol
-	Config   netcode.Config // Of each client.
+	Config   netcode.Config // Configuration of each client.
 
-	// Payload is for Server.OnApprove; nil: none.
+	// Payload returns the payload for Server.OnApprove; nil: none.
 	Payload func(number int) []byte
-	// Secure wraps a bot's socket, in transport/secure for example; nil: in clear. See Server.MayListen.
+	// Secure wraps a bot's socket, for example in transport/secure; nil: unencrypted. See Server.MayListen.
 	Secure func(number int, socket systems.Socket, server netcode.Addr) (systems.Socket, error)
-	// Join is called once, before a bot's first frame: it adds systems to Loop, and functions to Client. Nil: none.
+	// Join is called once before a bot's first frame. It can add systems to Loop and functions to Client. nil: nothing.
 	Join func(b *Bot)
-	// Play is called in each frame in which a network tick begins, in stage Update, while the bot is connected: it looks at the
-	// world and acts, as a player would. Nil: the bot only watches.
+	// Play is called in each frame in which a network tick begins, in stage Update, while the bot is connected. It reads the
+	// world and acts as a player would. nil: the bot only watches.
 	Play func(b *Bot)
 }
 
-// Bot is one player. It belongs to one goroutine.
+// Bot is one simulated player. It belongs to one goroutine.
 type Bot struct {
-	Number int                    // From 0; it differs in each process.
+	Number int                    // From 0, unique among all processes.
 	Client *netcode.Client        // Its connection.
 	World  *ecs.World             // The entities that the server shows it.
 	Loop   *systems.ClientSystems // Its systems.
 	Random *rand.Rand             // Seeded by Options.Seed and Number.
-	State  any                    // The game's own.
+	State  any                    // For the game.
 
 	line    *line
 	steps   []systems.System
-	acts    []act // Of which the state has not come.
+	acts    []act // Acts whose state has not arrived.
 	ended   error
 	told    bool // The end was counted.
 	before  traffic
-	latency *Histogram // Of the sample of this second.
+	latency *Histogram // In the sample of this second.
 	now     func() time.Duration
 }
 
@@ -58,19 +58,19 @@ type act struct {
 	at   time.Duration
 }
 
-// mostActs bounds the acts that wait for their state: four seconds of them at 60 ticks a second.
+// mostActs is the maximum number of acts that wait for state: four seconds at 60 ticks a second.
 const mostActs = 256
 
-// traffic is the bytes of a connection up to a moment.
+// traffic is the number of bytes of a connection.
 type traffic struct{ up, down uint64 }
 
-// BotOf finds the bot of a client, for the handler of a message: BotOf(ctx.End). It is nil for any other end.
+// BotOf returns the bot of a client, in the handler of a message: BotOf(ctx.End). It is nil for any other end.
 func BotOf(end any) *Bot {
 	b, _ := netcode.ExtensionOf[*Bot](end)
 	return b
 }
 
-// newBot makes a bot, and begins to connect it.
+// newBot makes a bot and starts to connect it.
 func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bot, err error) {
 	server := o.Servers[number%len(o.Servers)]
 	client, err := netcode.NewClient(game.Protocol, game.Config)
@@ -123,7 +123,7 @@ func newBot(game *Game, o *Options, number int, now func() time.Duration) (b *Bo
 	return b, client.ConnectWith(server, payload)
 }
 
-// isBad tells whether a bot has the bad link.
+// isBad reports whether a bot has the bad link.
 func (o *Options) isBad(number int) bool {
 	if isClear(o.Link) {
 		return false
@@ -131,12 +131,12 @@ func (o *Options) isBad(number int) bool {
 	return int(float64(number+1)*o.Bad) > int(float64(number)*o.Bad)
 }
 
-// isClear tells of a link that does nothing.
+// isClear reports whether a link has no effect.
 func isClear(l transport.Link) bool {
 	return l.Delay == 0 && l.Jitter == 0 && l.Loss == 0 && l.Rate == 0 && l.Duplicate == 0 && l.Reorder == 0 && l.BurstLoss.Enter == 0
 }
 
-// play lets the game act, and notes when.
+// play calls the game's Play and records the time.
 func (b *Bot) play(play func(*Bot)) {
 	if b.Client.State() != netcode.Connected || b.Client.Steps() == 0 {
 		return
@@ -147,7 +147,7 @@ func (b *Bot) play(play func(*Bot)) {
 	}
 }
 
-// noteState counts the acts of which the state has come.
+// noteState counts the acts whose state has arrived.
 func (b *Bot) noteState() {
 	newest, n := b.Client.Replica().Tick(), 0
 	for n < len(b.acts) && b.acts[n].tick <= newest {
@@ -171,7 +171,7 @@ func (b *Bot) finish() {
 	}
 }
 
-// moved returns the bytes since it was called last.
+// moved returns the bytes since its last call.
 func (b *Bot) moved() (up, down uint64) {
 	p := b.Client.Stats().Packets
 	up, down = p.BytesSent-b.before.up, p.BytesReceived-b.before.down

@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// leastTime is the bound of the first bucket of a Histogram.
+	// leastTime is the upper bound of the first bucket of a Histogram.
 	leastTime = 10 * time.Microsecond
-	// perDouble is the number of buckets in which a time doubles: a percentile is at most 9 % too long.
+	// perDouble is the number of buckets per doubling of time. A percentile is at most 9 % too long.
 	perDouble = 8
-	// buckets reach beyond a minute.
+	// buckets covers times beyond a minute.
 	buckets = 24 * perDouble
 )
 
-// Histogram counts times. Those of several processes can be added up.
+// Histogram counts durations. Histograms of several processes can be merged.
 type Histogram struct {
-	Counts [buckets]uint32 `json:"counts"` // By bucket, eight of them for each doubling, from 10 µs on.
-	N      uint64          `json:"n"`      // Times that were counted.
+	Counts [buckets]uint32 `json:"counts"` // By bucket: eight for each doubling, from 10 µs.
+	N      uint64          `json:"n"`      // Number of durations.
 }
 
-// Add counts a time.
+// Add counts a duration.
 func (h *Histogram) Add(d time.Duration) {
 	i := 0
 	if d > leastTime {
@@ -30,7 +30,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.N++
 }
 
-// Merge adds all of another histogram.
+// Merge adds another histogram.
 func (h *Histogram) Merge(other *Histogram) {
 	for i, n := range other.Counts {
 		h.Counts[i] += n
@@ -38,8 +38,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.N += other.N
 }
 
-// At returns the time that a share of all is within, 0.99 for the 99th percentile: 0 for an empty histogram, else the upper bound
-// of the bucket.
+// At returns a percentile: share 0.99 is the 99th. The result is the upper bound of a bucket, 0 for an empty histogram.
 func (h *Histogram) At(share float64) time.Duration {
 	if h.N == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// line is a bot's connection to the server with a bad link in both directions. What is sent waits in a queue of its own,
-// crosses a Conditioner there, and leaves with the next Send, Receive or flush.
+// line is a bot's connection with a bad link in both directions. Sent datagrams wait in a queue, cross a Conditioner, and leave
+// with the next Send, Receive or flush.
 type line struct {
 	socket transport.Conn
 	down   *transport.Conditioner
@@ -16,7 +16,7 @@ type line struct {
 	buffer []byte
 }
 
-// newLine puts a link around a socket.
+// newLine wraps a socket in a link.
 func newLine(socket transport.Conn, link transport.Link, seed uint64, now func() time.Duration) *line {
 	queue := &outgoing{}
 	return &line{
@@ -40,7 +40,7 @@ func (l *line) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return l.down.Receive(buf)
 }
 
-// Waited implements transport.Timed, as a bot's socket without a bad link does: a round trip does not include the time until the next frame.
+// Waited implements transport.Timed, so that a measured round trip excludes the time until the bot's next frame.
 func (l *line) Waited() time.Duration { return l.down.Waited() }
 
 // Close closes the socket.
@@ -59,7 +59,7 @@ func (l *line) flush() error {
 	}
 }
 
-// outgoing is a connection of which everything that is sent comes back, with its destination as the sender.
+// outgoing is a connection whose Receive returns the queued datagrams of the bot, with the destination as the sender.
 type outgoing struct {
 	waits []datagram
 	free  [][]byte
@@ -78,7 +78,7 @@ func (o *outgoing) put(to transport.Addr, bytes []byte) {
 	o.waits = append(o.waits, datagram{to, append(room[:0], bytes...)})
 }
 
-// Send implements transport.Conn. Nobody calls it: the Conditioner receives only.
+// Send implements transport.Conn. It is never called: the Conditioner only receives.
 func (o *outgoing) Send(to transport.Addr, bytes []byte) error {
 	o.put(to, bytes)
 	return nil

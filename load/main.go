@@ -27,10 +27,10 @@ type command struct {
 	inspector string
 	svg       string
 	processes int
-	part      int // 1 and more: this process is one of several, and prints its samples
+	part      int // from 1: this process is one of several and prints its samples; 0: it is not
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, out io.Writer) (*command, error) {
 	c := &command{}
 	f := flag.NewFlagSet("bots", flag.ContinueOnError)
@@ -75,7 +75,7 @@ func parse(args []string, out io.Writer) (*command, error) {
 	return c, c.resolve()
 }
 
-// takes returns the values that the flags take, in words.
+// takes describes the valid values of the flags.
 func takes() usage.Takes {
 	return usage.Takes{
 		"n": "a whole number above 0", "ramp": "a number above 0", "for": "a time above 0s, as 10s", "rate": "a whole number from 1 to 1000",
@@ -84,7 +84,7 @@ func takes() usage.Takes {
 	}
 }
 
-// check says which flag is out of range, or needs another.
+// check returns an error for a flag that is out of range or needs another one.
 func (c *command) check() error {
 	switch {
 	case c.addresses == "":
@@ -111,7 +111,7 @@ func (c *command) check() error {
 	return nil
 }
 
-// resolve finds the servers.
+// resolve resolves the addresses of the servers.
 func (c *command) resolve() error {
 	for _, one := range strings.Split(c.addresses, ",") {
 		address, err := udp.Resolve(one)
@@ -123,10 +123,10 @@ func (c *command) resolve() error {
 	return nil
 }
 
-// Main is a program of bots: it reads the flags of args (-help lists them), lets a game's bots play, prints a line each second and
-// a report, and returns the exit status: 0 if bots played, 1 if none ever connected, -bound was never checked or nothing could be run,
-// 2 for a wrong flag. ctx ends the run early: the report is then of what was. With -processes it starts the program again, with os.Args
-// and -part.
+// Main is a complete program that runs bots. It parses the flags in args (-help lists them), runs the bots, and prints a line
+// every second and a report. The exit status is 0 if bots played; 1 if none connected, -bound was never checked, or nothing could
+// run; 2 for a wrong flag. If ctx ends early the report covers the time until then. With -processes it starts the program again,
+// with os.Args and -part.
 func Main(ctx context.Context, args []string, out, complaints io.Writer, game Game) int {
 	c, err := parse(args, complaints)
 	if err == nil {
@@ -139,7 +139,7 @@ func Main(ctx context.Context, args []string, out, complaints io.Writer, game Ga
 	return status
 }
 
-// run runs the bots of this process, or the processes.
+// run runs the bots of this process, or several processes.
 func (c *command) run(ctx context.Context, out, complaints io.Writer, game Game) error {
 	if c.part > 0 {
 		return c.runPart(ctx, out, game)
@@ -190,24 +190,24 @@ func (c *command) draw(report *Report) error {
 	return errors.Join(report.WriteSVG(f), f.Close())
 }
 
-// share is the part of something that one of the processes has.
+// share returns the part of n that belongs to one of the processes.
 func (c *command) share(n, part int) (first, count int) {
 	first = n * (part - 1) / c.processes
 	return first, n*part/c.processes - first
 }
 
-// runPart is one of several processes: its samples are lines of JSON.
+// runPart runs one of several processes. It writes its samples as lines of JSON.
 func (c *command) runPart(ctx context.Context, out io.Writer, game Game) error {
 	lines := json.NewEncoder(out)
 	c.o.First, c.o.Bots = c.share(c.o.Bots, c.part)
 	c.o.Ramp /= float64(c.processes)
 	c.o.Ticks, c.o.Bound = nil, 0
-	c.o.Each = func(s *Sample) { _ = lines.Encode(s) } // The first process has ended: this one ends by ctx.
+	c.o.Each = func(s *Sample) { _ = lines.Encode(s) } // If the parent process has ended, ctx ends this one.
 	_, err := Run(ctx, game, c.o)
 	return err
 }
 
-// runProcesses starts the program several times and adds up what the processes measure in each second.
+// runProcesses starts the program several times and merges the samples of each second.
 func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Report, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 		running.Go(func() {
 			defer close(parts[i])
 			if err := follow(child, parts[i]); ctx.Err() == nil {
-				faults[i] = err // Else it ended because it was told to.
+				faults[i] = err // Otherwise it was stopped on purpose.
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 	}
 	stop()
 	for _, part := range parts {
-		for range part { // So that nobody waits to be heard.
+		for range part { // Unblocks a process that still sends samples.
 			continue
 		}
 	}
@@ -259,7 +259,7 @@ func (c *command) runProcesses(ctx context.Context, complaints io.Writer) (*Repo
 	return r, nil
 }
 
-// follow runs a process and passes its samples on.
+// follow runs a process and sends its samples to a channel.
 func follow(child *exec.Cmd, to chan<- Sample) error {
 	pipe, err := child.StdoutPipe()
 	if err != nil {
@@ -280,7 +280,7 @@ func follow(child *exec.Cmd, to chan<- Sample) error {
 	return child.Wait()
 }
 
-// collectParts adds up the next sample of each process. It returns false when one has no more.
+// collectParts merges the next sample of each process. It returns false if a process has ended.
 func collectParts(parts []chan Sample) (sum Sample, more bool) {
 	for _, part := range parts {
 		s, ok := <-part

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The measures of a plot, in pixels.
+// Dimensions of a plot in pixels.
 const (
 	plotWidth  = 720
 	plotHeight = 110
@@ -14,19 +14,19 @@ const (
 	plotGap    = 46
 )
 
-// curve is one line of a plot.
+// curve is one line of a panel.
 type curve struct {
 	name, colour string
 	of           func(s *Sample) float64
 }
 
-// panel is one plot of several curves over the same seconds.
+// panel is one plot with several curves over time.
 type panel struct {
 	title  string
 	curves []curve
 }
 
-// panels are the plots of a report, from above.
+// panels returns the plots of a report, from top to bottom.
 func panels() []panel {
 	each := func(bytes func(s *Sample) uint64) func(*Sample) float64 {
 		return func(s *Sample) float64 { return float64(bytes(s)) / 1000 / float64(max(s.Connected, 1)) }
@@ -55,7 +55,7 @@ func (r *Report) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// draw draws one panel, its upper edge at top.
+// draw draws one panel with its upper edge at top.
 func (r *Report) draw(b *strings.Builder, p *panel, top float64) {
 	last, most := 1.0, 0.0
 	for i := range r.Samples {

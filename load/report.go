@@ -7,43 +7,43 @@ import (
 	"time"
 )
 
-// TickTimes tells how long the server's ticks took of late.
+// TickTimes is the duration of the server's recent ticks.
 type TickTimes struct {
 	P50 time.Duration `json:"p50"` // Median.
 	P99 time.Duration `json:"p99"` // 99th percentile.
-	// Processor is the processor time of the server's process for a tick, the mean. 0: not known.
+	// Processor is the mean processor time of the server's process per tick. 0: unknown.
 	Processor time.Duration `json:"processor"`
 }
 
-// Sample has the figures of about a second, of all bots together.
+// Sample has the measurements of about one second, of all bots together.
 type Sample struct {
-	At        time.Duration `json:"at"`        // Since the beginning.
-	Asked     int           `json:"asked"`     // Bots that were told to join.
-	Connected int           `json:"connected"` // Bots that are connected.
-	seconds   int           // Sum over samples: bots times the seconds that they were connected.
-	Ramping   bool          `json:"ramping"` // Some have not joined yet.
+	At        time.Duration `json:"at"`        // Since the start.
+	Asked     int           `json:"asked"`     // Bots told to join.
+	Connected int           `json:"connected"` // Bots connected.
+	seconds   int           // Sum over samples: connected bots times seconds.
+	Ramping   bool          `json:"ramping"` // Some bots have not joined yet.
 	Up        uint64        `json:"up"`      // Bytes to the server, without headers of UDP and IP.
-	Down      uint64        `json:"down"`    // Bytes from it.
-	RTT       Histogram     `json:"rtt"`     // Round trips, one of each bot.
+	Down      uint64        `json:"down"`    // Bytes from the server.
+	RTT       Histogram     `json:"rtt"`     // Round trips, one per bot.
 	State     Histogram     `json:"state"`   // Input to state.
-	Late      Histogram     `json:"late"`    // Of frames of bots.
+	Late      Histogram     `json:"late"`    // Lateness of bots' frames.
 
-	Ticks      TickTimes `json:"ticks"`                 // Zero: not known.
-	TicksFault string    `json:"ticks_fault,omitempty"` // Why Ticks are not known.
+	Ticks      TickTimes `json:"ticks"`                 // Zero: unknown.
+	TicksFault string    `json:"ticks_fault,omitempty"` // Reason why Ticks is unknown.
 
-	Failed  int           `json:"failed"`             // Bots whose connection, or attempt, ended.
-	First   string        `json:"first,omitempty"`    // The first of them, and why.
-	FirstAt time.Duration `json:"first_at,omitempty"` // When.
+	Failed  int           `json:"failed"`             // Bots whose connection, or attempt to connect, ended.
+	First   string        `json:"first,omitempty"`    // The first of these, with the reason.
+	FirstAt time.Duration `json:"first_at,omitempty"` // Time of First.
 }
 
-// fail counts a bot that is out.
+// fail counts a failed bot.
 func (s *Sample) fail(why string, at time.Duration) {
 	if s.Failed++; s.First == "" || at < s.FirstAt {
 		s.First, s.FirstAt = why, at
 	}
 }
 
-// merge adds what another part of the bots measured in the same second.
+// merge adds the sample of other bots in the same second.
 func (s *Sample) merge(o *Sample) {
 	s.At = max(s.At, o.At)
 	s.Asked += o.Asked
@@ -62,27 +62,27 @@ func (s *Sample) merge(o *Sample) {
 	}
 }
 
-// Report has the samples of a run, and the answers.
+// Report has the samples of a run and the results.
 type Report struct {
 	Asked   int           // Options.Bots.
 	Bound   time.Duration // Options.Bound.
 	ByWork  bool          // Options.ByWork.
-	Samples []Sample      // One a second.
-	Failed  int           // Bots whose connection, or attempt, ended.
-	First   string        // The first of them, and why; empty: none.
-	FirstAt time.Duration // When.
-	// Holds is the most bots that were connected in a second in which the server's ticks were within Bound and nobody failed. It is
-	// 0 without a Bound.
+	Samples []Sample      // One per second.
+	Failed  int           // Bots whose connection, or attempt to connect, ended.
+	First   string        // The first of these, with the reason; empty: none.
+	FirstAt time.Duration // Time of First.
+	// Holds is the largest number of bots that were connected in a second in which the server's ticks were within Bound and no
+	// bot failed. It is 0 without a Bound.
 	Holds int
-	Full  bool // Something was the limit: the ticks, or a failure. Else the machine holds more.
+	Full  bool // A limit was reached: tick time or a failure. Otherwise the server can serve more bots.
 
-	above int // Seconds in a row that are above the bound.
+	above int // Consecutive seconds above the bound.
 }
 
-// mostAbove is the number of seconds in a row above the bound that end a run: one alone may be the machine's.
+// mostAbove is the number of consecutive seconds above the bound that end a run. A single one may be noise of the machine.
 const mostAbove = 3
 
-// add takes a sample in, and tells whether the run is over.
+// add adds a sample. It reports whether the run is over.
 func (r *Report) add(s *Sample) (over bool) {
 	r.Samples = append(r.Samples, *s)
 	if s.Failed > 0 && r.Failed == 0 {
@@ -96,7 +96,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	switch {
 	case took > r.Bound:
 		r.above++
-	case took > 0: // A second without figures counts as neither: the server may be too busy to answer.
+	case took > 0: // A second without figures does not count: the server may be too busy to answer.
 		r.above = 0
 	}
 	if r.above == 0 && r.Failed == 0 && took > 0 {
@@ -106,7 +106,7 @@ func (r *Report) add(s *Sample) (over bool) {
 	return r.Full
 }
 
-// took returns the tick time that Bound limits; 0 means not known.
+// took returns the tick time that Bound limits, 0 if unknown.
 func (r *Report) took(s *Sample) time.Duration {
 	if r.ByWork {
 		return s.Ticks.Processor
@@ -114,13 +114,13 @@ func (r *Report) took(s *Sample) time.Duration {
 	return s.Ticks.P99
 }
 
-// known reports whether the time of the ticks was known in any second.
+// known reports whether tick times were known in any second.
 func (r *Report) known() bool {
 	return slices.ContainsFunc(r.Samples, func(s Sample) bool { return r.took(&s) > 0 })
 }
 
-// Steady adds up the samples in which all bots had joined, or all samples where there is none. Its Connected is the newest, and its
-// Ticks are those of the worst second.
+// Steady merges the samples in which all bots had joined, or all samples if there are none. Connected is the newest value, Ticks
+// the worst.
 func (r *Report) Steady() (sum Sample, seconds int) {
 	last := -1
 	for i := range r.Samples {
@@ -146,10 +146,10 @@ func (r *Report) Steady() (sum Sample, seconds int) {
 	return sum, seconds
 }
 
-// Title is the head of the table of which Line is a line.
+// Title is the header of the table whose lines Sample.Line returns.
 const Title = "    s   bots  failed   tick p50/p99 ms   round trip p50/p99 ms   input to state p50/p99 ms   kB/s down/up a bot   late p99 ms"
 
-// Line is a sample as a line of text.
+// Line returns the sample as a line of text.
 func (s *Sample) Line() string {
 	ticks := "-"
 	if s.Ticks.P99 > 0 {
@@ -165,7 +165,7 @@ func pair(a, b time.Duration) string { return fmt.Sprintf("%.2f / %.2f", millis(
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// String is the report in a few lines.
+// String returns a summary of the report.
 func (r *Report) String() string {
 	var b strings.Builder
 	s, seconds := r.Steady()
@@ -200,7 +200,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// lastFault tells why the server's ticks are not known.
+// lastFault returns the reason why tick times are unknown.
 func (r *Report) lastFault() string {
 	for i := len(r.Samples) - 1; i >= 0; i-- {
 		if f := r.Samples[i].TicksFault; f != "" {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// InspectorTicks asks the inspector of a server, the page that inspect/live serves, for the time of its ticks: for Options.Ticks.
+// InspectorTicks returns a function for Options.Ticks that asks the page of inspect/live at a URL for the tick times of the
+// server.
 func InspectorTicks(url string) func() (TickTimes, error) {
 	const most = 1 << 16
 	if !strings.Contains(url, "://") {

@@ -1,3 +1,4 @@
-// Package loading tells a client, after it joined, how much of the world that it may see has come, and when all of it is here: for a
-// loading bar. It is a feature beside the kernel of package netcode: [Register] adds it to a protocol, [Of] gives the progress.
+// Package loading tells a client after it joined how much of its visible world has arrived, and when all of it has: for a loading
+// bar. [Register] adds the feature to a protocol, [Of] returns the progress. It uses netcode's Extension API. loading.go contains
+// everything.
 package loading

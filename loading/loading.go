@@ -4,10 +4,10 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// every is the number of network ticks from one message to the next.
+// every is the number of network ticks between two progress messages.
 const every = 4
 
-// progress tells how many entities the client has acknowledged, of those that it may see.
+// progress tells how many entities the client has acknowledged, and how many it may see.
 type progress struct{ Known, All uint32 }
 
 // here tells that the client has acknowledged all that it could see when it joined.
@@ -22,7 +22,7 @@ type Loading struct {
 
 // joined is the state of a session.
 type joined struct {
-	since netcode.Tick // The first tick whose state it must have.
+	since netcode.Tick // First tick whose state the client must have.
 	done  bool
 }
 
@@ -41,16 +41,17 @@ func Register(p *netcode.Protocol) {
 	}, netcode.Named("netcode.loading.here"), netcode.Over(netcode.Reliable), netcode.FromServer(), netcode.AtStage(netcode.StageEarlyUpdate))
 }
 
-// Of returns the progress of a client; nil without Register.
+// Of returns the progress of a client, nil without Register.
 func Of(c *netcode.Client) *Loading {
 	l, _ := netcode.ExtensionOf[*Loading](c)
 	return l
 }
 
-// Entities returns how many entities have come, as the server knows, of how many that the client may see. all is 0 before the first word.
+// Entities returns the number of entities that have arrived, as the server knows, and the number that the client may see. all is
+// 0 before the first message.
 func (l *Loading) Entities() (known, all int) { return l.known, l.all }
 
-// Part returns the share that has come, 0 to 1. It is 1 only once all is here.
+// Part returns the share that has arrived, 0 to 1. It is 1 only if all has arrived.
 func (l *Loading) Part() float64 {
 	switch {
 	case l.here:
@@ -61,13 +62,13 @@ func (l *Loading) Part() float64 {
 	return min(float64(l.known)/float64(l.all), 0.99)
 }
 
-// Here reports whether all is here that the client could see when it joined, and all later changes of it up to some tick.
+// Here reports whether everything has arrived that the client could see when it joined, up to the state of a common tick.
 func (l *Loading) Here() bool { return l.here }
 
-// OnHere adds a function that is called once in each connection when all is here. The world has it by then.
+// OnHere adds a function that is called once in each connection when all has arrived. The world contains it by then.
 func (l *Loading) OnHere(f func()) { l.onHere = append(l.onHere, f) }
 
-// finish notes that all is here.
+// finish marks the loading as complete.
 func (l *Loading) finish(all int) {
 	l.here, l.known, l.all = true, all, all
 	for _, f := range l.onHere {
@@ -110,7 +111,7 @@ func (ends) Server(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// tell tells a client how much it has.
+// tell sends a client its progress.
 func (j *joined) tell(s *netcode.Server, c *netcode.Session) {
 	view, all := c.View(), 0
 	for id := range s.Store().All {
@@ -122,5 +123,5 @@ func (j *joined) tell(s *netcode.Server, c *netcode.Session) {
 		j.done = netcode.Send(s, netcode.To(c.ID()), &here{All: uint32(all)}) == nil
 		return
 	}
-	_ = netcode.Send(s, netcode.To(c.ID()), &progress{Known: uint32(view.Known()), All: uint32(all)}) // A lost one is followed by another.
+	_ = netcode.Send(s, netcode.To(c.ID()), &progress{Known: uint32(view.Known()), All: uint32(all)}) // If it is lost another one follows.
 }

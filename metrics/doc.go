@@ -1,11 +1,11 @@
-// Package metrics exports a server's counters, the phases of its ticks and the lines of its clients to Prometheus.
+// Package metrics exports to Prometheus: a server's counters, the phases of its ticks, and the connections of its clients.
 //
 //	inspector := live.New(loop) // its page need not be served
 //	prometheus.MustRegister(metrics.New(inspector))
 //	http.Handle("/metrics", promhttp.Handler())
 //	systems.NewRunner(&world, inspector, 60).Run(ctx)
 //
-// Each counter of netcode.Stats is there: Packets.BytesSent as netcode_packets_sent_bytes_total. Beside them:
+// Each counter of netcode.Stats is exported: Packets.BytesSent as netcode_packets_sent_bytes_total. Further metrics:
 //
 //	netcode_clients, netcode_entities, netcode_tick   gauges
 //	netcode_tick_seconds                              histogram of network ticks, game included
@@ -16,11 +16,13 @@
 //	netcode_component_sent_rows_total{component}      counter of rows, by component
 //	netcode_sent_read_bytes_total                     counter of bytes of the datagrams that these two are of
 //
-// Datagrams are read for the counters by component within half a percent of the time between two ticks: where that is too little for all, each
-// in its turn. Multiply by the rate of netcode_packets_sent_bytes_total over that of netcode_sent_read_bytes_total. The label has
-// as many values as the protocol has components, at most 64, or 256 with -tags netcode_256.
+// For the counters by component, datagrams are read within half a percent of the time between two ticks. If that does not suffice
+// for all, a rotating part of them is read. To scale up, multiply by the rate of netcode_packets_sent_bytes_total and divide by
+// that of netcode_sent_read_bytes_total. The label component has one value per component of the protocol, at most 64, or 256 with
+// -tags netcode_256.
 //
-// dashboard.json is a dashboard for Grafana, and alerts.yml are rules for Prometheus.
+// dashboard.json is a dashboard for Grafana; alerts.yml has alerting rules for Prometheus.
 //
-// A server is not safe for concurrent use: the loop copies its figures once a second, and a scrape gets the newest copy.
+// A server is not safe for concurrent use. The loop therefore copies its figures once a second, and a scrape gets the newest
+// copy. metrics.go contains the Collector.
 package metrics

@@ -33,18 +33,18 @@ type Collector struct {
 	trips    prometheus.Histogram
 	sentRate prometheus.Histogram
 
-	// All below belongs to the loop.
+	// The loop owns all fields below.
 	server    *netcode.Server
 	copiedAt  netcode.Tick
 	clientIDs []netcode.ClientID // As of copiedAt.
-	sampled   int                // Place of the client that was looked at last.
+	sampled   int                // Index of the client sampled last.
 	before    map[netcode.ClientID]sample
 	sent      []componentSums
-	places    []int // Of a row in sent.
+	places    []int // By row: index in sent.
 	sentRead  uint64
 }
 
-// componentSums counts the bytes and rows of a component in the datagrams that were read.
+// componentSums counts the bits and rows of a component in the datagrams that were read.
 type componentSums struct {
 	name       string
 	bits, rows uint64
@@ -57,7 +57,7 @@ type field struct {
 	gauge bool
 }
 
-// copied is the server's figures at a moment. It does not change.
+// copied is an immutable copy of the server's figures.
 type copied struct {
 	stats             netcode.Stats
 	clients, entities int
@@ -66,13 +66,14 @@ type copied struct {
 	read              uint64 // Bytes of the datagrams that were read.
 }
 
-// sample is the bytes that a client was sent up to a tick.
+// sample is the number of bytes sent to a client up to a tick.
 type sample struct {
 	at   netcode.Tick
 	sent uint64
 }
 
-// New makes the collector of the server that an inspector looks at. It takes Inspector.OnFrame and Inspector.OnRead. Call it before the first frame.
+// New makes a collector for the server of an inspector. It uses Inspector.OnFrame and Inspector.OnRead. Call it before the first
+// frame.
 func New(inspector *live.Inspector) *Collector {
 	c := &Collector{
 		fields: fieldsOf(reflect.TypeFor[netcode.Stats](), nil, ""), server: inspector.Server(), before: map[netcode.ClientID]sample{},
@@ -99,7 +100,7 @@ func New(inspector *live.Inspector) *Collector {
 	return c
 }
 
-// noteRead adds up what datagrams consist of. It runs in the loop.
+// noteRead adds up an account of datagrams. The loop calls it.
 func (c *Collector) noteRead(a *inspect.Attribution) {
 	c.sentRead += a.Bytes
 	for n := range a.State.Components {
@@ -110,7 +111,7 @@ func (c *Collector) noteRead(a *inspect.Attribution) {
 	}
 }
 
-// nameComponents makes the sums: a component and its distance bands, which are rows of the same name, have one.
+// nameComponents makes the sums. A component and its distance bands are rows with one name and share a sum.
 func (c *Collector) nameComponents(schema *snapshot.Schema) {
 	for row := range schema.Rows() {
 		name := schema.Plan(row).Name()
@@ -123,7 +124,7 @@ func (c *Collector) nameComponents(schema *snapshot.Schema) {
 	}
 }
 
-// fieldsOf lists the counters of a struct of counters, with those of the structs in it.
+// fieldsOf lists the counters of a struct, including nested structs.
 func fieldsOf(t reflect.Type, path []int, prefix string) (all []field) {
 	for n := range t.NumField() {
 		f := t.Field(n)
@@ -143,15 +144,16 @@ func fieldsOf(t reflect.Type, path []int, prefix string) (all []field) {
 	return all
 }
 
-// isGauge tells of the counters that fall too.
+// isGauge reports whether a counter can decrease.
 func isGauge(path string) bool { return path == "HistoryBytes" }
 
-// NameOf is the metric of a counter of netcode.Stats, by its path: Packets.BytesSent is netcode_packets_sent_bytes_total.
+// NameOf returns the metric's name for a counter of netcode.Stats: netcode_packets_sent_bytes_total for the path
+// Packets.BytesSent.
 func NameOf(path string) string {
 	var words []string
 	for _, part := range strings.Split(path, ".") {
 		split := wordsOf(part)
-		if len(split) > 1 && split[0] == "bytes" { // The unit stands at the end.
+		if len(split) > 1 && split[0] == "bytes" { // The unit comes last.
 			split = append(split[1:], "bytes")
 		}
 		words = append(words, split...)
@@ -163,7 +165,7 @@ func NameOf(path string) string {
 	return name + "_total"
 }
 
-// wordsOf splits a name in camel case.
+// wordsOf splits a camel-case name into words in lower case.
 func wordsOf(name string) (words []string) {
 	from := 0
 	for n, r := range name {
@@ -174,7 +176,7 @@ func wordsOf(name string) (words []string) {
 	return append(words, strings.ToLower(name[from:]))
 }
 
-// frame observes a frame. It runs in the loop.
+// frame observes a frame. The loop calls it.
 func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
 	if !tick {
 		return
@@ -191,7 +193,7 @@ func (c *Collector) frame(times *[live.NumPhases]time.Duration, tick bool) {
 	}
 }
 
-// copy copies the server's figures.
+// copy publishes a copy of the server's figures.
 func (c *Collector) copy() {
 	now := &copied{stats: c.server.Stats(), entities: c.server.Store().Len(), tick: c.server.Tick(), sent: slices.Clone(c.sent), read: c.sentRead}
 	c.clientIDs = slices.AppendSeq(c.clientIDs[:0], c.server.Clients)
@@ -205,7 +207,7 @@ func (c *Collector) copy() {
 	}
 }
 
-// look samples the lines of so many clients that each has its turn once a second.
+// look samples so many clients that each is sampled once a second.
 func (c *Collector) look() {
 	for range min(len(c.clientIDs)/c.server.TickRate()+1, len(c.clientIDs)) {
 		c.sampled = (c.sampled + 1) % len(c.clientIDs)
@@ -213,7 +215,7 @@ func (c *Collector) look() {
 	}
 }
 
-// sample samples the line of a client, if that is still there.
+// sample samples the connection of a client, if it still exists.
 func (c *Collector) sample(next netcode.ClientID) {
 	stats, ok := c.server.ClientStats(next)
 	if !ok {
@@ -224,7 +226,7 @@ func (c *Collector) sample(next netcode.ClientID) {
 	}
 	before, now := c.before[next], sample{c.server.Tick(), stats.Packets.BytesSent}
 	if gone := time.Duration(now.at-before.at) * c.server.Interval(); before.at == 0 || gone >= copyEvery {
-		if before.at > 0 && now.sent >= before.sent { // Else it is a new session of the same player.
+		if before.at > 0 && now.sent >= before.sent { // Otherwise it is a new session of the same player.
 			c.sentRate.Observe(float64(now.sent-before.sent) / gone.Seconds())
 		}
 		c.before[next] = now
@@ -248,7 +250,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	c.sentRate.Describe(to)
 }
 
-// Collect implements prometheus.Collector. Any goroutine may call it.
+// Collect implements prometheus.Collector. It may be called from any goroutine.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	now := c.newest.Load()
 	stats := reflect.ValueOf(now.stats)

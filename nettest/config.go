@@ -10,30 +10,29 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Config tells what to run. Only Protocol is needed.
+// Config configures a Net. Only Protocol is required.
 type Config struct {
-	Protocol *netcode.Protocol // of all ends
-	Clients  int               // how many join at the start; more may join later
-	Seed     uint64            // of the links and of every secret; 0 is a seed like any other
-	Link     transport.Link    // what crosses it in each direction meets
-	Rate     int               // frames a second of every end; default 60
+	Protocol *netcode.Protocol // shared by all ends
+	Clients  int               // number that join at the start; more may join later
+	Seed     uint64            // of the links and of all secrets; 0 is a valid seed
+	Link     transport.Link    // for each direction of each client
+	Rate     int               // frames per second of all ends; default 60
 
-	// Server is its configuration. Random is seeded by the harness. Errors of OnError are in the log of the test; all else is logged only
-	// with a Logger.
+	// Server is the server's configuration. The harness sets Random from the seed. Errors reported to OnError are in the test's
+	// log; other log lines only with a Logger.
 	Server netcode.Config
-	Client netcode.Config // likewise
+	Client netcode.Config // likewise for all clients
 
-	// Game is the server's game logic, called each frame in stage Update.
+	// Game is the server's game logic, called every frame in stage Update.
 	Game func(w *ecs.World, frame int)
-	// Setup, when not nil, is called for the server's systems before the first
-	// frame, to add the game's own.
+	// Setup, if not nil, adds systems to the server before the first frame.
 	Setup func(s *systems.ServerSystems, w *ecs.World)
-	// ClientClock, when not nil, says what the clock of client i shows at a moment of virtual time: one that drifts, jumps
-	// or stands. The time on links is always n.Now.
+	// ClientClock, if not nil, returns the reading of client i's clock at a virtual time, for clocks that drift, jump or stop.
+	// Links always use n.Now.
 	ClientClock func(i int, now time.Duration) time.Duration
-	// Payload, when not nil, is the payload with which client i connects, for OnApprove of the server.
+	// Payload, if not nil, returns the connect payload of client i, for OnApprove of the server.
 	Payload func(i int) []byte
-	// SetupClient likewise for each client, i counting from 0.
+	// SetupClient, if not nil, adds systems to client i, counting from 0.
 	SetupClient func(i int, c *systems.ClientSystems, w *ecs.World)
 }
 

@@ -1,6 +1,5 @@
-// Package nettest runs a server and its clients in one process, on a virtual
-// clock and over seeded bad links, so that a game's networking is tested by
-// `go test` alone.
+// Package nettest runs a server and its clients in one process, on a virtual clock and over seeded bad links. A game's networking
+// can thus be tested by `go test` alone.
 //
 //	func TestMyGameConverges(t *testing.T) {
 //		n := nettest.New(t, nettest.Config{
@@ -14,18 +13,17 @@
 //		n.AssertConverge()
 //	}
 //
-// Three invariants are known by name ([Invariant]). NoGhostRef and Order are
-// checked after every frame; [Net.AssertConverge] heals the network first. The
-// same seed gives the same datagrams in the same order, which
-// [Net.TraceHash] proves; a failure prints the seed.
+// The package checks three invariants ([Invariant]). NoGhostRef and Order are checked after every frame; [Net.AssertConverge]
+// repairs the network first and checks Converge. The same seed produces the same datagrams in the same order, which
+// [Net.TraceHash] verifies. A failure prints the seed.
 //
-// Package nettest/adversary has clients and servers that lie.
+// Package nettest/adversary has malicious clients and servers.
 //
 // # Files
 //
 //   - net.go, config.go: Net: a server and clients on a virtual network and clock
 //   - links.go, clocks.go: bad links, suspended ends
-//   - invariant.go, ghosts.go, order.go: the checks of each frame
+//   - invariant.go, ghosts.go, order.go: the invariants
 //   - attach.go: ends that are neither the server nor a client
-//   - tap.go: all datagrams, for hashes
+//   - tap.go: the trace of all datagrams
 package nettest

@@ -9,14 +9,12 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
-// ghostCheck is NoGhostRef: it knows every network id that the server ever
-// gave to an entity, by index the newest generation, since generations rise by
-// one.
+// ghostCheck checks NoGhostRef. It stores the newest generation that the server gave to each index; generations rise by one.
 type ghostCheck struct {
 	newest []uint32
 }
 
-// remember takes in the server's entities after its frame.
+// remember records the server's entities after its frame.
 func (g *ghostCheck) remember(s *Server) {
 	for id := range s.Store().All {
 		for int(id.Index) >= len(g.newest) {
@@ -26,18 +24,18 @@ func (g *ghostCheck) remember(s *Server) {
 	}
 }
 
-// ever reports whether the server gave an id to an entity.
+// ever reports whether the server ever gave this id to an entity.
 func (g *ghostCheck) ever(id netcode.NetworkID) bool {
 	return int(id.Index) < len(g.newest) && id.Generation > 0 && id.Generation <= g.newest[id.Index]
 }
 
-// haunt puts an entity that the server never had into a client's world.
+// haunt adds an entity to a client's world that the server never had.
 func haunt(c *Client) {
 	ghosts := generic.NewMap1[netcode.Replicated](&c.World)
 	ghosts.NewWith(&netcode.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: c.Tag()})
 }
 
-// check looks at every entity with a network id in a client's world.
+// check checks every entity with a network id in a client's world.
 func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 	if n.broken[NoGhostRef] && i == 0 {
 		haunt(c)

@@ -8,24 +8,22 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
-// Invariant is a promise that every run is held to.
+// Invariant is a property that holds in every run.
 type Invariant int
 
 const (
-	// Converge: once nothing changes and nothing is lost, within 2 s + 4 RTT
-	// every client's world equals what the server shows it, bit for bit.
+	// Converge: when nothing changes or is lost for 2 s + 4 RTT, every client's world equals the visible part of the server's,
+	// bit for bit.
 	Converge Invariant = iota
-	// NoGhostRef: no client ever holds an entity that the server never had, of
-	// another generation, or twice.
+	// NoGhostRef: no client has an entity that the server never had, a wrong generation, or an entity twice.
 	NoGhostRef
-	// Order: within a life, the tick as of which an entity is known never goes
-	// back.
+	// Order: within a lifetime, the tick of an entity's state never decreases.
 	Order
 
 	numInvariants = iota
 )
 
-// String is the invariant's name.
+// String returns the name of the invariant.
 func (i Invariant) String() string {
 	if i >= 0 && i < numInvariants {
 		return [numInvariants]string{"Converge", "NoGhostRef", "Order"}[i]
@@ -33,12 +31,12 @@ func (i Invariant) String() string {
 	return fmt.Sprintf("Invariant(%d)", int(i))
 }
 
-// Broken is the error of an invariant that does not hold.
+// Broken is the error of a violated invariant.
 type Broken struct {
-	Invariant Invariant // which
-	Client    int       // its place in Net.Clients
-	Frame     int       // when that was found, from 1
-	Detail    string    // what is wrong, for people
+	Invariant Invariant // the violated invariant
+	Client    int       // index in Net.Clients
+	Frame     int       // frame of the detection, from 1
+	Detail    string    // description
 }
 
 // Error implements error.
@@ -46,7 +44,7 @@ func (b *Broken) Error() string {
 	return fmt.Sprintf("%v does not hold at client %d in frame %d: %s", b.Invariant, b.Client, b.Frame, b.Detail)
 }
 
-// check holds a client to what must be so after every frame.
+// check checks the invariants of a client that hold after every frame.
 func (n *Net) check(i int, c *Client) {
 	n.t.Helper()
 	for _, err := range []error{n.ghosts.check(n, i, c), c.order.check(n, i, c)} {
@@ -54,7 +52,7 @@ func (n *Net) check(i int, c *Client) {
 	}
 }
 
-// fail reports an error once: what follows a broken invariant says little.
+// fail reports only the first error: errors after a violated invariant are not informative.
 func (n *Net) fail(err error) {
 	n.t.Helper()
 	if err != nil && !n.failed {
@@ -63,14 +61,13 @@ func (n *Net) fail(err error) {
 	}
 }
 
-// settleTime is the 2 s + 4 RTT of Converge.
+// settleTime returns the 2 s + 4 RTT of Converge.
 func (n *Net) settleTime() time.Duration {
 	return 2*time.Second + 8*n.config.Link.Delay + 4*n.config.Link.Jitter
 }
 
-// AssertConverge heals the network, lets 2 s + 4 RTT go by, and fails the test
-// unless Converge holds for every running client. The game must have come to
-// rest by itself: what still moves cannot be equal on two machines.
+// AssertConverge repairs the network, runs for 2 s + 4 RTT, and fails the test unless Converge holds for every running client.
+// The game must have stopped changing its world: state that changes cannot be equal on two machines.
 func (n *Net) AssertConverge() {
 	n.t.Helper()
 	n.Heal()
@@ -85,10 +82,9 @@ func (n *Net) AssertConverge() {
 	n.fail(err)
 }
 
-// CheckConverge compares every running client's world with what the server
-// shows it, now, and returns the first difference as *Broken: the visible entities
-// with the components of them that are. Of what interest.Keep left there it says
-// only whether it is there.
+// CheckConverge compares every running client's world with the visible part of the server's, now, and returns the first
+// difference as *Broken. It compares visible entities and their visible components. Of entities that interest.Keep left at the
+// client, it compares only their existence.
 func (n *Net) CheckConverge() error {
 	schema := n.config.Protocol.Schema()
 	for i, c := range n.Clients {
@@ -106,13 +102,12 @@ func (n *Net) CheckConverge() error {
 	return nil
 }
 
-// Break makes an invariant fail on purpose from now on, so that a test can
-// hold that the harness notices: Converge and NoGhostRef by changing the first
-// client's world, Order by giving its check a tick of the past, since no
-// sequence of datagrams makes a client go back.
+// Break violates an invariant on purpose from now on, so that a test can verify that the harness notices. For Converge and
+// NoGhostRef it changes the first client's world. For Order it passes a tick of the past to the check, since no sequence of
+// datagrams makes a client go back.
 func (n *Net) Break(i Invariant) { n.broken[i] = true }
 
-// loseAnEntity takes one replicated entity out of a client's world.
+// loseAnEntity removes one replicated entity from a client's world.
 func (n *Net) loseAnEntity(c *Client) {
 	for e := range netecs.Entities(&c.World) {
 		c.World.RemoveEntity(e)

@@ -2,23 +2,22 @@ package nettest
 
 import "github.com/arche-netcode/netcode/transport"
 
-// SetLinks changes what is sent from now on between the server and one client
-// meets: down on the way to the client, up on the way to the server. It holds
-// until the next [Net.SetLink], [Net.Heal] or SetLinks.
+// SetLinks changes the links between the server and one client: down to the client, up to the server. They apply to datagrams
+// sent from now on, until the next [Net.SetLink], [Net.Heal] or SetLinks.
 func (n *Net) SetLinks(c *Client, down, up transport.Link) {
 	c.tap.SetLink(down)
 	n.Server.tap.SetLinkFrom(c.tap.LocalAddr(), up)
 }
 
-// Rebind gives a client another address, as a NAT that forgot it does, or a phone that changes networks: what it sends from now on
-// comes from there, and what is on its way to the old one is lost.
+// Rebind gives a client another address, as when a NAT drops its mapping or a phone changes networks. Later datagrams come from
+// the new address; datagrams in flight to the old one are lost.
 func (n *Net) Rebind(c *Client) {
 	n.t.Helper()
 	n.rebinds++
 	old := c.tap.LocalAddr()
 	next := n.listen(1<<48 + n.rebinds)
 	_ = c.tap.Close()
-	_ = n.Server.tap.Poll() // what it has sent is on its way
+	_ = n.Server.tap.Poll() // its sent datagrams are in flight
 	n.Server.tap.Forget(old)
 	c.tap.Conditioner = next.Conditioner
 }

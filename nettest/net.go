@@ -19,8 +19,8 @@ import (
 // Server is the server of a Net.
 type Server struct {
 	*netcode.Server
-	World   ecs.World              // the server's
-	Systems *systems.ServerSystems // that run in it
+	World   ecs.World              // the server's world
+	Systems *systems.ServerSystems // systems in that world
 	loop    *systems.Runner
 	tap     *tap
 	asleep  bool
@@ -29,8 +29,8 @@ type Server struct {
 // Client is one client of a Net.
 type Client struct {
 	*netcode.Client
-	World   ecs.World              // the client's own
-	Systems *systems.ClientSystems // that run in it
+	World   ecs.World              // the client's world
+	Systems *systems.ClientSystems // systems in that world
 	loop    *systems.Runner
 	tap     *tap
 	running bool
@@ -38,13 +38,13 @@ type Client struct {
 	order   orderCheck
 }
 
-// Running reports whether the client still takes frames: it was not killed.
+// Running reports whether the client runs frames: it was not killed.
 func (c *Client) Running() bool { return c.running }
 
 // Net is a server and clients on one virtual clock.
 type Net struct {
-	Server  *Server   // the one
-	Clients []*Client // in the order of joining, the killed ones included
+	Server  *Server   // the server
+	Clients []*Client // in order of joining, including killed ones
 
 	t        testing.TB
 	config   Config
@@ -56,18 +56,18 @@ type Net struct {
 	now      time.Duration
 	frame    int
 	rebinds  uint64
-	joined   int // clients, the removed ones included
+	joined   int // number of clients, including removed ones
 	hash     uint64
 	onSend   func(from, to transport.Addr, datagram []byte)
 	each     []func()
-	listened uint64 // ends of Listen
+	listened uint64 // number of ends of Listen
 	ghosts   ghostCheck
 	broken   [numInvariants]bool
 	failed   bool
 }
 
-// New builds the server and the first clients and lets them connect: frames
-// begin with the first [Net.Step]. Failures end the test and name the seed.
+// New makes the server and the first clients, which start to connect. The first [Net.Step] runs the first frame. Failures end the
+// test and print the seed.
 func New(t testing.TB, config Config) *Net {
 	t.Helper()
 	n := &Net{t: t, config: config.withDefaults(), network: memory.NewNetwork(), link: config.Link, hash: fnvOffset}
@@ -83,10 +83,10 @@ func New(t testing.TB, config Config) *Net {
 	return n
 }
 
-// listen opens an end of the network behind its own seeded link.
+// listen adds an end to the network behind its own seeded link.
 func (n *Net) listen(stream uint64) *tap { return n.listenAt(transport.Addr{}, stream) }
 
-// listenAt is listen at an address; the zero one is chosen.
+// listenAt is listen at an address; the zero address assigns one.
 func (n *Net) listenAt(address transport.Addr, stream uint64) *tap {
 	n.t.Helper()
 	conn, err := n.network.Listen(address)
@@ -97,7 +97,7 @@ func (n *Net) listenAt(address transport.Addr, stream uint64) *tap {
 	return &tap{Conditioner: link, net: n}
 }
 
-// random is a stream of bytes of its own for each end.
+// random returns a seeded stream of bytes, different for each end.
 func (n *Net) random(stream uint64) *rand.ChaCha8 {
 	var seed [32]byte
 	for i := range 8 {
@@ -106,8 +106,7 @@ func (n *Net) random(stream uint64) *rand.ChaCha8 {
 	return rand.NewChaCha8(seed)
 }
 
-// quiet keeps what bad links cause out of the test's output, unless the test
-// brings a logger.
+// quiet drops the log lines that bad links cause, unless the test sets a Logger.
 func quiet(c netcode.Config) netcode.Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -141,11 +140,10 @@ func (n *Net) newServer() *Server {
 	return s
 }
 
-// errorsLogged is the number of errors of an end that are logged.
+// errorsLogged is the maximum number of logged errors of an end.
 const errorsLogged = 50
 
-// logged returns a function for OnError of an end: it writes the first errors into the log of the test, which is shown where the test fails
-// and with go test -v.
+// logged returns an OnError function for an end that writes the first errors to the test's log.
 func (n *Net) logged(end string) func(error) {
 	told := 0
 	return func(err error) {
@@ -159,7 +157,7 @@ func (n *Net) logged(end string) func(error) {
 	}
 }
 
-// Join adds a client, which begins to connect in the next frame.
+// Join adds a client, which starts to connect in the next frame.
 func (n *Net) Join() *Client {
 	n.t.Helper()
 	client := n.newClient(n.address)
@@ -195,41 +193,39 @@ func (n *Net) newClient(server transport.Addr) *Client {
 	return client
 }
 
-// Restart replaces the server by a new one at the same address, as after a crash: it knows nobody, and has a world and random numbers of its own.
-// Datagrams in flight still arrive.
+// Restart replaces the server by a new one at the same address, as after a crash. It knows no client and has its own world and
+// random numbers. Datagrams in flight still arrive.
 func (n *Net) Restart() {
 	n.t.Helper()
 	n.Server = n.newServer()
 }
 
-// Kill stops a client at once, as a crash would: it takes no frame and says
-// nothing any more.
+// Kill stops a client at once, as a crash does: it runs no frame and sends nothing.
 func (n *Net) Kill(c *Client) {
 	c.running = false
 	_ = c.tap.Close()
 }
 
-// Remove takes a client out of Clients and closes its socket, as the end of its process does. A client that has not closed
-// its connection says nothing any more, as after Kill.
+// Remove removes a client from Clients and closes its socket, as the end of its process does. A client that has not closed its
+// connection sends nothing more, as after Kill.
 func (n *Net) Remove(c *Client) {
 	n.Kill(c)
-	_ = n.Server.tap.Poll() // what it has sent is on its way
+	_ = n.Server.tap.Poll() // its sent datagrams are in flight
 	n.Server.tap.Forget(c.tap.LocalAddr())
 	n.Clients = slices.DeleteFunc(n.Clients, func(other *Client) bool { return other == c })
 }
 
-// Address is the address of the server.
+// Address returns the address of the server.
 func (n *Net) Address() transport.Addr { return n.address }
 
-// Now is the virtual time since the start.
+// Now returns the virtual time since the start.
 func (n *Net) Now() time.Duration { return n.now }
 
-// Frame is the number of frames so far.
+// Frame returns the number of frames so far.
 func (n *Net) Frame() int { return n.frame }
 
-// Step runs one frame: the server's, then each client's, then the checks of
-// NoGhostRef and Order. The time is that of the frame at Rate, so that rounding
-// takes no network tick away.
+// Step runs one frame of the server, then of each client, and then checks NoGhostRef and Order. The time is computed from the
+// frame number, so that rounding errors do not accumulate.
 func (n *Net) Step() {
 	n.t.Helper()
 	n.frame++
@@ -248,7 +244,7 @@ func (n *Net) Step() {
 		}
 	}
 	if !n.Server.asleep {
-		_ = n.Server.tap.Poll() // what clients have sent is on its way from now on, not from the server's next frame on
+		_ = n.Server.tap.Poll() // The datagrams of clients are in flight from now on, not from the server's next frame.
 	}
 }
 
@@ -260,8 +256,7 @@ func (n *Net) Run(d time.Duration) {
 	}
 }
 
-// RunUntil runs frames until done returns true, at most for limit, and returns
-// whether it did.
+// RunUntil runs frames until done returns true or limit has passed, and returns whether done did.
 func (n *Net) RunUntil(limit time.Duration, done func() bool) bool {
 	n.t.Helper()
 	for end := n.now + limit; n.now < end; {
@@ -283,7 +278,7 @@ func (n *Net) Connected() bool {
 	return true
 }
 
-// SetLink changes what everything sent from now on meets, at every end.
+// SetLink changes the links of all ends, for datagrams sent from now on.
 func (n *Net) SetLink(link transport.Link) {
 	n.link = link
 	n.Server.tap.SetLink(link)
@@ -292,19 +287,17 @@ func (n *Net) SetLink(link transport.Link) {
 	}
 }
 
-// Heal makes the network perfect but for its delay.
+// Heal makes the network perfect except for its delay.
 func (n *Net) Heal() { n.SetLink(transport.Link{Delay: n.config.Link.Delay}) }
 
-// TraceHash is a hash of every datagram sent so far: when, from where to
-// where, and its bytes. The same seed gives the same hash.
+// TraceHash returns a hash of all datagrams sent so far: time, sender, receiver and bytes. The same seed gives the same hash.
 func (n *Net) TraceHash() uint64 { return n.hash }
 
-// OnSend sets a function that is shown every datagram as it is sent, before
-// the link decides what becomes of it. The bytes are good until it returns. Nil
-// takes it away.
+// OnSend sets a function that is called for every sent datagram before it enters the link. The bytes are valid until it returns.
+// nil removes the function.
 func (n *Net) OnSend(f func(from, to transport.Addr, datagram []byte)) { n.onSend = f }
 
-// game calls a function once a frame.
+// game calls the game's function once a frame.
 type game struct {
 	play  func(w *ecs.World, frame int)
 	frame int

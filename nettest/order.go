@@ -6,25 +6,25 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// orderCheck is Order for one client.
+// orderCheck checks Order for one client.
 type orderCheck struct {
-	session any     // its Replica: ticks of another session say nothing
+	session any     // its Replica: ticks of different sessions are not comparable
 	newest  []known // by index
 }
 
-// known is as of which tick a life was known.
+// known is the tick of an entity's state, with the entity's generation.
 type known struct {
 	generation uint32
 	tick       netcode.Tick
 }
 
-// check compares the tick of every entity with the one of the frame before.
+// check compares the tick of every entity with that of the previous frame.
 func (o *orderCheck) check(n *Net, i int, c *Client) error {
 	client := c.Replica()
 	if client == nil {
 		return nil
 	}
-	if o.session != client { // A connection has a Replica of its own; a client id may come again after a restart of the server.
+	if o.session != client { // Each connection has its own Replica. A client ID may be reused after a restart of the server.
 		o.session, o.newest = client, nil
 	}
 	for e := range client.All {

@@ -12,7 +12,7 @@ const (
 	fnvPrime  uint64 = 1099511628211
 )
 
-// tap is an end's socket; what is sent through it enters the trace.
+// tap is an end's socket that adds all sent datagrams to the trace.
 type tap struct {
 	*transport.Conditioner
 	net *Net
@@ -32,7 +32,7 @@ func (s *tap) Send(to transport.Addr, datagram []byte) error {
 	return s.Conditioner.Send(to, datagram)
 }
 
-// mix takes bytes into the trace hash.
+// mix adds bytes to the trace hash.
 func (n *Net) mix(b []byte) {
 	for _, c := range b {
 		n.hash = (n.hash ^ uint64(c)) * fnvPrime

@@ -12,12 +12,12 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Variable is the environment variable that lets Check write its file: with the value "write".
+// Variable is the environment variable that makes Check write its file, with the value "write".
 const Variable = "NETCODE_SCHEMA"
 
-// Check fails a test of a game when its protocol is not the one of the file, and says what differs and whom that breaks. With
-// NETCODE_SCHEMA=write in the environment it writes the file instead: so a change of the protocol is a change in review. It freezes the
-// protocol.
+// Check fails a game's test if its protocol differs from the one in the file, and reports the differences and whom they break.
+// With NETCODE_SCHEMA=write in the environment it writes the file instead, so that a change of the protocol is visible in review.
+// It freezes the protocol.
 func Check(t testing.TB, p *netcode.Protocol, file string) {
 	t.Helper()
 	if os.Getenv(Variable) == "write" {
@@ -42,12 +42,12 @@ func Check(t testing.TB, p *netcode.Protocol, file string) {
 		file, Report(changes), Variable)
 }
 
-// Breaking reports whether builds with these changes between them do not play together.
+// Breaking reports whether two builds with these differences cannot play together.
 func Breaking(changes []Change) bool {
 	return slices.ContainsFunc(changes, func(c Change) bool { return c.Breaks != "" })
 }
 
-// Report returns changes as lines for people, and the verdict as the last one.
+// Report returns changes as lines of text, and the verdict as the last line.
 func Report(changes []Change) string {
 	var lines []string
 	for _, c := range changes {
@@ -64,7 +64,7 @@ func Report(changes []Change) string {
 	return strings.Join(lines, "\n")
 }
 
-// ReadFile is Read of a file.
+// ReadFile reads a lock file, as Read does.
 func ReadFile(name string) (*Lock, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func ReadFile(name string) (*Lock, error) {
 	return Read(file)
 }
 
-// write writes the file of a protocol, and its folder if there is none.
+// write writes the lock file of a protocol, and creates its folder if needed.
 func write(p *netcode.Protocol, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Change is one difference of two locks.
+// Change is one difference between two locks.
 type Change struct {
 	Entry  string // "component Position"
 	What   string // "the field X was f32 and is f32half"
-	Breaks string // whom it breaks, empty for nobody
-	WayOut string // what else to do, where it breaks somebody
+	Breaks string // whom it breaks; empty: nobody
+	WayOut string // alternative, if it breaks somebody
 }
 
-// String returns the change as a line for people.
+// String returns the change as a line of text.
 func (c Change) String() string {
 	if c.Breaks == "" {
 		return fmt.Sprintf("compatible  %s: %s", c.Entry, c.What)
@@ -23,17 +23,17 @@ func (c Change) String() string {
 	return fmt.Sprintf("BREAKS      %s: %s\n            breaks: %s\n            way out: %s", c.Entry, c.What, c.Breaks, c.WayOut)
 }
 
-// bothRefused names those whom a change of the protocol hash breaks.
+// bothRefused describes whom a change of the protocol hash breaks.
 const bothRefused = "a client of one build is refused by a server of the other, whichever is older"
 
-// Ways out.
+// Values of Change.WayOut.
 const (
 	together = "release server and clients together"
 	support  = "give the lock file of the older build to schema.Support in the newer one"
 )
 
-// Compare lists the changes from one lock to another, in the order of the old one. Without changes the list is nil. Builds
-// play together if no change breaks somebody. If one of the two supports the other, which its freezing has checked, none does.
+// Compare returns the changes from one lock to another, in the order of the old one, nil without changes. Builds play together if
+// no change breaks anybody. If one lock supports the other, which freezing has checked, no change does.
 func Compare(before, after *Lock) (changes []Change) {
 	renamed := map[*Entry]bool{}
 	for i := range before.Entries {
@@ -73,8 +73,8 @@ func Compare(before, after *Lock) (changes []Change) {
 	return changes
 }
 
-// renamedTo returns the new entry that is the old one under another name, nil if there is none. One without fields has nothing to be
-// known by.
+// renamedTo returns the new entry that has the fields of an old one and another name, nil if there is none. An entry without
+// fields cannot be recognised.
 func renamedTo(e *Entry, before, after *Lock) *Entry {
 	for i := range after.Entries {
 		now := &after.Entries[i]
@@ -85,7 +85,8 @@ func renamedTo(e *Entry, before, after *Lock) *Entry {
 	return nil
 }
 
-// grows reports whether an entry is a component that has all fields of an older one and more, so that Protocol.Support can leave these out.
+// grows reports whether now is a component with all fields of e, in order, and more, so that Protocol.Support can omit the new
+// ones.
 func (l *Lock) grows(e, now *Entry) bool {
 	at := 0
 	for _, field := range now.Fields {
@@ -97,7 +98,7 @@ func (l *Lock) grows(e, now *Entry) bool {
 	return e.Kind == "component" && at == len(e.Fields) && e.Behind == now.Behind && !strings.HasPrefix(e.Behind, "[") && !strings.HasPrefix(e.Behind, " of ") && !banded
 }
 
-// compareEntry lists the changes of an entry that both locks have. grows tells that they can be left out.
+// compareEntry returns the changes of an entry that both locks have. grows is the result of Lock.grows.
 func compareEntry(e, now *Entry, grows bool) (changes []Change) {
 	breaks := func(what, wayOut string) {
 		changes = append(changes, Change{Entry: e.String(), What: what, Breaks: bothRefused, WayOut: wayOut + ", or " + together})
@@ -124,12 +125,12 @@ func compareEntry(e, now *Entry, grows bool) (changes []Change) {
 	return changes
 }
 
-// orWord returns a text, or if it is empty a word for that.
+// orWord returns text, or word if text is empty.
 func orWord(text, word string) string {
 	return cmp.Or(strings.TrimSpace(text), word)
 }
 
-// compareFields describes in words how a list of fields changed; empty for not at all.
+// compareFields describes how a list of fields changed; "" if it did not.
 func compareFields(before, after []string) string {
 	at := 0
 	for at < len(before) && at < len(after) && before[at] == after[at] {

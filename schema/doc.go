@@ -1,12 +1,19 @@
-// Package schema keeps the protocol of a game in a file, and says of two such files whether builds with these protocols play together.
+// Package schema stores the protocol of a game in a lock file, and decides from two such files whether their builds play
+// together.
 //
-// A test of the game holds the file up to date; its differences are reviewed with the code:
+// A test of the game keeps the file up to date, so that its changes are reviewed with the code:
 //
 //	func TestSchema(t *testing.T) { schema.Check(t, newProtocol(), "testdata/schema.lock") }
 //
-// In CI, netcode schema check compares the file of the build that players have with that of the new one.
+// In CI, netcode schema check compares the lock file of the released build with the one of the new build.
 //
-//   - [Lock]: what such a file has; netcode.WriteSchema writes it
-//   - [Entry]: a component, a message or another entry of the canonical description of a protocol
-//   - [Change]: one difference of two locks, and whom it breaks
+//   - [Lock]: the contents of a lock file; netcode.WriteSchema writes it
+//   - [Entry]: a component, a message or another entry of a protocol's canonical description
+//   - [Change]: one difference between two locks, and whom it breaks
+//
+// # Files
+//
+//   - check.go: Check for tests, Report, ReadFile
+//   - compare.go: Compare, Change
+//   - lock.go: Lock, Read, Support
 package schema

@@ -13,22 +13,22 @@ import (
 	"github.com/arche-netcode/netcode/internal/canon"
 )
 
-// ErrFormat is the error of a file that netcode.WriteSchema did not write, or that was changed since.
+// ErrFormat means that netcode.WriteSchema did not write the file, or that it was changed since.
 var ErrFormat = errors.New("schema: this is no lock file")
 
-// Lock is a protocol as netcode.WriteSchema writes it.
+// Lock is the contents of a lock file.
 type Lock struct {
 	Hash     uint64   // Protocol.Hash
-	Supports []uint64 // the hashes of the older builds that it supports
-	Entries  []Entry  // in their order, the limits first
+	Supports []uint64 // hashes of supported older builds
+	Entries  []Entry  // in order of the protocol, limits first
 }
 
 // Entry is one entry of the canonical description of a protocol.
 type Entry struct {
-	Kind, Name string   // "component", "Position"; both stay while the rest changes
-	Fields     []string // "X:f32", in their order
-	Behind     string   // how it is sent: "[owner]", "[both ways;Unreliable 0]"
-	Options    []string // what only the server asks for: "every 3"
+	Kind, Name string   // "component", "Position"; they identify the entry
+	Fields     []string // "X:f32", in order
+	Behind     string   // suffix: how it is sent, such as "[owner]" or "[both ways;Unreliable 0]"
+	Options    []string // settings that only the server needs, such as "every 3"
 }
 
 // Text returns the entry as a line of Protocol.Description.
@@ -39,10 +39,10 @@ func (e *Entry) Text() string {
 // String returns kind and name.
 func (e *Entry) String() string { return e.Kind + " " + e.Name }
 
-// Of returns the lock of a protocol, and freezes it.
+// Of returns the lock of a protocol. It freezes the protocol.
 func Of(p *netcode.Protocol) *Lock {
 	var b bytes.Buffer
-	_ = netcode.WriteSchema(&b, p) // A buffer takes all.
+	_ = netcode.WriteSchema(&b, p) // Writing to a buffer never fails.
 	lock, err := Read(&b)
 	if err != nil {
 		panic(fmt.Sprintf("schema: an extension described itself in another form than kind name{...}: %v", err))
@@ -50,9 +50,9 @@ func Of(p *netcode.Protocol) *Lock {
 	return lock
 }
 
-// Support lets the ends of a protocol play with ends of older builds, whose lock files these are: the text of each, as go:embed gives
-// it. It is for the newer build; the older one needs to know nothing. Protocol.Support says what may differ. It panics on a
-// text that is no lock file.
+// Support makes a protocol compatible with older builds. locks are the contents of their lock files, for example from go:embed.
+// Only the newer build calls it. See Protocol.Support for the differences that it allows. It panics on a text that is no lock
+// file.
 func Support(p *netcode.Protocol, locks ...string) {
 	for _, text := range locks {
 		lock, err := Read(strings.NewReader(text))
@@ -63,8 +63,9 @@ func Support(p *netcode.Protocol, locks ...string) {
 	}
 }
 
-// Read reads what netcode.WriteSchema wrote. Empty lines and those that begin with # are skipped. The errors are those of r, and an
-// ErrFormat with the number of the line. A file whose hash does not fit its entries was edited or merged, and is an ErrFormat too.
+// Read parses the output of netcode.WriteSchema. It skips empty lines and lines that begin with #. The errors are those of r, and
+// ErrFormat with the line number. If the hash does not match the entries, the file was edited or merged, and the error is
+// ErrFormat.
 func Read(r io.Reader) (*Lock, error) {
 	l, open := &Lock{}, false
 	lines := bufio.NewScanner(r)
@@ -97,7 +98,7 @@ func Read(r io.Reader) (*Lock, error) {
 	return l, nil
 }
 
-// take adds a line. open tells that the fields of the last entry are not over.
+// take parses a line. open means that the fields of the last entry continue.
 func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 	head, isHead := strings.CutSuffix(line, " {")
 	supports, isSupport := strings.CutPrefix(line, "supports ")
@@ -120,7 +121,7 @@ func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 		return false, true
 	case !open && isHead:
 		kind, rest, _ := strings.Cut(head, " ")
-		number := strings.LastIndex(rest, " #") // Names have spaces: "section used inputs".
+		number := strings.LastIndex(rest, " #") // Names contain spaces, such as "section used inputs".
 		if number < 0 || rest[number+1:] != fmt.Sprintf("#%08x", canon.ID(kind, rest[:number])) {
 			return false, false
 		}
@@ -130,7 +131,7 @@ func (l *Lock) take(line string, open bool) (stillOpen, ok bool) {
 	return open, false
 }
 
-// description returns the entries as Protocol.Description lists them.
+// description returns the entries as Protocol.Description does.
 func (l *Lock) description() (entries []string) {
 	for i := range l.Entries {
 		entries = append(entries, l.Entries[i].Text())
@@ -147,7 +148,7 @@ func (l *Lock) hash() uint64 {
 	return canon.New(entries).Hash
 }
 
-// find returns the entry of a kind and name, nil if there is none.
+// find returns the entry with a kind and name, nil if there is none.
 func (l *Lock) find(kind, name string) *Entry {
 	for i := range l.Entries {
 		if e := &l.Entries[i]; e.Kind == kind && e.Name == name {

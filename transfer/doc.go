@@ -1,19 +1,24 @@
-// Package transfer sends large messages, of several MB, between a server and its clients: maps, pictures, saved games. They are sent in
-// pieces over a reliable channel, beside state and other messages, with progress at both ends, and either end may cancel them.
+// Package transfer sends large messages of several MB between a server and its clients: maps, pictures, saved games. It sends
+// them in pieces over a reliable channel, beside state and other messages. Both ends see the progress and may cancel.
 //
-// [Register] adds it to a protocol, [Send] begins a transfer, [On] takes those that come. A receiver says how large they may be, and
-// how many a sender may have under way.
+// [Register] adds transfers to a protocol, [Send] begins one, [On] sets the handler of received ones. The receiver limits their
+// size and number.
+//
+// The package's words:
+//
+//   - transfer: one large message on its way
+//   - piece: the next bytes of a transfer, one message on the wire
 //
 // # How it shares the line
 //
-// Pieces wait in the queue of messages only as far as the line takes them, so other messages do not wait behind megabytes. Where state
-// and messages wait for the budget, each gets half: a transfer takes at most half of it from state that needs all, and nothing from
-// state that needs less than half. Where a server saves up for whole ticks (package consistent), half of what comes in is kept for them.
+// Only as many pieces wait in the message queue as leave soon, so that other messages do not wait behind megabytes. If both state
+// and messages wait for the budget, each gets half. A transfer thus slows state that needs more than half of the budget, and no
+// other state. If a server saves budget for whole ticks (package consistent), half of the new budget is reserved for them.
 //
 // # Files
 //
-//   - transfer.go: registration, bounds, Send and On
-//   - end.go: the transfers of each connection, and how many pieces wait in its queue of messages (feed)
-//   - sending.go, receiving.go: one transfer, at either end
+//   - transfer.go: Register, Config, Send, On
+//   - end.go: the transfers of each connection; how many pieces wait in its message queue (feed)
+//   - sending.go, receiving.go: one transfer, at the sender and at the receiver
 //   - messages.go: the messages between them
 package transfer

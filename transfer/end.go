@@ -9,36 +9,37 @@ import (
 )
 
 const (
-	leastAhead = 2 * pieceSize // Bytes of pieces that may wait in the queue of messages: a packet of them,
-	mostAhead  = 64 << 10      // or more where they leave at once.
-	// mostAnswers bounds what must be told and found no room. An end that lets more of it wait does not read.
+	leastAhead = 2 * pieceSize // Minimum of peerState.ahead in bytes: a packet of pieces.
+	mostAhead  = 64 << 10      // Maximum of peerState.ahead in bytes.
+	// mostAnswers is the maximum number of answers that wait for room in the queue. A peer with more of them does not read: its
+	// connection ends.
 	mostAnswers = 256
-	unread      = 128 << 10 // Bytes of a transfer that may be on their way, before its receiver tells that it has some.
+	unread      = 128 << 10 // Maximum bytes of a transfer that are sent and not confirmed.
 )
 
-// end is the feature on a server or a client.
+// end is the feature's state on a server or a client.
 type end struct {
 	feature *feature
-	server  *netcode.Server // Nil on a client.
-	client  *netcode.Client // Nil on a server.
+	server  *netcode.Server // nil on a client.
+	client  *netcode.Client // nil on a server.
 	handler *Handler
 	peers   map[netcode.ClientID]*peerState
 	order   []*peerState
-	later   []func() // Calls of game code that wait for the next frame.
+	later   []func() // Calls of the game's functions, due in the next frame.
 	piece   piece
 }
 
-// peerState is the transfers of one connection.
+// peerState is the state of one connection.
 type peerState struct {
-	session   *netcode.Session // Nil on a client.
+	session   *netcode.Session // nil on a client.
 	id        netcode.ClientID
-	last      uint32 // The newest number of a transfer that is sent,
-	newest    uint32 // and of one that came.
+	last      uint32 // Newest ID of a sent transfer.
+	newest    uint32 // Newest ID of a received transfer.
 	sending   []*Sending
 	receiving []*Receiving
-	ahead     int // Bytes of pieces that may wait to leave.
+	ahead     int // Maximum bytes of pieces in the message queue.
 	turn      int
-	answers   []func() error // Messages that found no room, at most mostAnswers.
+	answers   []func() error // Messages that found no room in the queue, at most mostAnswers.
 }
 
 // Server implements netcode.ServerSide.
@@ -65,14 +66,14 @@ func (f *feature) Client(c *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// open begins a connection.
+// open registers a new connection.
 func (e *end) open(p *peerState) {
 	p.ahead = leastAhead
 	e.peers[p.id] = p
 	e.order = append(e.order, p)
 }
 
-// close ends a connection, and all of its transfers.
+// close removes a connection and fails its transfers.
 func (e *end) close(id netcode.ClientID) {
 	p := e.peers[id]
 	if p == nil {
@@ -89,7 +90,7 @@ func (e *end) close(id netcode.ClientID) {
 	p.sending, p.receiving = nil, nil
 }
 
-// tell calls game code.
+// tell calls the game's functions.
 func (e *end) tell() {
 	for len(e.later) > 0 {
 		f := e.later[0]
@@ -98,7 +99,7 @@ func (e *end) tell() {
 	}
 }
 
-// limit is the size of the largest transfer that leaves this end, or comes to it.
+// limit returns the maximum size of a transfer that this end sends or receives.
 func (e *end) limit(leaves bool) int {
 	if leaves == (e.server != nil) {
 		return max(e.feature.config.FromServer, 0)
@@ -106,7 +107,7 @@ func (e *end) limit(leaves bool) int {
 	return max(e.feature.config.FromClient, 0)
 }
 
-// refuse ends a connection whose messages are not legal.
+// refuse ends a connection whose messages are invalid.
 func (e *end) refuse(p *peerState, reason *netcode.CloseError) {
 	if e.client != nil {
 		e.client.End(reason)
@@ -123,12 +124,12 @@ func post[T any](e *end, p *peerState, m *T) error {
 	return netcode.Send(e.server, netcode.To(p.id), m)
 }
 
-// later reports whether a message found no room in the queue, or the connection is about to end: it is sent in a later frame, if ever.
+// later reports whether a message could not be queued now: the queue is full, or the connection is closing.
 func later(err error) bool {
 	return errors.Is(err, netcode.ErrBackPressure) || errors.Is(err, netcode.ErrNotConnected)
 }
 
-// answer sends what ends a transfer, or tells how far it is. If the queue is full, it is sent in a later frame.
+// answer sends a message that ends or confirms a transfer. If the queue is full it is sent in a later frame.
 func answer[T any](e *end, p *peerState, m T) {
 	if e.peers[p.id] != p {
 		return
@@ -142,14 +143,14 @@ func answer[T any](e *end, p *peerState, m T) {
 	}
 }
 
-// sendAnswers sends what found no room.
+// sendAnswers sends the answers that found no room before.
 func (p *peerState) sendAnswers() {
 	for len(p.answers) > 0 && !later(p.answers[0]()) {
 		p.answers = slices.Delete(p.answers, 0, 1)
 	}
 }
 
-// waiting is the number of bytes of messages that wait to leave.
+// waiting returns the number of message bytes in the send queue.
 func (e *end) waiting(p *peerState) int {
 	if e.client != nil {
 		return e.client.Waiting()
@@ -157,7 +158,7 @@ func (e *end) waiting(p *peerState) int {
 	return p.session.Waiting()
 }
 
-// pump gives the queues of messages as many pieces as leave soon.
+// pump feeds the message queues of all connections.
 func (e *end) pump(due bool) {
 	for _, p := range e.order {
 		if p.sendAnswers(); len(p.sending) > 0 {
@@ -166,8 +167,8 @@ func (e *end) pump(due bool) {
 	}
 }
 
-// feed gives pieces to the queue of one connection. On a network tick it judges by what is left how many leave at once: twice as many
-// as last time, or half.
+// feed adds pieces to the message queue of one connection. On a network tick it adapts the amount: doubled if the queue is empty,
+// halved if more than half is left.
 func (e *end) feed(p *peerState, due bool) {
 	waiting := e.waiting(p)
 	if due {
@@ -195,7 +196,7 @@ func (e *end) feed(p *peerState, due bool) {
 	}
 }
 
-// next is the transfer whose turn it is, of the first few; nil if none has a piece to send.
+// next returns the next transfer with something to send, round-robin among the first atOnce; nil if there is none.
 func (p *peerState) next(atOnce int) *Sending {
 	n := min(len(p.sending), atOnce)
 	for range n {

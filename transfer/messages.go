@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	pieceSize = 480 // Bytes of a piece: two of them fit a packet beside state.
+	pieceSize = 480 // Bytes of a piece: two of them fit into a packet beside state.
 	nameLimit = 64
 	textLimit = 120
 	channel   = wire.MaxChannels - 2
-	gotEvery  = 16 << 10 // Bytes after which a receiver tells how much it has.
+	gotEvery  = 16 << 10 // The receiver confirms after this many bytes.
 )
 
 var errMessage = errors.New("a message of a transfer that is not legal")
 
-// begin starts a transfer. Its number rises from transfer to transfer of a sender.
+// begin starts a transfer. IDs of one sender ascend.
 type begin struct {
 	ID, Size uint32
 	Name     string
@@ -31,7 +31,7 @@ func (m *begin) Serialize(s *wire.Serializer) {
 	s.String(&m.Name, nameLimit)
 }
 
-// piece is the next bytes of a transfer.
+// piece contains the next bytes of a transfer.
 type piece struct {
 	ID   uint32
 	Data []byte
@@ -43,7 +43,7 @@ func (m *piece) Serialize(s *wire.Serializer) {
 	s.Bytes(&m.Data, pieceSize)
 }
 
-// got tells the sender how many bytes the receiver has.
+// got confirms the number of bytes that the receiver has.
 type got struct{ ID, Bytes uint32 }
 
 // Serialize implements wire.Serializable.
@@ -52,10 +52,10 @@ func (m *got) Serialize(s *wire.Serializer) {
 	s.PackedUint32(&m.Bytes)
 }
 
-// stop ends a transfer before its end.
+// stop aborts a transfer.
 type stop struct {
 	ID     uint32
-	Sender bool // The sender of the transfer stops it, not its receiver.
+	Sender bool // The sender aborts it; otherwise the receiver does.
 	Text   string
 }
 
@@ -74,7 +74,7 @@ func handle(p *netcode.Protocol) {
 	register(p, "stop", func(e *end, from *peerState, m *stop) error { return e.stopped(from, m) })
 }
 
-// register registers a message. An error of its handler ends the connection: no honest end sends it.
+// register registers a message. An error of its handler ends the connection: a correct peer never causes one.
 func register[T any](p *netcode.Protocol, name string, take func(e *end, from *peerState, m *T) error) {
 	netcode.Handle(p, func(ctx *netcode.Context, m *T) {
 		e, ok := netcode.ExtensionOf[*end](ctx.End)

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Receiving is a transfer that comes.
+// Receiving is a transfer that this end receives.
 type Receiving struct {
 	end  *end
 	from *peerState
@@ -16,21 +16,21 @@ type Receiving struct {
 	name string
 	size int
 	data []byte
-	told int // Bytes that the sender was told of.
+	told int // Bytes confirmed to the sender.
 	over bool
 }
 
-// From is the sender: a client, or 0 for the server.
+// From returns the sender: a client, or 0 for the server.
 func (r *Receiving) From() netcode.ClientID { return r.from.id }
 
-// Name is the name that the sender gave it.
+// Name returns the name that the sender gave to Send.
 func (r *Receiving) Name() string { return r.name }
 
-// Progress returns how many bytes have come, and how many there are.
+// Progress returns the number of received bytes and of all bytes.
 func (r *Receiving) Progress() (received, all int) { return len(r.data), r.size }
 
-// Cancel ends the transfer: the sender is told the text, of at most 120 bytes, and what has come is forgotten. Of one that is over it
-// does nothing.
+// Cancel aborts the transfer and drops the received bytes. The sender gets text, cut to 120 bytes. If the transfer is over,
+// Cancel does nothing.
 func (r *Receiving) Cancel(text string) {
 	if r.over {
 		return
@@ -40,12 +40,12 @@ func (r *Receiving) Cancel(text string) {
 	r.fail(ErrCancelled)
 }
 
-// drop takes the transfer out of those that are under way.
+// drop removes the transfer from the list of its connection.
 func (r *Receiving) drop() {
 	r.from.receiving = slices.DeleteFunc(r.from.receiving, func(other *Receiving) bool { return other == r })
 }
 
-// fail ends the transfer.
+// fail ends the transfer with an error, and calls Handler.Failed in the next frame.
 func (r *Receiving) fail(err error) {
 	if r.over {
 		return
@@ -58,7 +58,7 @@ func (r *Receiving) fail(err error) {
 	})
 }
 
-// Incoming returns the transfers from a sender that are under way, the oldest first: of a client, or of the server, which is 0.
+// Incoming returns the unfinished transfers from a sender, oldest first. from is a client, or 0 for the server.
 func Incoming(e netcode.Endpoint, from netcode.ClientID) []*Receiving {
 	if of, ok := netcode.ExtensionOf[*end](e); ok && of.peers[from] != nil {
 		return slices.Clone(of.peers[from].receiving)
@@ -66,7 +66,7 @@ func Incoming(e netcode.Endpoint, from netcode.ClientID) []*Receiving {
 	return nil
 }
 
-// begun takes a transfer that begins.
+// begun handles the begin of a transfer.
 func (e *end) begun(from *peerState, m *begin) error {
 	if m.ID <= from.newest {
 		return errMessage
@@ -86,7 +86,7 @@ func (e *end) begun(from *peerState, m *begin) error {
 	return nil
 }
 
-// refusal returns why a transfer is not taken; "" if it is.
+// refusal returns the reason to refuse a transfer, "" if it is accepted.
 func (e *end) refusal(from *peerState, r *Receiving) string {
 	switch limit := e.limit(false); {
 	case e.handler == nil:
@@ -101,12 +101,12 @@ func (e *end) refusal(from *peerState, r *Receiving) string {
 		return ""
 	}
 	if err := e.handler.Begin(r); err != nil {
-		return cmp.Or(err.Error(), "it does not say why") // An empty text would be no refusal.
+		return cmp.Or(err.Error(), "it does not say why") // An empty text would mean no refusal.
 	}
 	return ""
 }
 
-// came takes a piece.
+// came handles a piece.
 func (e *end) came(from *peerState, m *piece) error {
 	i := slices.IndexFunc(from.receiving, func(r *Receiving) bool { return r.id == m.ID })
 	switch {
@@ -124,7 +124,7 @@ func (e *end) came(from *peerState, m *piece) error {
 	return nil
 }
 
-// moved tells the game and the sender how much has come.
+// moved tells the game and the sender how much was received.
 func (r *Receiving) moved() {
 	h := r.end.handler
 	done := len(r.data) == r.size
@@ -148,7 +148,7 @@ func (r *Receiving) moved() {
 	}
 }
 
-// stopped takes the word of the other end that a transfer is over.
+// stopped handles a stop from the other end.
 func (e *end) stopped(from *peerState, m *stop) error {
 	if m.Sender {
 		if i := slices.IndexFunc(from.receiving, func(r *Receiving) bool { return r.id == m.ID }); i >= 0 {

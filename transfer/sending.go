@@ -6,11 +6,11 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Sending is a transfer that leaves.
+// Sending is a transfer that this end sends.
 type Sending struct {
 	end       *end
 	to        *peerState
-	id        uint32 // Once it has begun.
+	id        uint32 // Valid once begun.
 	name      string
 	data      []byte
 	begun     bool
@@ -21,26 +21,26 @@ type Sending struct {
 	onEnd     func(err error)
 }
 
-// To is the receiver: a client, or 0 for the server.
+// To returns the receiver: a client, or 0 for the server.
 func (s *Sending) To() netcode.ClientID { return s.to.id }
 
-// Name is the name that Send was given.
+// Name returns the name that was given to Send.
 func (s *Sending) Name() string { return s.name }
 
-// Progress returns how many bytes the receiver has told to have, and how many there are.
+// Progress returns the number of bytes that the receiver confirmed and of all bytes.
 func (s *Sending) Progress() (received, all int) { return s.confirmed, len(s.data) }
 
-// Over reports whether the transfer is over: the receiver has all of it, or it failed.
+// Over reports whether the transfer is complete or has failed.
 func (s *Sending) Over() bool { return s.over }
 
-// Err returns why the transfer failed; nil while it is under way, and if the receiver has all of it. It is ErrCancelled,
-// ErrDisconnected, a *RefusedError, or the error of a message that could not be sent.
+// Err returns the reason why the transfer failed. It is nil while the transfer runs, and after success. Otherwise it is
+// ErrCancelled, ErrDisconnected, a *RefusedError, or the error of a message that could not be sent.
 func (s *Sending) Err() error { return s.err }
 
-// OnEnd sets a function that is called once when the transfer is over, in a frame after that, with Err.
+// OnEnd sets a function that is called once, with Err, in a frame after the transfer's end.
 func (s *Sending) OnEnd(f func(err error)) { s.onEnd = f }
 
-// Cancel ends the transfer. The receiver forgets what it has. Of one that is over it does nothing.
+// Cancel aborts the transfer. The receiver drops what it has. If the transfer is over, Cancel does nothing.
 func (s *Sending) Cancel() {
 	if s.over {
 		return
@@ -52,12 +52,12 @@ func (s *Sending) Cancel() {
 	}
 }
 
-// drop takes the transfer out of those that are under way.
+// drop removes the transfer from the list of its connection.
 func (s *Sending) drop() {
 	s.to.sending = slices.DeleteFunc(s.to.sending, func(other *Sending) bool { return other == s })
 }
 
-// finish ends the transfer.
+// finish ends the transfer, and calls the OnEnd function in the next frame.
 func (s *Sending) finish(err error) {
 	if s.over {
 		return
@@ -75,7 +75,7 @@ func (s *Sending) ready() bool {
 	return !s.begun || s.sent < len(s.data) && s.sent-s.confirmed < unread
 }
 
-// step sends the begin or the next piece, and returns its bytes.
+// step sends the begin or the next piece, and returns the number of its bytes.
 func (s *Sending) step() (n int, err error) {
 	if !s.begun {
 		if err = post(s.end, s.to, &begin{ID: s.to.last + 1, Size: uint32(len(s.data)), Name: s.name}); err == nil {
@@ -94,7 +94,7 @@ func (s *Sending) step() (n int, err error) {
 	return n, err
 }
 
-// confirmed takes the receiver's word about how much it has.
+// confirmed handles the receiver's confirmation.
 func (e *end) confirmed(from *peerState, m *got) error {
 	i := slices.IndexFunc(from.sending, func(s *Sending) bool { return s.id == m.ID })
 	if i < 0 {

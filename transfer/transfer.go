@@ -9,15 +9,15 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Config has the bounds of transfers. Zero fields mean the defaults.
+// Config has the limits of transfers. Zero fields mean the defaults.
 type Config struct {
-	// FromServer and FromClient are the largest transfers that a client, and the server, takes, in bytes. The default of FromServer is
-	// 16 MiB; that of FromClient is 0: none. The memory of a transfer grows with what has come.
+	// FromServer and FromClient are the maximum size in bytes of a transfer from the server and from a client. The defaults are
+	// 16 MiB and 0: clients may send none. The memory of a transfer grows with its received bytes.
 	FromServer, FromClient int
-	AtOnce                 int // Transfers that one sender may have under way to a receiver; default 4. Others wait at the sender.
+	AtOnce                 int // Maximum number of running transfers from one sender to one receiver; default 4. Others wait at the sender.
 }
 
-// The errors of transfers, beside a *RefusedError.
+// Errors of transfers. Another one is *RefusedError.
 var (
 	ErrCancelled    = errors.New("netcode: transfer: it was cancelled")
 	ErrDisconnected = errors.New("netcode: transfer: the connection ended first")
@@ -25,7 +25,7 @@ var (
 	ErrNoReceiver   = fmt.Errorf("netcode: transfer: nobody is connected there: %w", netcode.ErrNotConnected) // It wraps netcode.ErrNotConnected.
 )
 
-// RefusedError says that the receiver does not take a transfer, or not any more.
+// RefusedError means that the receiver refused or cancelled a transfer.
 type RefusedError struct {
 	Text string // The receiver's reason.
 }
@@ -33,10 +33,10 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return "netcode: transfer: the receiver refused it: " + e.Text }
 
-// SizeError says that a transfer is larger than what its receiver takes.
+// SizeError means that a transfer exceeds the receiver's limit.
 type SizeError struct {
 	Size int // Bytes of the transfer.
-	Max  int // Bytes that the receiver takes.
+	Max  int // The limit in bytes.
 }
 
 // Error implements error.
@@ -47,19 +47,19 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("netcode: transfer: %d bytes are more than the %d that the receiver takes: raise FromServer or FromClient of transfer.Config on both sides", e.Size, e.Max)
 }
 
-// Handler takes the transfers that come to an end. A function that is nil does nothing.
+// Handler handles received transfers. A nil function does nothing; a nil Begin accepts.
 type Handler struct {
-	Begin  func(r *Receiving) error              // A transfer begins. An error refuses it: its text travels to the sender.
-	Done   func(r *Receiving, data []byte)       // All of it is here. data is the game's from now on.
-	Failed func(r *Receiving, err error)         // It ended before: ErrCancelled or ErrDisconnected.
-	Moved  func(r *Receiving, received, all int) // More of it came, in bytes.
+	Begin  func(r *Receiving) error              // A transfer begins. An error refuses it, and its text is sent to the sender.
+	Done   func(r *Receiving, data []byte)       // The transfer is complete. data belongs to the game.
+	Failed func(r *Receiving, err error)         // The transfer failed: ErrCancelled or ErrDisconnected.
+	Moved  func(r *Receiving, received, all int) // More bytes were received.
 }
 
-// feature is the feature in a protocol.
+// feature is the registered feature of a protocol.
 type feature struct{ config Config }
 
-// Register adds transfers to a protocol. Call it on both sides, before the first server or client of the protocol, with the same bounds.
-// It panics on a second call and on a frozen protocol.
+// Register adds transfers to a protocol. Call it on both sides with the same Config, before the first server or client of the
+// protocol. It panics on a second call and on a frozen protocol.
 func Register(p *netcode.Protocol, config ...Config) {
 	f := &feature{}
 	if len(config) > 0 {
@@ -75,8 +75,8 @@ func Register(p *netcode.Protocol, config ...Config) {
 	handle(p)
 }
 
-// On sets the handler of an end, a server or a client, for the transfers that come to it. Its functions run in the end's frame. Without
-// one all transfers are refused. It panics without Register.
+// On sets the handler of received transfers at a server or client. Its functions are called in the frame of that end. Without a
+// handler all transfers are refused. It panics without Register.
 func On(e netcode.Endpoint, h Handler) {
 	of, ok := netcode.ExtensionOf[*end](e)
 	if !ok {
@@ -85,8 +85,8 @@ func On(e netcode.Endpoint, h Handler) {
 	of.handler = &h
 }
 
-// Send begins to send data to a client, or from a client to the server: then to is 0. name, of at most 64 bytes, tells the receiver
-// what it is. data must not change until the transfer is over. The errors are ErrUnregistered, ErrNoReceiver and *SizeError.
+// Send begins to send data to a client, or from a client to the server with to = 0. name, of at most 64 bytes, describes the data
+// to the receiver. data must not change until the transfer is over. The errors are ErrUnregistered, ErrNoReceiver and *SizeError.
 func Send(from netcode.Endpoint, to netcode.ClientID, name string, data []byte) (*Sending, error) {
 	e, ok := netcode.ExtensionOf[*end](from)
 	if !ok {
@@ -104,7 +104,7 @@ func Send(from netcode.Endpoint, to netcode.ClientID, name string, data []byte) 
 	return s, nil
 }
 
-// cut returns the first bytes of a text, at most n: whole characters, and U+FFFD for what is no UTF-8.
+// cut returns the longest prefix of at most n bytes with whole characters. Invalid UTF-8 becomes U+FFFD.
 func cut(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= n {

@@ -5,25 +5,24 @@ import (
 	"strconv"
 )
 
-// Addr is the address of a peer: a comparable value of its transport, to be used as the key of a map. A transport fills in
-// the fields that it has. The zero value is no address.
+// Addr is the address of a peer: a comparable value, usable as a map key. Each transport fills in the fields that it has. The
+// zero value is no address.
 type Addr struct {
-	// IP is the peer's IP address and port, for limits by address and network. An IPv4 address is never written as IPv6. It is
-	// the zero value where the transport does not know it: no limit by address holds for such a peer.
+	// IP is the peer's IP address and port, for limits by address and network. An IPv4 address is never IPv4-mapped IPv6. It is
+	// zero if the transport does not know it: such a peer has no limits by address.
 	IP netip.AddrPort
-	// Key tells apart the peers that IP does not: the number of a connection, or the identity of a user. 0 is none.
+	// Key distinguishes peers that IP does not: the number of a connection, or the identity of a user. 0 means none.
 	Key uint64
-	// Via is the number of the connection inside of a Join, from 1. Elsewhere it is 0.
+	// Via is the number of the connection inside a Join, from 1. It is 0 without Join.
 	Via uint8
 }
 
-// AddrOf returns the address of a peer that its IP address and port identify, as with UDP. An IPv6 address that stands for an
-// IPv4 address becomes that one.
+// AddrOf returns the address of a peer that its IP address and port identify, as in UDP. It turns IPv4-mapped IPv6 into IPv4.
 func AddrOf(ip netip.AddrPort) Addr {
 	return Addr{IP: netip.AddrPortFrom(ip.Addr().Unmap(), ip.Port())}
 }
 
-// ParseAddr reads an address like "192.0.2.7:9000" or "[::1]:9000". It looks up no names.
+// ParseAddr parses an address such as "192.0.2.7:9000" or "[::1]:9000". It resolves no names.
 func ParseAddr(text string) (Addr, error) {
 	ip, err := netip.ParseAddrPort(text)
 	if err != nil {
@@ -35,14 +34,13 @@ func ParseAddr(text string) (Addr, error) {
 // MustParseAddr is ParseAddr for constants: it panics on an error.
 func MustParseAddr(text string) Addr { return AddrOf(netip.MustParseAddrPort(text)) }
 
-// IsValid reports whether the address names a peer: by an IP address with a port, or by a key.
+// IsValid reports whether the address identifies a peer, by IP address and port or by key.
 func (a Addr) IsValid() bool { return a.Key != 0 || a.IP.IsValid() && a.IP.Port() != 0 }
 
-// MarshalText makes String the form of the address in JSON, as in structured logs. There is no way back for addresses of transports with
-// keys.
+// MarshalText returns String, for JSON and structured logs. Addresses with a key cannot be parsed back.
 func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// String returns the address for logs: "192.0.2.7:9000", "#17" of a key alone, "192.0.2.7:9000#17 via 2" of all fields.
+// String formats the address for logs: "192.0.2.7:9000", "#17" with a key only, "192.0.2.7:9000#17 via 2" with all fields.
 func (a Addr) String() string {
 	text := ""
 	if a.IP.IsValid() || a.Key == 0 {

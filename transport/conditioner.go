@@ -7,48 +7,48 @@ import (
 )
 
 const (
-	// MaxInFlight is the largest number of datagrams in a Conditioner; more are dropped and counted.
+	// MaxInFlight is the maximum number of datagrams in flight in a Conditioner. Further ones are dropped and counted.
 	MaxInFlight = 16384
-	// maxSources bounds what is remembered per sender. Senders beyond it share one memory.
+	// maxSources is the maximum number of senders with own state. Further senders share one state.
 	maxSources = 4096
-	// pullLimit bounds the work of one Receive, even when datagrams come in faster than they can be conditioned.
+	// pullLimit is the maximum number of datagrams that one Receive takes from the inner connection.
 	pullLimit = 1024
 )
 
-// LinkStats counts what a Conditioner did to the datagrams that it was given. A datagram may be in several counters.
+// LinkStats counts what a Conditioner did to datagrams. A datagram may be in several counters.
 type LinkStats struct {
-	Received   uint64 // taken from the connection inside
-	Delivered  uint64 // handed to the caller, duplicates included
-	Lost       uint64 // by Loss and BurstLoss
-	Duplicated uint64 // arrived once more
-	Reordered  uint64 // held back to be overtaken
+	Received   uint64 // taken from the inner connection
+	Delivered  uint64 // returned to the caller, including duplicates
+	Lost       uint64 // dropped by Loss or BurstLoss
+	Duplicated uint64 // delivered twice
+	Reordered  uint64 // delayed so that later ones overtake
 	Corrupted  uint64 // changed or cut short
-	TooLarge   uint64 // longer than the MTU, or than the caller's buffer
-	BlackedOut uint64 // came while the link was down
-	Overflowed uint64 // found the queue of the rate, or the Conditioner itself, full
+	TooLarge   uint64 // longer than the MTU or the caller's buffer
+	BlackedOut uint64 // dropped while the link was down
+	Overflowed uint64 // dropped because the queue of the rate, or the Conditioner, was full
 }
 
-// Conditioner is a Conn that makes what it receives from another Conn cross a Link first; what is sent passes untouched.
-// To condition both directions, wrap both ends. Each sender has a link of its own with the same properties.
+// Conditioner is a Conn that sends received datagrams of another Conn through a simulated Link. Datagrams that it sends pass
+// unchanged: to condition both directions, wrap both ends. Each sender has its own link with the same properties.
 //
-// The fate of a datagram depends on the seed, on the order in which the senders first appeared and on its number among
-// those of its sender. Time is what the clock says when Receive takes the datagram from inside. All methods are called from
-// one goroutine.
+// The result is deterministic. The fate of a datagram depends on the seed, on the order in which senders first appeared, and on
+// its number among its sender's datagrams. A datagram enters the link when it arrives at the inner connection, or when Receive
+// takes it from there. All methods are called from one goroutine.
 type Conditioner struct {
 	inner   Conn
 	link    Link
 	seed    uint64
 	now     func() time.Duration
 	sources map[Addr]*source
-	serial  uint64 // of the sender that appeared last
-	others  source // senders beyond maxSources
+	serial  uint64 // number of the newest sender
+	others  source // shared by senders beyond maxSources
 	flight  inFlight
 	stats   LinkStats
 	scratch []byte
-	waited  time.Duration // of the datagram that Receive returned last
+	waited  time.Duration // result of Waited
 }
 
-// Condition wraps a connection. The clock is monotone, with an arbitrary origin.
+// Condition wraps a connection. now is a monotonic clock with any origin.
 func Condition(inner Conn, link Link, seed uint64, now func() time.Duration) *Conditioner {
 	return &Conditioner{
 		inner:   inner,
@@ -61,8 +61,8 @@ func Condition(inner Conn, link Link, seed uint64, now func() time.Duration) *Co
 	}
 }
 
-// SetLink changes the link for all senders, also for those with a link from SetLinkFrom: a zero Link heals the network.
-// Datagrams on their way keep their time of arrival, later ones may overtake them.
+// SetLink changes the link of all senders, including those of SetLinkFrom. A zero Link repairs the network. Datagrams in flight
+// keep their time of arrival, so that later ones may overtake them.
 func (c *Conditioner) SetLink(link Link) {
 	c.link = link.normalised()
 	c.others.forget()
@@ -72,7 +72,7 @@ func (c *Conditioner) SetLink(link Link) {
 	}
 }
 
-// SetLinkFrom changes the link for one sender alone, until the next SetLink. Beyond 4096 senders it has no effect.
+// SetLinkFrom changes the link of one sender until the next SetLink. It has no effect beyond 4096 senders.
 func (c *Conditioner) SetLinkFrom(from Addr, link Link) {
 	s := c.source(from)
 	if s == &c.others {
@@ -83,17 +83,17 @@ func (c *Conditioner) SetLinkFrom(from Addr, link Link) {
 	s.forget()
 }
 
-// Forget drops what is remembered of one sender, which sends no more. If it does so all the same, it is a new one.
+// Forget drops the state of a sender that sends no more. If it sends again it counts as a new sender.
 func (c *Conditioner) Forget(from Addr) { delete(c.sources, from) }
 
-// Stats returns the counters since the beginning.
+// Stats returns the counters since Condition.
 func (c *Conditioner) Stats() LinkStats { return c.stats }
 
-// InFlight returns how many datagrams are on their way.
+// InFlight returns the number of datagrams in flight.
 func (c *Conditioner) InFlight() int { return len(c.flight.heap) }
 
-// Reserve makes memory for so many datagrams on their way at once, at most MaxInFlight, and in the connection inside if that has a Reserve:
-// with it, a test that counts what a game allocates does not count what a busier moment of the network does.
+// Reserve allocates memory for a number of datagrams in flight, at most MaxInFlight, and in the inner connection if that has
+// Reserve. A test that counts the allocations of a game then does not count those of the network.
 func (c *Conditioner) Reserve(datagrams int) {
 	c.flight.reserve(min(datagrams, MaxInFlight))
 	if inner, ok := c.inner.(interface{ Reserve(datagrams int) }); ok {
@@ -101,33 +101,33 @@ func (c *Conditioner) Reserve(datagrams int) {
 	}
 }
 
-// Send sends through the connection inside, unchanged.
+// Send sends through the inner connection, unchanged.
 func (c *Conditioner) Send(to Addr, datagram []byte) error {
 	return c.inner.Send(to, datagram)
 }
 
-// LocalAddr returns the address of the connection inside.
+// LocalAddr returns the address of the inner connection.
 func (c *Conditioner) LocalAddr() Addr { return c.inner.LocalAddr() }
 
-// Secure implements Secured: it is that of the connection inside.
+// Secure implements Secured: it asks the inner connection.
 func (c *Conditioner) Secure() bool { return IsSecure(c.inner) }
 
-// Proved implements Prover: it is that of the connection inside.
+// Proved implements Prover: it asks the inner connection.
 func (c *Conditioner) Proved(of Addr) (user string, data []byte, ok bool) { return proved(c.inner, of) }
 
-// Moved implements Mover: it is that of the connection inside.
+// Moved implements Mover: it asks the inner connection.
 func (c *Conditioner) Moved() (m Move, ok bool) { return moved(c.inner) }
 
-// Overhead implements Overheader: it is that of the connection inside.
+// Overhead implements Overheader: it asks the inner connection.
 func (c *Conditioner) Overhead() int { return OverheadOf(c.inner) }
 
-// Waited implements Timed: it is the time since the datagram has crossed the link.
+// Waited implements Timed: it returns the time since the datagram left the link.
 func (c *Conditioner) Waited() time.Duration { return c.waited }
 
-// Close closes the connection inside.
+// Close closes the inner connection.
 func (c *Conditioner) Close() error { return c.inner.Close() }
 
-// Receive takes in all that waits inside and returns the next datagram that has crossed the link by now.
+// Receive takes all waiting datagrams from the inner connection and returns the next one that has crossed the link.
 func (c *Conditioner) Receive(buf []byte) (n int, from Addr, err error) {
 	now := c.now()
 	if err := c.pull(now); err != nil {
@@ -146,8 +146,8 @@ func (c *Conditioner) Receive(buf []byte) (n int, from Addr, err error) {
 	return n, from, nil
 }
 
-// Poll takes in all that waits inside, without handing anything out: its way across the link begins now and not at the
-// next Receive. A simulation that steps one end after the other calls it when all of them have sent.
+// Poll takes all waiting datagrams from the inner connection without returning any. They enter the link now instead of at the
+// next Receive. A simulation that steps one end after the other calls it when all ends have sent.
 func (c *Conditioner) Poll() error { return c.pull(c.now()) }
 
 func (c *Conditioner) pull(now time.Duration) error {
@@ -160,12 +160,12 @@ func (c *Conditioner) pull(now time.Duration) error {
 			return nil
 		}
 		c.stats.Received++
-		c.enter(from, c.scratch[:n], now-WaitedOf(c.inner)) // Its way began when it came.
+		c.enter(from, c.scratch[:n], now-WaitedOf(c.inner)) // It entered the link when it arrived.
 	}
 	return nil
 }
 
-// enter decides about one datagram.
+// enter decides the fate of one datagram.
 func (c *Conditioner) enter(from Addr, datagram []byte, now time.Duration) {
 	s := c.source(from)
 	s.serial++
@@ -226,40 +226,40 @@ func (c *Conditioner) source(from Addr) *source {
 	return s
 }
 
-// defaultReorderDelay is longer than three frames at 30 Hz, so that a datagram held back is really overtaken.
+// defaultReorderDelay is longer than three frames at 30 Hz, so that later datagrams really overtake.
 const defaultReorderDelay = 100 * time.Millisecond
 
-// Link describes the network that datagrams cross on their way into a Conditioner. The zero value is a perfect link.
-// Probabilities are per datagram, from 0 to 1; what lies outside counts as 0 or 1, NaN as 0.
+// Link describes a simulated network. The zero value is a perfect link. Probabilities are per datagram, from 0 to 1; values
+// outside are clamped, NaN counts as 0.
 type Link struct {
-	Delay        time.Duration  // one way; half of the round trip when both ends are conditioned alike
-	Jitter       time.Duration  // spread around Delay, even between -Jitter and +Jitter; it does not change the order
-	Loss         float64        // probability that a datagram is lost, each on its own
-	BurstLoss    GilbertElliott // losses that come in rows, on top of Loss
+	Delay        time.Duration  // one way; half of the round trip if both ends are conditioned alike
+	Jitter       time.Duration  // uniform deviation from Delay, ±Jitter; it does not change the order
+	Loss         float64        // probability that a datagram is lost, independently
+	BurstLoss    GilbertElliott // bursts of losses, in addition to Loss
 	Duplicate    float64        // probability that a datagram arrives twice
-	Reorder      float64        // probability that a datagram is held back while later ones overtake it
-	ReorderDelay time.Duration  // longest time that it is held back, at least half of it; 0 means 100 ms
+	Reorder      float64        // probability that a datagram is delayed so that later ones overtake it
+	ReorderDelay time.Duration  // maximum of that delay, the minimum is half; 0 means 100 ms
 	Corrupt      float64        // probability that bytes change; one in eight of these is cut short instead
 	MTU          int            // datagrams longer than this many bytes are dropped; 0 means no limit
-	Rate         int            // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
-	Line         *Line          // a bottleneck that several senders and Conditioners may share, in place of Rate; nil means none
-	Down         bool           // nothing enters
-	Blackouts    []Interval     // times at which nothing enters, on the clock of the Conditioner
+	Rate         int            // bytes per second and sender, including headers, with a queue of 250 ms; 0 means no limit
+	Line         *Line          // a bottleneck shared by several senders and Conditioners, instead of Rate; nil means none
+	Down         bool           // all datagrams are dropped
+	Blackouts    []Interval     // times when all datagrams are dropped, on the clock of the Conditioner
 }
 
-// GilbertElliott is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
-// everything is. The loss it causes is Enter*Length / (1 + Enter*Length) of all datagrams.
+// GilbertElliott is the loss model of Gilbert and Elliott in its simple form: no loss in the good state, total loss in the bad
+// state. Its loss rate is Enter*Length / (1 + Enter*Length).
 type GilbertElliott struct {
-	Enter  float64 // probability per datagram that a burst begins with it; 0 means no bursts
-	Length float64 // mean number of datagrams lost in one burst; less than 1 counts as 1
+	Enter  float64 // probability per datagram that a burst begins; 0 means no bursts
+	Length float64 // mean number of datagrams in a burst; less than 1 counts as 1
 }
 
-// Interval is a span of time on the clock of a Conditioner: From belongs to it, Until does not.
+// Interval is a span of time: from From to before Until.
 type Interval struct {
-	From, Until time.Duration // since the clock's beginning
+	From, Until time.Duration // on the clock of the Conditioner
 }
 
-// normalised returns a copy of the link that later changes of the caller's slice do not reach and whose times make sense.
+// normalised returns a copy of the link with valid times, independent of the caller's slice.
 func (l Link) normalised() Link {
 	l.Delay = max(l.Delay, 0)
 	l.Jitter = max(l.Jitter, 0)
@@ -271,7 +271,7 @@ func (l Link) normalised() Link {
 	return l
 }
 
-// dark reports whether nothing enters the link at this time.
+// dark reports whether all datagrams are dropped at this time.
 func (l *Link) dark(now time.Duration) bool {
 	if l.Down {
 		return true
@@ -284,13 +284,13 @@ func (l *Link) dark(now time.Duration) bool {
 	return false
 }
 
-// bufferSize is the least size of a buffer: any datagram that crosses an Ethernet unfragmented.
+// bufferSize is the minimum size of a buffer in bytes: any datagram that fits an Ethernet frame.
 const bufferSize = 1536
 
-// flying is one datagram on its way.
+// flying is a datagram in flight.
 type flying struct {
 	due    time.Duration
-	serial uint64 // order of entry: datagrams due at the same time keep it
+	serial uint64 // order of entry, for datagrams due at the same time
 	from   Addr
 	data   []byte
 }
@@ -299,15 +299,14 @@ func (a *flying) before(b *flying) bool {
 	return a.due < b.due || a.due == b.due && a.serial < b.serial
 }
 
-// inFlight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
-// a later one, the last first, so that as many exist as were ever on their way at once.
+// inFlight is a binary heap of the datagrams in flight, the next due first. Buffers are reused, the newest free one first.
 type inFlight struct {
 	heap   []flying
 	free   [][]byte
 	serial uint64
 }
 
-// push copies the datagram in.
+// push adds a copy of the datagram.
 func (f *inFlight) push(due time.Duration, from Addr, datagram []byte) {
 	var buffer []byte
 	if last := len(f.free) - 1; last >= 0 {
@@ -327,7 +326,7 @@ func (f *inFlight) push(due time.Duration, from Addr, datagram []byte) {
 	}
 }
 
-// reserve makes buffers for so many datagrams on their way at once.
+// reserve allocates buffers for n datagrams in flight.
 func (f *inFlight) reserve(n int) {
 	for len(f.heap)+len(f.free) < n {
 		f.free = append(f.free, make([]byte, 0, bufferSize))
@@ -340,7 +339,7 @@ func (f *inFlight) ready(now time.Duration) bool {
 	return len(f.heap) > 0 && f.heap[0].due <= now
 }
 
-// pop takes the next datagram out, copies it into buf and returns its whole length: more than len(buf) if it did not fit.
+// pop removes the next datagram, copies it into buf and returns its size, which exceeds len(buf) if it did not fit.
 func (f *inFlight) pop(buf []byte) (int, Addr) {
 	next := f.heap[0]
 	last := len(f.heap) - 1
@@ -367,14 +366,14 @@ func (f *inFlight) pop(buf []byte) (int, Addr) {
 }
 
 const (
-	// overhead is the size of the IPv4 and UDP headers of each datagram, in bytes.
+	// overhead is the size of IPv4 and UDP headers in bytes.
 	overhead = 28
-	// rateQueue is the longest wait of a datagram for a link with a rate; then it is dropped at the tail.
+	// rateQueue is the longest wait in the queue of a link with a rate. Datagrams that would wait longer are dropped.
 	rateQueue = 250 * time.Millisecond
 )
 
-// Each decision about a datagram has a draw of its own. So the luck of one datagram does not depend on the link's other
-// settings, nor on the traffic of other senders, and a failing run can be narrowed down without turning into another one.
+// Each decision about a datagram has its own random draw. The fate of a datagram thus depends neither on other settings of the
+// link nor on other senders. A failing run can be narrowed down without becoming another one.
 const (
 	drawLoss uint64 = iota
 	drawBurst
@@ -385,27 +384,28 @@ const (
 	drawDuplicateDelay
 	drawCorrupt
 	drawCorruptKind
-	drawCorruptAt // the last one: it counts on from here
+	drawCorruptAt // The last one: damage uses the following numbers too.
 )
 
-// Line is a bottleneck: a rate and a queue that drops at its tail. All that enters it must come in order of time. It belongs to one
-// goroutine, with the Conditioners that use it.
+// Line is a bottleneck: a rate and a tail-drop queue. Datagrams must enter it in order of time. It belongs to one goroutine, with
+// the Conditioners that use it.
 type Line struct {
-	// Seen, where it is not nil, is told of each datagram of a Conditioner: its bytes with those of IP and UDP, its wait in the
-	// queue, and whether the queue had room for it.
+	// Seen, if not nil, is called for each datagram of a Conditioner: with its size including IP and UDP headers, its wait in the
+	// queue, and whether the queue accepted it.
 	Seen func(size int, wait time.Duration, kept bool)
 
-	rate  int           // bytes a second
-	queue time.Duration // the longest wait
-	free  time.Duration // when it has sent all it has
+	rate  int           // bytes per second
+	queue time.Duration // maximum wait
+	free  time.Duration // time at which the queue is empty
 }
 
-// NewLine returns a line of so many bytes a second, at least 1, whose queue drops what would wait for longer.
+// NewLine returns a line with a rate in bytes per second, at least 1. Its queue drops datagrams that would wait longer than
+// queue.
 func NewLine(rate int, queue time.Duration) *Line {
 	return &Line{rate: max(rate, 1), queue: max(queue, 0)}
 }
 
-// SetRate changes the rate. The bytes that wait stay, and take longer or less long.
+// SetRate changes the rate. Queued bytes stay and leave at the new rate.
 func (l *Line) SetRate(now time.Duration, rate int) {
 	rate = max(rate, 1)
 	if l.free > now {
@@ -414,7 +414,8 @@ func (l *Line) SetRate(now time.Duration, rate int) {
 	l.rate = rate
 }
 
-// Enter queues so many bytes and returns when the last of them leaves and how long the first waits; not ok: the queue is full.
+// Enter queues a datagram. left is the time at which its last byte leaves, wait the time in the queue. ok is false if the queue
+// is full.
 func (l *Line) Enter(now time.Duration, size int) (left, wait time.Duration, ok bool) {
 	start := max(now, l.free)
 	if wait = start - now; wait > l.queue {
@@ -424,33 +425,33 @@ func (l *Line) Enter(now time.Duration, size int) (left, wait time.Duration, ok 
 	return l.free, wait, true
 }
 
-// source is the state of a Conditioner about one sender: state that is shared by all would make a burst on a server's
-// link strike its clients in turn, one datagram each.
+// source is the state of one sender. Shared state would be wrong: a burst on a server's link would hit its clients in turn, one
+// datagram each.
 type source struct {
 	link   *Link         // set by SetLinkFrom; nil means the link of the Conditioner
-	seed   uint64        // stirred from the Conditioner's seed and the sender's number
-	serial uint64        // datagrams seen from this sender
+	seed   uint64        // mixed from the Conditioner's seed and the number of the sender
+	serial uint64        // number of datagrams from this sender
 	burst  bool          // in the bad state of the burst loss
-	last   time.Duration // when the newest datagram in order is due
-	free   time.Duration // when a link with a rate has sent all it has
+	last   time.Duration // due time of the newest datagram in order
+	free   time.Duration // time at which the queue of the rate is empty
 }
 
-// forget drops what binds later datagrams to earlier ones, so that a link that has changed behaves so at once.
+// forget drops the state that links later datagrams to earlier ones, so that a new link takes effect at once.
 func (s *source) forget() {
 	s.burst, s.last, s.free = false, 0, 0
 }
 
-// draw returns 64 random bits that depend on the seed, the sender, the datagram and the purpose alone.
+// draw returns 64 random bits that depend only on seed, sender, datagram and purpose.
 func (s *source) draw(purpose uint64) uint64 {
 	return mix(s.seed + mix(s.serial<<8|purpose))
 }
 
-// chance is true with probability p.
+// chance returns true with probability p.
 func (s *source) chance(purpose uint64, p float64) bool {
 	return p > 0 && float64(s.draw(purpose)>>11)*0x1p-53 < p
 }
 
-// below returns an even number from 0 to n-1; n is at least 1. Integers, so that every platform draws alike.
+// below returns a uniform random integer below n >= 1. It uses integers only, so that every platform draws alike.
 func (s *source) below(purpose uint64, n uint64) uint64 {
 	high, _ := bits.Mul64(s.draw(purpose), n)
 	return high
@@ -466,7 +467,7 @@ func (s *source) lose(l *Link) bool {
 	return s.burst || s.chance(drawLoss, l.Loss)
 }
 
-// depart returns when a datagram of this size has left its sender, and whether the queue there had room for it.
+// depart returns when a datagram of size bytes leaves the queue of its sender, and whether the queue accepted it.
 func (s *source) depart(l *Link, size int, now time.Duration) (time.Duration, bool) {
 	if l.Line != nil {
 		left, wait, ok := l.Line.Enter(now, size+overhead)
@@ -486,7 +487,7 @@ func (s *source) depart(l *Link, size int, now time.Duration) (time.Duration, bo
 	return s.free, true
 }
 
-// arrive returns when a datagram that left at this time is due, and whether it was held back to be overtaken.
+// arrive returns when a datagram that left the queue is due, and whether it was delayed to be overtaken.
 func (s *source) arrive(l *Link, left time.Duration) (due time.Duration, held bool) {
 	spread := time.Duration(s.below(drawJitter, uint64(2*l.Jitter)+1)) - l.Jitter
 	due = max(left+max(l.Delay+spread, 0), s.last)
@@ -498,7 +499,7 @@ func (s *source) arrive(l *Link, left time.Duration) (due time.Duration, held bo
 	return due, false
 }
 
-// damage changes the datagram for certain and returns what is left of it: at least one byte.
+// damage changes the datagram, always, and returns the rest of it: at least one byte.
 func (s *source) damage(datagram []byte) []byte {
 	size := uint64(len(datagram))
 	if size > 1 && s.below(drawCorruptKind, 8) == 0 {
@@ -507,7 +508,7 @@ func (s *source) damage(datagram []byte) []byte {
 	first := s.below(drawCorruptAt, size)
 	datagram[first] ^= byte(1 + s.below(drawCorruptAt+1, 255))
 	for i := range s.below(drawCorruptAt+2, 4) {
-		// Another place than the first, so that the changes cannot cancel each other.
+		// Never the place of the first change: the changes could cancel each other.
 		if at := s.below(drawCorruptAt+3+2*i, size); at != first {
 			datagram[at] ^= byte(s.draw(drawCorruptAt + 4 + 2*i))
 		}

@@ -5,67 +5,64 @@ import (
 	"time"
 )
 
-// MaxDatagram is the largest datagram that any connection takes, in bytes: what is left of an IPv4 datagram of 65,535
-// bytes after its headers.
+// MaxDatagram is the maximum size of a datagram in bytes: 65,535 bytes of IPv4 minus the headers of IP and UDP.
 const MaxDatagram = 65507
 
 var (
-	// ErrClosed is returned by Send and Receive after Close. It is the only error that ends a connection.
+	// ErrClosed is returned by Send and Receive after Close. No other error ends a connection.
 	ErrClosed = errors.New("transport: connection closed")
 
-	// ErrTooLarge means that one datagram was dropped because it does not fit: on Send into what the connection or the
-	// network takes, on Receive into the buffer of the caller.
+	// ErrTooLarge means that one datagram was dropped because of its size: Send exceeded the limit of the connection or the
+	// network, or Receive the buffer of the caller.
 	ErrTooLarge = errors.New("transport: datagram too large")
 
-	// ErrAddress means that an address cannot be sent to from this connection: it is not valid, or of another family.
+	// ErrAddress means that this connection cannot send to an address: it is invalid, or of another family.
 	ErrAddress = errors.New("transport: address cannot be reached from this connection")
 )
 
 // Conn is one end of an unreliable datagram service: datagrams may be lost, repeated, reordered or damaged.
 //
-// Neither Send nor Receive ever blocks, so that the tick never waits for a socket. Unless an implementation says
-// otherwise, Send and Receive are called from one goroutine at a time.
+// Send and Receive never block, so that a tick never waits for a socket. They are called from one goroutine at a time, unless an
+// implementation allows more.
 type Conn interface {
-	// Send hands one datagram to the network, or drops it when there is no room at that moment; the drop is counted and
-	// is no error. The datagram is not kept. ErrClosed is final, any other error concerns this datagram only.
-	// An empty datagram is not sent.
+	// Send sends one datagram. If the network has no room the datagram is dropped and counted, without an error. Send does not
+	// keep the slice. ErrClosed is final; any other error concerns this datagram only. An empty datagram is not sent.
 	Send(to Addr, datagram []byte) error
 
-	// Receive copies the next datagram into buf and tells how long it is and who sent it. With nothing waiting, n is zero
-	// and err is nil; empty datagrams are skipped inside. ErrClosed is final; after any other error the caller goes on.
-	// IPv4 senders have IPv4 addresses, never IPv6 addresses that stand for them.
+	// Receive copies the next datagram into buf and returns its size and sender. If none is waiting, n is zero and err is nil;
+	// empty datagrams are skipped. ErrClosed is final; after any other error the caller continues. Addresses of IPv4 senders are
+	// IPv4, never IPv4-mapped IPv6.
 	Receive(buf []byte) (n int, from Addr, err error)
 
 	// LocalAddr returns the address that this end is bound to.
 	LocalAddr() Addr
 
-	// Close ends the connection and whatever works for it. A second call does nothing.
+	// Close ends the connection and its goroutines. A second call does nothing.
 	Close() error
 }
 
-// RunSender is implemented by a Conn that sends several datagrams to one address with less work than one by one.
+// RunSender is implemented by a Conn that sends several datagrams to one address faster than one by one.
 type RunSender interface {
-	// SendRun sends datagrams that lie one after the other in memory, each of size bytes but for the last, which may be
-	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. A type that wraps a
-	// connection and has a Send of its own needs a SendRun of its own too, or none.
+	// SendRun sends consecutive datagrams of size bytes each; the last may be shorter. Its effect is that of Send for each of
+	// them. It returns the first error. A type that wraps a connection and defines Send must define SendRun too, or hide it.
 	SendRun(to Addr, datagrams []byte, size int) error
 }
 
-// BatchSender is implemented by a Conn that sends to several addresses with less work than to one after the other.
+// BatchSender is implemented by a Conn that sends to several addresses faster than one after the other.
 type BatchSender interface {
-	// SendAll is SendRun of each of runs, in order: to[i] gets runs[i], of datagrams of sizes[i] bytes. The error is the first
-	// one, and failed the run that it is about. A type that wraps a connection and has a Send of its own needs a SendAll of its own too,
-	// or none.
+	// SendAll calls SendRun for each run, in order: to[i] receives runs[i], with datagrams of sizes[i] bytes. It returns the
+	// first error and the number of the run that failed. A type that wraps a connection and defines Send must define SendAll too,
+	// or hide it.
 	SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
 
-// Timed is implemented by a Conn that knows when datagrams came, before Receive was called for them.
+// Timed is implemented by a Conn that knows the arrival times of datagrams, before Receive is called.
 type Timed interface {
-	// Waited returns for how long the datagram that Receive returned last had been here by then.
+	// Waited returns how long the datagram of the last Receive had waited in the queue.
 	Waited() time.Duration
 }
 
-// WaitedOf is Waited of a connection, or of any other value: 0 if it is not Timed.
+// WaitedOf returns Waited of a connection or any other value, 0 if it is not Timed.
 func WaitedOf(conn any) time.Duration {
 	if t, ok := conn.(Timed); ok {
 		return t.Waited()
@@ -73,20 +70,19 @@ func WaitedOf(conn any) time.Duration {
 	return 0
 }
 
-// Secured is implemented by a Conn that knows whether anyone on the path can read or change its datagrams. A Conn without it is in
-// clear.
+// Secured is implemented by a Conn that can protect its datagrams from being read or changed. A Conn without it is unprotected.
 type Secured interface {
-	// Secure is true if nobody can.
+	// Secure reports whether nobody on the path can read or change datagrams.
 	Secure() bool
 }
 
-// Overheader is implemented by a Conn that makes datagrams longer on their way, as encryption does.
+// Overheader is implemented by a Conn that adds bytes to each datagram, such as encryption.
 type Overheader interface {
-	// Overhead is the bytes that are added to each datagram.
+	// Overhead returns the number of bytes added to each datagram.
 	Overhead() int
 }
 
-// OverheadOf returns the bytes that a connection, or any other value, adds to each datagram: 0 if it is no Overheader.
+// OverheadOf returns Overhead of a connection or any other value, 0 if it is no Overheader.
 func OverheadOf(conn any) int {
 	if o, ok := conn.(Overheader); ok {
 		return o.Overhead()
@@ -94,33 +90,34 @@ func OverheadOf(conn any) int {
 	return 0
 }
 
-// IsSecure reports whether a connection, or any other value, is a Secured one and secure.
+// IsSecure reports whether a connection or any other value is Secured and secure.
 func IsSecure(conn any) bool {
 	s, ok := conn.(Secured)
 	return ok && s.Secure()
 }
 
-// Prover is implemented by a Conn that has proof of who its peers are, as transport/secure has by their connect tokens.
+// Prover is implemented by a Conn that has proof of its peers' identity, such as the connect tokens of transport/secure.
 type Prover interface {
-	// Proved returns the user at an address, and what else the proof says of it, which is not to be changed. ok is false where
-	// nothing is proved.
+	// Proved returns the proved user at an address and further data of the proof, which must not be changed. ok is false without
+	// proof.
 	Proved(of Addr) (user string, data []byte, ok bool)
 }
 
-// Mover is implemented by a Conn that follows its peers to other paths and keeps their addresses, as transport/secure does. Who measures
-// paths has to know: the new one may be slower, and take smaller datagrams.
+// Mover is implemented by a Conn that follows its peers to other addresses and keeps their names, such as transport/secure. The
+// layer above must measure the new path: it may be slower and take smaller datagrams.
 type Mover interface {
-	// Moved returns a move that was not returned yet, by peer the last one. ok is false if there is none.
+	// Moved returns a move that it has not returned before; of several moves of a peer, one that spans all. ok is false if there
+	// is none.
 	Moved() (m Move, ok bool)
 }
 
 // Move is a change of the path to a peer.
 type Move struct {
-	Peer     Addr // By this address it is known, before and after.
-	From, To Addr // There it received, and receives now. Both are Peer where this end is the one that moved.
+	Peer     Addr // The address by which the peer is known, before and after.
+	From, To Addr // The old and new address of the peer. Both are Peer if this end moved.
 }
 
-// moved is Moved of any connection.
+// moved calls Moved of any connection.
 func moved(conn Conn) (m Move, ok bool) {
 	if p, is := conn.(Mover); is {
 		return p.Moved()
@@ -128,7 +125,7 @@ func moved(conn Conn) (m Move, ok bool) {
 	return Move{}, false
 }
 
-// proved is Proved of any connection.
+// proved calls Proved of any connection.
 func proved(conn Conn, of Addr) (user string, data []byte, ok bool) {
 	if p, is := conn.(Prover); is {
 		return p.Proved(of)

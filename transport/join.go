@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Joined is one Conn over several: a server of it listens on all of them at once. Join makes one. The addresses of the
-// connections inside stay apart by Addr.Via. Each connection keeps its own limits and counters. Like any Conn, it is for one goroutine.
+// Joined is one Conn over several, so that a server listens on all of them. Join makes one. Addr.Via distinguishes the addresses
+// of the inner connections. Each connection keeps its own limits and counters. Like any Conn it belongs to one goroutine.
 type Joined struct {
 	conns  []Conn
 	closed []bool
-	next   int // The connection that Receive asks first.
-	last   int // The one of the last datagram.
+	next   int // The connection that the next Receive asks first.
+	last   int // The connection of the last datagram.
 
-	to    []Addr // Scratch of SendAll: the runs of one connection.
+	to    []Addr // Scratch of SendAll: the runs of one connection,
 	runs  [][]byte
 	sizes []int
-	at    []int // Their places among all runs.
+	at    []int // and their indexes among all runs.
 }
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ BatchSender = (*Joined)(nil)
 )
 
-// Join makes one connection of 1 to 255 others. It panics on none, on more, and on a Joined among them: join its connections.
+// Join joins 1 to 255 connections. It panics on none, on more, and on a Joined among them: pass its inner connections instead.
 func Join(conns ...Conn) *Joined {
 	if len(conns) == 0 || len(conns) > 255 {
 		panic(fmt.Sprintf("transport: Join of %d connections: 1 to 255 can be joined", len(conns)))
@@ -39,7 +39,7 @@ func Join(conns ...Conn) *Joined {
 	return &Joined{conns: conns, closed: make([]bool, len(conns))}
 }
 
-// inside returns the connection of an address, and the address there.
+// inside returns the inner connection of an address, and the address without Via.
 func (j *Joined) inside(to Addr) (Conn, Addr, error) {
 	i := int(to.Via) - 1
 	if i < 0 || i >= len(j.conns) {
@@ -49,7 +49,7 @@ func (j *Joined) inside(to Addr) (Conn, Addr, error) {
 	return j.conns[i], to, nil
 }
 
-// Send sends through the connection of the address.
+// Send sends through the inner connection of the address.
 func (j *Joined) Send(to Addr, datagram []byte) error {
 	c, to, err := j.inside(to)
 	if err != nil {
@@ -67,7 +67,7 @@ func (j *Joined) SendRun(to Addr, datagrams []byte, size int) error {
 	return j.survive(sendRun(c, to, datagrams, size))
 }
 
-// sendRun is SendRun for any connection.
+// sendRun calls SendRun of a connection, or Send for each datagram.
 func sendRun(c Conn, to Addr, datagrams []byte, size int) (first error) {
 	if runs, ok := c.(RunSender); ok {
 		return runs.SendRun(to, datagrams, size)
@@ -85,7 +85,7 @@ func sendRun(c Conn, to Addr, datagrams []byte, size int) (first error) {
 	return first
 }
 
-// SendAll implements BatchSender: each connection gets its runs, in order.
+// SendAll implements BatchSender: each inner connection gets its own runs, in order.
 func (j *Joined) SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	for i, a := range to {
 		if _, _, fault := j.inside(a); fault != nil && err == nil {
@@ -109,7 +109,7 @@ func (j *Joined) SendAll(to []Addr, runs [][]byte, sizes []int) (failed int, err
 	return failed, err
 }
 
-// sendAll is SendAll for any connection.
+// sendAll calls SendAll of a connection, or sendRun for each run.
 func sendAll(c Conn, to []Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	if all, ok := c.(BatchSender); ok && len(to) > 0 {
 		return all.SendAll(to, runs, sizes)
@@ -122,7 +122,7 @@ func sendAll(c Conn, to []Addr, runs [][]byte, sizes []int) (failed int, err err
 	return failed, err
 }
 
-// survive makes the end of one connection no end of the others.
+// survive replaces ErrClosed of one inner connection by ErrAddress while others are open.
 func (j *Joined) survive(err error) error {
 	if err == ErrClosed && !j.over() {
 		return ErrAddress
@@ -130,7 +130,7 @@ func (j *Joined) survive(err error) error {
 	return err
 }
 
-// over reports whether all connections are closed.
+// over reports whether all inner connections are closed.
 func (j *Joined) over() bool {
 	for _, closed := range j.closed {
 		if !closed {
@@ -140,8 +140,8 @@ func (j *Joined) over() bool {
 	return true
 }
 
-// Receive returns the next datagram of any connection. It asks them in turn, so that a flood on one delays the others by one
-// datagram each. It returns ErrClosed when all are closed.
+// Receive returns the next datagram of any inner connection. It asks them round-robin, so that a flood on one cannot block the
+// others. It returns ErrClosed when all are closed.
 func (j *Joined) Receive(buf []byte) (n int, from Addr, err error) {
 	for range j.conns {
 		v := j.next
@@ -168,10 +168,10 @@ func (j *Joined) Receive(buf []byte) (n int, from Addr, err error) {
 	return 0, Addr{}, nil
 }
 
-// LocalAddr returns the address of the first connection, as peers outside know it: without Via.
+// LocalAddr returns the address of the first connection, without Via.
 func (j *Joined) LocalAddr() Addr { return j.conns[0].LocalAddr() }
 
-// Secure implements Secured: all connections are.
+// Secure implements Secured: it reports whether all inner connections are secure.
 func (j *Joined) Secure() bool {
 	for _, c := range j.conns {
 		if !IsSecure(c) {
@@ -181,7 +181,7 @@ func (j *Joined) Secure() bool {
 	return true
 }
 
-// Proved implements Prover: the connection of the address proves.
+// Proved implements Prover: it asks the inner connection of the address.
 func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 	c, of, err := j.inside(of)
 	if err != nil {
@@ -190,7 +190,7 @@ func (j *Joined) Proved(of Addr) (user string, data []byte, ok bool) {
 	return proved(c, of)
 }
 
-// Moved implements Mover: the moves of all connections inside.
+// Moved implements Mover: it returns the moves of all inner connections.
 func (j *Joined) Moved() (m Move, ok bool) {
 	for v, c := range j.conns {
 		if m, ok = moved(c); ok {
@@ -201,10 +201,10 @@ func (j *Joined) Moved() (m Move, ok bool) {
 	return Move{}, false
 }
 
-// Waited implements Timed: it is that of the connection of the last datagram.
+// Waited implements Timed: it asks the connection of the last datagram.
 func (j *Joined) Waited() time.Duration { return WaitedOf(j.conns[j.last]) }
 
-// Overhead implements Overheader: the largest of the connections inside.
+// Overhead implements Overheader: it returns the maximum of the inner connections.
 func (j *Joined) Overhead() (most int) {
 	for _, c := range j.conns {
 		most = max(most, OverheadOf(c))
@@ -212,10 +212,10 @@ func (j *Joined) Overhead() (most int) {
 	return most
 }
 
-// Conns returns the connections inside, in the order of Addr.Via.
+// Conns returns the inner connections, in the order of Addr.Via.
 func (j *Joined) Conns() []Conn { return slices.Clone(j.conns) }
 
-// Close closes all connections. It returns the first error.
+// Close closes all inner connections and returns the first error.
 func (j *Joined) Close() (first error) {
 	for i, c := range j.conns {
 		j.closed[i] = true

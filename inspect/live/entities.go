@@ -12,74 +12,74 @@ import (
 )
 
 const (
-	// mostFound bounds the entities of an answer.
+	// mostFound is the maximum number of entities in an answer.
 	mostFound = 100
-	// mostLooked bounds the entities that a question looks at in one frame.
+	// mostLooked is the maximum number of entities examined per frame.
 	mostLooked = 2000
-	// mostSeers bounds the clients of an answer that are named for each entity.
+	// mostSeers is the maximum number of clients listed for each entity.
 	mostSeers = 32
 )
 
-// question is a search among the entities. The loop answers it.
+// question is a search for entities, which the loop answers.
 type question struct {
 	search search
-	client netcode.ClientID // The one that is chosen; 0: none.
-	next   uint32           // Index to look at next.
+	client netcode.ClientID // The chosen client; 0: none.
+	next   uint32           // Next index to examine.
 	answer Entities
-	done   chan Entities // Has room for the answer, so that the loop never waits.
+	done   chan Entities // Buffered, so that the loop never blocks.
 }
 
-// Entities is the answer to a search.
+// Entities is the result of a search.
 type Entities struct {
-	Tick  int64    `json:"tick"`  // Of the values.
-	Found []Entity `json:"found"` // In the order of ids.
-	More  bool     `json:"more"`  // There are more than are listed.
+	Tick  int64    `json:"tick"`  // Tick of the values.
+	Found []Entity `json:"found"` // Sorted by id.
+	More  bool     `json:"more"`  // There are more results than listed.
 }
 
 // Entity is an entity as the server has captured it.
 type Entity struct {
-	ID         string      `json:"id"`         // As 12v3: index and generation.
-	Owner      uint32      `json:"owner"`      // Client; 0: none.
-	Components []Component `json:"components"` // In the order of rows.
-	Seers      []Seer      `json:"seers"`      // Clients that may see it, the first of them.
-	SeenBy     int         `json:"seen_by"`    // How many these are in all.
+	ID         string      `json:"id"`         // Index and generation, such as 12v3.
+	Owner      uint32      `json:"owner"`      // Owning client; 0: none.
+	Components []Component `json:"components"` // Sorted by row.
+	Seers      []Seer      `json:"seers"`      // Clients that may see it; only the first mostSeers.
+	SeenBy     int         `json:"seen_by"`    // Number of all clients that may see it.
 	Why        []string    `json:"why"`        // Policies by which the chosen client sees it; empty: it does not.
-	Weight     float64     `json:"weight"`     // For the chosen client; 1: that of priority 1.
-	Score      float64     `json:"score"`      // That it has accumulated while it waited for room, in weights of priority 1.
+	Weight     float64     `json:"weight"`     // Priority for the chosen client; 1 is normal.
+	Score      float64     `json:"score"`      // Score accumulated while the entity waits to be sent, in units of normal priority.
 }
 
 // Component is one row of an entity.
 type Component struct {
 	Name  string `json:"name"`  // Wire name.
-	Value string `json:"value"` // Its fields, as text.
-	Since int64  `json:"since"` // Tick since which it is as it is.
-	Held  *Held  `json:"held"`  // At the chosen client; nil: it is not known to have the row.
+	Value string `json:"value"` // Its fields as text.
+	Since int64  `json:"since"` // Tick of its last change.
+	Held  *Held  `json:"held"`  // Version at the chosen client; nil: none is acknowledged.
 }
 
-// Held is a row that a client has acknowledged. The client may have a newer one that the server does not know of yet.
+// Held is the version of a row that a client has acknowledged. The client may already have a newer one.
 type Held struct {
-	Value string `json:"value"` // Its fields, as text; empty: it is older than the server's history.
-	Tick  int64  `json:"tick"`  // It is as the server's was then.
+	Value string `json:"value"` // Its fields as text; empty: older than the server's history.
+	Tick  int64  `json:"tick"`  // Tick of the version.
 }
 
 // Seer is a client that sees an entity.
 type Seer struct {
-	Client uint32 `json:"client"` // Its id.
-	Since  int64  `json:"since"`  // Tick since which it sees it.
-	Held   bool   `json:"held"`   // It has acknowledged the entity.
-	Lacks  bool   `json:"lacks"`  // The newest state is not acknowledged.
-	Hidden int    `json:"hidden"` // Components that are hidden from it.
+	Client uint32 `json:"client"` // ID of the client.
+	Since  int64  `json:"since"`  // Tick since which it sees the entity.
+	Held   bool   `json:"held"`   // It has acknowledged some state of the entity.
+	Lacks  bool   `json:"lacks"`  // It has not acknowledged the newest state.
+	Hidden int    `json:"hidden"` // Number of components hidden from it.
 }
 
-// search tells which entities are looked for. All of its conditions hold.
+// search is a conjunction of conditions on entities.
 type search struct {
 	index, generation int64 // -1: any.
 	owner             int64
-	component         string // Part of a name, in lower case.
+	component         string // Part of a component's name, in lower case.
 	seenBy            uint32
 }
 
-// parseSearch reads words: an id such as 12 or 12v3, owner:5, seen:5, and a part of a component's name.
+// parseSearch parses words: an id such as 12 or 12v3, owner:5, seen:5, and a part of a component's name.
 func parseSearch(text string) (search, error) {
 	s := search{index: -1, generation: -1, owner: -1}
 	for _, word := range strings.Fields(text) {
@@ -113,7 +113,7 @@ func parseSearch(text string) (search, error) {
 	return s, nil
 }
 
-// answer works on the question whose turn it is: one frame looks at a bounded number of entities.
+// answer continues the current question. It examines a limited number of entities per frame.
 func (i *Inspector) answer() {
 	if i.question == nil {
 		select {
@@ -132,7 +132,7 @@ func (i *Inspector) answer() {
 	for id := range i.from(q.next) {
 		if looked++; looked > mostLooked {
 			q.next = id.Index
-			return // On with the next frame.
+			return // Continues in the next frame.
 		}
 		if q.search.index >= 0 && int64(id.Index) != q.search.index {
 			break
@@ -161,7 +161,7 @@ func (i *Inspector) from(index uint32) func(yield func(netcode.NetworkID) bool) 
 	}
 }
 
-// matches tells whether an entity is looked for.
+// matches reports whether an entity meets the conditions of a search.
 func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 	store := i.server.Store()
 	if s.generation >= 0 && int64(id.Generation) != s.generation || s.owner >= 0 && int64(store.Owner(id)) != s.owner {
@@ -183,7 +183,7 @@ func (i *Inspector) matches(id netcode.NetworkID, s *search) bool {
 	return false
 }
 
-// held describes a row at a client.
+// held describes the version of a row at a client.
 func held(view *snapshot.View, id netcode.NetworkID, row int, plan *quantize.Plan) *Held {
 	baselines := view.Baselines()
 	at, _ := baselines.NewestAt(id.Index, tick.None)
@@ -198,7 +198,7 @@ func held(view *snapshot.View, id netcode.NetworkID, row int, plan *quantize.Pla
 	return h
 }
 
-// entity describes an entity.
+// entity describes an entity for the chosen client.
 func (i *Inspector) entity(id netcode.NetworkID, chosen netcode.ClientID) Entity {
 	store := i.server.Store()
 	e := Entity{ID: id.String(), Owner: uint32(store.Owner(id)), Components: []Component{}, Seers: []Seer{}}

@@ -1,7 +1,7 @@
 package live
 
 import (
-	_ "embed" // The page is in it.
+	_ "embed" // For page.
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,12 +22,12 @@ import (
 //go:embed page.html
 var page string
 
-// patience bounds the time that an answer of the loop, or a slow reader of events, is waited for.
+// patience is the maximum wait for the loop's answer, or for a slow reader of events.
 const patience = 5 * time.Second
 
-// Listen serves the page at an address of this machine's own, such as 127.0.0.1:6060, until stop is called. It returns the page's URL.
-// Anybody who reaches the page sees all of the game, and can change nothing. So an address that others reach is an error: give
-// AllowOthers first, and put something before it that asks who they are.
+// Listen serves the page at a loopback address, such as 127.0.0.1:6060, until stop is called. It returns the page's URL. Anybody
+// who reaches the page sees the whole game, but cannot change it. A public address is therefore an error unless AllowOthers was
+// called; put a proxy with authentication in front of it.
 func (i *Inspector) Listen(address string) (url string, stop func() error, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -42,8 +42,8 @@ func (i *Inspector) Listen(address string) (url string, stop func() error, err e
 	return "http://" + l.Addr().String() + "/", s.Close, nil
 }
 
-// Show is New and Listen for a program with a flag: it prints the page's URL to out, and returns the inspector, to be run in the place of the
-// group. Without an address it returns the group as it is. stop ends the page.
+// Show is New and Listen for a program with a flag. It prints the page's URL to out and returns the inspector, which replaces the
+// group. With an empty address it returns the group unchanged. stop ends the page.
 func Show(group systems.Group, address string, out io.Writer) (shown systems.Group, stop func() error, err error) {
 	if address == "" {
 		return group, func() error { return nil }, nil
@@ -59,7 +59,7 @@ func Show(group systems.Group, address string, out io.Writer) (shown systems.Gro
 	return i, stop, nil
 }
 
-// AllowOthers lets the page be asked for by any name and at any address. Call it before Listen, or before the handler is used.
+// AllowOthers accepts requests for any host name and at any address. Call it before Listen or before the handler is used.
 func (i *Inspector) AllowOthers() { i.public = true }
 
 // ServeHTTP implements http.Handler. It answers GET only:
@@ -70,9 +70,9 @@ func (i *Inspector) AllowOthers() { i.public = true }
 //	/ticks              TickTimes, of the last second
 //	/entities?find=...  Entities: by an id such as 12 or 12v3, owner:CLIENT, seen:CLIENT, a component's name; &client=3: what that one has
 //
-// Unless AllowOthers was called, requests must name this machine in Host: no page of another site can read the inspector by a name of
-// its own. All but the page itself is refused to a page of another site, also where that cannot read the answer: it would take the places of
-// /events.
+// Without AllowOthers the Host of a request must be this machine. A page of another site then cannot read the inspector
+// through its own name (DNS rebinding). Pages of other sites get only the page itself. They could not read other answers anyway,
+// but would use up the connections of /events.
 func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -106,7 +106,7 @@ func (i *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isLocal tells whether a host, with or without a port, is this machine by its own name.
+// isLocal reports whether a host, with or without a port, is a loopback name or address.
 func isLocal(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -115,8 +115,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || err == nil && at.Unmap().IsLoopback()
 }
 
-// fromElsewhere tells whether a browser asks for a page of another site. Browsers that do not say by Sec-Fetch-Site name the site of
-// an EventSource in Origin; a proxy may have changed Host, so that this is compared without AllowOthers only.
+// fromElsewhere reports whether a page of another site made the request. Browsers without Sec-Fetch-Site name the site in Origin.
+// It is compared with Host only without AllowOthers: a proxy may change Host.
 func (i *Inspector) fromElsewhere(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "":
@@ -128,18 +128,18 @@ func (i *Inspector) fromElsewhere(r *http.Request) bool {
 	return true
 }
 
-// answer writes JSON.
+// answer writes v as JSON.
 func answer(w http.ResponseWriter, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // A figure of the game that is no number.
+	if err != nil { // A figure of the game is NaN or infinite.
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // The asker may have gone.
+	_, _ = w.Write(text) // The client may have disconnected.
 }
 
-// listen adds a listener, and returns nil where there are too many.
+// listen adds a listener. It returns nil if there are too many.
 func (i *Inspector) listen() (snapshots chan *Snapshot, leave func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -156,7 +156,7 @@ func (i *Inspector) listen() (snapshots chan *Snapshot, leave func()) {
 	}
 }
 
-// serveTicks asks the loop for the times of ticks.
+// serveTicks asks the loop for tick times.
 func (i *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) {
 	i.askedTicks.Store(true)
 	done := make(chan TickTimes, 1)
@@ -175,7 +175,8 @@ func (i *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSnapshot answers with the next snapshot that has a row of each client and a tick, or in the end with the newest one.
+// serveSnapshot answers with the next snapshot that has a tick and a row for each client. After a timeout it answers with the
+// newest one.
 func (i *Inspector) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 	snapshots, leave := i.listen()
 	if snapshots == nil {
@@ -188,7 +189,7 @@ func (i *Inspector) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 		select {
 		case s := <-snapshots:
 			log := newest.Log
-			newest = *s // Others have it too.
+			newest = *s // A copy: other listeners have the original.
 			newest.Log = list(slices.Concat(log, s.Log))
 			i.look()
 		case <-r.Context().Done():
@@ -219,7 +220,7 @@ func (i *Inspector) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	if control.Flush() != nil {
-		return // The page has gone, or never gets an event.
+		return // The page has closed, or its connection supports no events.
 	}
 	lookAgain := time.NewTicker(lookFor / 3)
 	defer lookAgain.Stop()
@@ -231,10 +232,10 @@ func (i *Inspector) serveEvents(w http.ResponseWriter, r *http.Request) {
 			i.look()
 		case s := <-snapshots:
 			text, err := json.Marshal(s)
-			if err != nil { // A figure of the game that is no number.
+			if err != nil { // A figure of the game is NaN or infinite.
 				text = fmt.Appendf(nil, "{\"error\":%q}", err.Error())
 			}
-			_ = control.SetWriteDeadline(time.Now().Add(patience)) // Where it is not known, a slow page is waited for.
+			_ = control.SetWriteDeadline(time.Now().Add(patience)) // If unsupported, it waits for a slow page.
 			if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil || control.Flush() != nil {
 				return
 			}

@@ -22,17 +22,17 @@ type Phase uint8
 
 // The phases, in the order of the frame.
 const (
-	Receive Phase = iota // Datagrams are taken from the socket and read.
-	Apply                // Writes of clients enter the world.
-	Game                 // The handlers of messages, and the game's own systems.
-	Capture              // The world becomes the server's store.
-	Encode               // Packets are built.
-	Send                 // They are given to the socket.
+	Receive Phase = iota // Datagrams are read from the socket and decoded.
+	Apply                // Writes of clients are applied to the world.
+	Game                 // The game's systems and message handlers run.
+	Capture              // The world is copied into the server's store.
+	Encode               // Packets are encoded.
+	Send                 // Packets are passed to the socket.
 	Inspect              // The inspector's own work.
 	NumPhases
 )
 
-// String is the phase's name in lower case.
+// String returns the phase's name in lower case.
 func (p Phase) String() string {
 	return [NumPhases]string{"receive", "apply", "game", "capture", "encode", "send", "inspect"}[p]
 }
@@ -40,69 +40,69 @@ func (p Phase) String() string {
 const (
 	// publishEvery is the time between two snapshots.
 	publishEvery = 250 * time.Millisecond
-	// lookFor is for how long the server is measured after somebody has asked.
+	// lookFor is the time for which the server is measured after a request.
 	lookFor = 3 * time.Second
-	// accountShare is the part of the time between two ticks that reading datagrams may take: one of so many.
+	// accountShare is the divisor of the time between two ticks that gives the maximum time for reading datagrams.
 	accountShare = 200
-	// mostListeners bounds the pages that are open at a time.
+	// mostListeners is the maximum number of open pages.
 	mostListeners = 16
-	// backlog is the number of snapshots that wait for a slow page, beyond which it misses some.
+	// backlog is the number of snapshots queued for a slow page. Further ones are dropped.
 	backlog = 8
 )
 
-// Inspector is a server's loop that can be looked at. It implements systems.Group, and http.Handler.
+// Inspector wraps a server's loop so that it can be inspected. It implements systems.Group and http.Handler.
 type Inspector struct {
 	group  systems.Group
-	loop   *systems.ServerSystems // In the group.
+	loop   *systems.ServerSystems // Part of group.
 	server *netcode.Server
 	now    func() time.Duration
 	public bool
 	frames func(times *[NumPhases]time.Duration, tick bool) // See OnFrame.
 	reads  func(read *inspect.Attribution)                  // See OnRead.
 
-	asked      atomic.Bool   // Somebody has looked since the loop last saw it.
-	askedTicks atomic.Bool   // Likewise at /ticks alone.
-	follow     atomic.Uint32 // Client whose packets are told of; 0: none.
+	asked      atomic.Bool   // A request came since the loop last checked.
+	askedTicks atomic.Bool   // The same for /ticks only.
+	follow     atomic.Uint32 // Client whose packets are listed; 0: none.
 	asks       chan *question
-	tickAsks   chan chan TickTimes // Those who wait at /ticks.
+	tickAsks   chan chan TickTimes // Requests that wait at /ticks.
 
-	mu        sync.Mutex // Guards the listeners.
+	mu        sync.Mutex // Guards listeners.
 	listeners map[chan *Snapshot]bool
 
-	// All below belongs to the loop.
-	socket    systems.Socket // With the tap.
-	until     time.Duration  // Somebody looks until then; 0: nobody does.
-	timeUntil time.Duration  // Ticks are timed until then; 0: nobody asks.
-	on        bool           // Somebody looked at the beginning of the frame.
-	timed     bool           // So, or ticks alone are timed.
-	measured  bool           // So, or OnFrame was called.
-	reading   bool           // Datagrams that are sent are read: somebody looks, or OnRead was called.
+	// The loop owns all fields below.
+	socket    systems.Socket // The socket with the tap.
+	until     time.Duration  // End of measuring; 0: nobody looks.
+	timeUntil time.Duration  // End of timing ticks for /ticks; 0: nobody asks.
+	on        bool           // Somebody looked at the start of the frame.
+	timed     bool           // on, or tick times are requested.
+	measured  bool           // timed, or OnFrame was called.
+	reading   bool           // Sent datagrams are read: on, or OnRead was called.
 	times     [NumPhases]time.Duration
-	encoded   time.Duration // When the newest packets were built.
+	encoded   time.Duration // When the newest packets were encoded.
 	published time.Duration
-	summed    time.Duration // When those at /ticks were answered last.
-	number    uint64        // Of the newest snapshot.
+	summed    time.Duration // When /ticks was answered last.
+	number    uint64        // Number of the newest snapshot.
 	tap       tap
 	ticks     []tickTime
 	mark      mark
-	window    []time.Duration // Of the ticks of the last second.
+	window    []time.Duration // Durations of the ticks of the last second.
 	used      []time.Duration // processorTime at the ends of these ticks.
 	log       []string
 	before    counters
-	question  *question // The one that is being answered.
+	question  *question // The current question.
 	figures   []figure
-	rows      map[netcode.ClientID]Client // Of the table of clients.
-	refreshed netcode.ClientID            // The newest row.
+	rows      map[netcode.ClientID]Client // Rows of the table of clients.
+	refreshed netcode.ClientID            // Client of the newest row.
 }
 
-// figure is a number of the game.
+// figure is a number that the game adds to the page.
 type figure struct {
 	name string
 	of   func() float64
 }
 
-// New makes an inspector of a loop: a *systems.ServerSystems or a *systems.HostSystems, before its first frame. Run the inspector in its
-// place. It panics on another group.
+// New returns an inspector of a loop, which must be a *systems.ServerSystems or a *systems.HostSystems before its first frame.
+// Run the inspector instead of it. New panics on another group.
 func New(group systems.Group) *Inspector {
 	var of *systems.ServerSystems
 	switch g := group.(type) {
@@ -140,15 +140,15 @@ func New(group systems.Group) *Inspector {
 	return i
 }
 
-// tapSocket puts the tap around the socket of the loop.
+// tapSocket wraps the socket of the loop in the tap.
 func (i *Inspector) tapSocket() {
 	i.socket = i.tap.around(i.loop.Receive.Socket)
 	i.loop.Receive.Socket, i.loop.Send.Socket = i.socket, i.socket
-	i.loop.Send.Initialize(nil) // It looks what the socket can do.
+	i.loop.Send.Initialize(nil) // Detects the abilities of the socket.
 }
 
-// Label gives the goroutine of the loop a label in profiles, "netcode", with the name of the phase: go tool pprof -tagfocus encode shows that
-// alone. ctx has the labels that the loop's goroutine has beside it, as pprof.WithLabels gave it. Call it before the first frame.
+// Label sets the profiler label "netcode" of the loop's goroutine to the name of the phase. go tool pprof -tagfocus encode then
+// shows that phase only. ctx has the goroutine's other labels, from pprof.WithLabels. Call it before the first frame.
 func (i *Inspector) Label(ctx context.Context) {
 	i.mark.outside = ctx
 	for p := range i.mark.labels {
@@ -156,22 +156,22 @@ func (i *Inspector) Label(ctx context.Context) {
 	}
 }
 
-// Figure adds a number of the game to the page: mispredictions that clients report, players in a match. f is called in the loop, four times
-// a second while somebody looks. Call it before the first frame.
+// Figure adds a number to the page, such as reported mispredictions or players in a match. The loop calls f four times a second
+// while somebody looks. Call it before the first frame.
 func (i *Inspector) Figure(name string, f func() float64) {
 	i.figures = append(i.figures, figure{name, f})
 }
 
-// OnFrame sets a function that is given the phases of each frame, and whether a network tick fell into it, at the frame's end and in the
-// loop: for metrics. The frames are measured then, also while nobody looks. Call it before the first frame.
+// OnFrame sets a function for metrics. The loop calls it at the end of each frame with the time of each phase, and whether the
+// frame had a network tick. Frames are then measured even while nobody looks. Call it before the first frame.
 func (i *Inspector) OnFrame(f func(times *[NumPhases]time.Duration, tick bool)) { i.frames = f }
 
-// OnRead sets a function that is given what the datagrams that were sent consist of, in the loop: for metrics. It is called some times a second, and with each datagram to a client that a page follows. They are
-// read then, also while nobody looks, within half a percent of the time between two ticks: read.Bytes is the size of those that were read. Call
-// it before the first frame.
+// OnRead sets a function for metrics. The loop calls it several times a second, and for each datagram to a client that a page
+// follows, with the account of sent datagrams. Datagrams are then read even while nobody looks, within half a percent of the time
+// between two ticks. read.Bytes is the size of those that were read. Call it before the first frame.
 func (i *Inspector) OnRead(f func(read *inspect.Attribution)) { i.reads = f }
 
-// Server is the server that is looked at.
+// Server returns the inspected server.
 func (i *Inspector) Server() *netcode.Server { return i.server }
 
 // Close implements systems.Group.
@@ -180,7 +180,7 @@ func (i *Inspector) Close() { i.group.Close() }
 // Closed implements systems.Group.
 func (i *Inspector) Closed() bool { return i.group.Closed() }
 
-// Systems implements systems.Group: those of the group, each with a clock around it.
+// Systems implements systems.Group. It wraps each system of the group in a clock.
 func (i *Inspector) Systems() []systems.System {
 	all := i.group.Systems()
 	timed := make([]systems.System, 0, len(all)+2)
@@ -191,7 +191,7 @@ func (i *Inspector) Systems() []systems.System {
 	return append(timed, systems.Func(func(*ecs.World) { i.end() }))
 }
 
-// phaseOf tells the phase that a system belongs to.
+// phaseOf returns the phase of a system.
 func phaseOf(s systems.System) Phase {
 	switch s.(type) {
 	case *systems.Receive:
@@ -206,11 +206,11 @@ func phaseOf(s systems.System) Phase {
 	return Game
 }
 
-// mark tells profiles and traces which phase runs.
+// mark shows the running phase in profiles and traces.
 type mark struct {
-	in      bool // A phase runs.
+	in      bool // A phase is running.
 	region  *trace.Region
-	outside context.Context // Nil: Label was not called.
+	outside context.Context // nil: Label was not called.
 	labels  [NumPhases]context.Context
 }
 
@@ -225,7 +225,7 @@ func (m *mark) enter(p Phase) {
 	}
 }
 
-// leave ends it.
+// leave ends the phase.
 func (m *mark) leave() {
 	m.in = false
 	if m.region != nil {
@@ -258,7 +258,7 @@ func (s *timedSystem) Update(w *ecs.World) {
 	ended := i.now()
 	took := ended - begun - (i.times[Inspect] - own)
 	if s.phase == Encode && i.encoded >= begun {
-		sent := ended - i.encoded - (i.times[Inspect] - own) // The tap works while packets are given to the socket.
+		sent := ended - i.encoded - (i.times[Inspect] - own) // Without the tap, which works while packets are sent.
 		i.times[Send] += sent
 		took -= sent
 	}
@@ -272,7 +272,7 @@ func (i *Inspector) begin() {
 	}
 	looked := i.on
 	if i.on = i.looks(&i.asked, &i.until); i.on && !looked {
-		i.published = i.now() // The first snapshot, too, is of some ticks.
+		i.published = i.now() // So that the first snapshot includes some ticks.
 	}
 	i.timed = i.looks(&i.askedTicks, &i.timeUntil) || i.on
 	i.measured = i.timed || i.frames != nil
@@ -282,7 +282,7 @@ func (i *Inspector) begin() {
 	}
 }
 
-// looks tells whether somebody has asked of late, and until when that counts.
+// looks reports whether a request came recently, and extends until if one came now.
 func (i *Inspector) looks(asked *atomic.Bool, until *time.Duration) bool {
 	if asked.Load() {
 		asked.Store(false)
@@ -294,7 +294,7 @@ func (i *Inspector) looks(asked *atomic.Bool, until *time.Duration) bool {
 	return *until > 0
 }
 
-// end ends a frame: it publishes, and answers a question.
+// end ends a frame: it publishes a snapshot and answers a question.
 func (i *Inspector) end() {
 	if i.frames != nil {
 		i.frames(&i.times, i.server.TickDue())
@@ -306,11 +306,11 @@ func (i *Inspector) end() {
 		i.addTick()
 	}
 	if !i.on {
-		if i.rows != nil { // Nobody looks any more.
+		if i.rows != nil { // The last page has closed.
 			i.ticks, i.before, i.rows = nil, nil, nil
 			i.tap.take()
 			i.tap.forget()
-			i.number++ // The next snapshot does not follow on the last one.
+			i.number++ // The next snapshot does not continue the last one.
 		} else if i.reading && i.now()-i.published >= publishEvery {
 			i.tap.take()
 			i.published = i.now()
@@ -326,13 +326,13 @@ func (i *Inspector) end() {
 		i.publish(begun)
 	}
 	i.answer()
-	i.tap.late += i.now() - begun // It counts in the next tick.
+	i.tap.late += i.now() - begun // Counted in the next tick.
 }
 
-// mostTicks is the number of ticks that a snapshot tells of one by one, at most. Percentiles are of the last second.
+// mostTicks is the maximum number of ticks listed in a snapshot. Percentiles cover the last second.
 const mostTicks = 256
 
-// addTick notes the phases of a tick.
+// addTick records the phases of a tick.
 func (i *Inspector) addTick() {
 	i.times[Inspect] += i.tap.late
 	i.tap.late = 0
@@ -345,7 +345,7 @@ func (i *Inspector) addTick() {
 		i.ticks = append(i.ticks, t)
 	}
 	if i.window == nil {
-		i.summed = i.now() // The first answer, too, is of some ticks.
+		i.summed = i.now() // So that the first answer includes some ticks.
 	}
 	i.window, i.used = append(i.window, sum), append(i.used, processorTime())
 	if old := len(i.window) - i.server.TickRate(); old > 0 {
@@ -359,7 +359,7 @@ func (i *Inspector) addTick() {
 	}
 }
 
-// publish makes a snapshot and hands it to all pages. One that is slow misses some.
+// publish makes a snapshot and passes it to all pages. A slow page misses some.
 func (i *Inspector) publish(now time.Duration) {
 	s := i.snapshot(now)
 	i.published = now
@@ -373,10 +373,10 @@ func (i *Inspector) publish(now time.Duration) {
 	}
 }
 
-// look tells the loop that somebody looks.
+// look notes a request.
 func (i *Inspector) look() { i.asked.Store(true) }
 
-// mostLog bounds the lines of the log that are kept for the next snapshot.
+// mostLog is the maximum number of log lines in a snapshot.
 const mostLog = 64
 
 // note adds a line to the log.

@@ -4,5 +4,5 @@ package live
 
 import "time"
 
-// processorTime is not known here.
+// processorTime returns 0: the processor time is unknown on this system.
 func processorTime() time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is the time that this process has used of all processors, the kernel's work for it included.
+// processorTime returns the time that this process has used on all processors, in user and kernel mode.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -10,35 +10,35 @@ import (
 	"github.com/arche-netcode/netcode/predict"
 )
 
-// Snapshot has the figures that are published at a moment. It is JSON for the page, and does not change once it is published.
+// Snapshot is the set of figures published at one moment, as JSON for the page. It does not change after publishing.
 type Snapshot struct {
-	Number   uint64    `json:"number"`   // Counts them; a page that is slow misses some.
-	At       float64   `json:"at"`       // Seconds of the server's clock.
+	Number   uint64    `json:"number"`   // Counts snapshots; a slow page misses some.
+	At       float64   `json:"at"`       // Seconds on the server's clock.
 	Tick     int64     `json:"tick"`     // Newest network tick.
-	Rate     int       `json:"rate"`     // Network ticks in a second.
-	Entities int       `json:"entities"` // Alive.
+	Rate     int       `json:"rate"`     // Network ticks per second.
+	Entities int       `json:"entities"` // Number of living entities.
 	Times    TickTimes `json:"times"`    // Of the ticks of the last second.
 
-	Ticks     []tickTime         `json:"ticks"`     // Since the snapshot before.
-	Clients   []Client           `json:"clients"`   // Connected ones, in the order in which they came.
-	Missing   int                `json:"missing"`   // Connected clients that have no row yet: they are in a later snapshot.
-	Bandwidth Bandwidth          `json:"bandwidth"` // Since the snapshot before.
-	Counters  []Counter          `json:"counters"`  // Of Stats, those that moved since somebody looks.
-	Figures   map[string]float64 `json:"figures"`   // The game's own.
-	Following uint32             `json:"following"` // Client whose packets follow.
-	Packets   []Packet           `json:"packets"`   // Since the snapshot before.
-	Log       []string           `json:"log"`       // Since the snapshot before: errors, and who came and left.
+	Ticks     []tickTime         `json:"ticks"`     // Since the previous snapshot.
+	Clients   []Client           `json:"clients"`   // Connected clients, in order of connection.
+	Missing   int                `json:"missing"`   // Connected clients without a row yet; they follow in a later snapshot.
+	Bandwidth Bandwidth          `json:"bandwidth"` // Since the previous snapshot.
+	Counters  []Counter          `json:"counters"`  // Counters of Stats that changed since somebody looks.
+	Figures   map[string]float64 `json:"figures"`   // The game's figures.
+	Following uint32             `json:"following"` // Client whose packets are listed.
+	Packets   []Packet           `json:"packets"`   // Since the previous snapshot.
+	Log       []string           `json:"log"`       // Since the previous snapshot: errors, connects and disconnects.
 }
 
-// TickTimes tells how long ticks took, in nanoseconds.
+// TickTimes is the duration of ticks, in nanoseconds.
 type TickTimes struct {
 	P50 time.Duration `json:"p50"` // Median.
 	P99 time.Duration `json:"p99"` // 99th percentile.
-	// Processor is the processor time of the whole process for a tick, the mean: waits for a processor do not count. 0: not known.
+	// Processor is the mean processor time of the whole process per tick. Waiting for a processor does not count. 0: unknown.
 	Processor time.Duration `json:"processor"`
 }
 
-// tickTime is one tick with its phases, in microseconds.
+// tickTime is the phases of one tick, in microseconds.
 type tickTime struct {
 	Tick   int64              `json:"tick"`
 	Phases [NumPhases]float64 `json:"phases"`
@@ -47,56 +47,56 @@ type tickTime struct {
 // Client is one row of the table of clients.
 type Client struct {
 	ID       uint32  `json:"id"`       // At the server.
-	Address  string  `json:"address"`  // Where its packets come from; "host" of the player in the server's process.
+	Address  string  `json:"address"`  // Address of the client; "host" for the player in the server's process.
 	RTT      float64 `json:"rtt"`      // Milliseconds.
 	Jitter   float64 `json:"jitter"`   // Milliseconds.
-	Loss     float64 `json:"loss"`     // Share of packets to the client that were lost lately.
+	Loss     float64 `json:"loss"`     // Share of recent packets to the client that were lost.
 	Sent     uint64  `json:"sent"`     // Bytes to it since it connected.
 	Received uint64  `json:"received"` // Bytes from it.
 	Waiting  int     `json:"waiting"`  // Bytes of messages that wait to be sent.
-	Rate     int     `json:"rate"`     // Bytes a second that congestion control allows; 0: no controller.
-	Reason   string  `json:"reason"`   // Why.
-	Queue    float64 `json:"queue"`    // Milliseconds that packets wait in the queue of the line, by the estimate.
-	Known    int     `json:"known"`    // Entities that it is proved to hold.
-	Unacked  int     `json:"unacked"`  // Entities whose newest state is on its way to it.
-	Synced   bool    `json:"synced"`   // It lacks nothing.
+	Rate     int     `json:"rate"`     // Bytes per second that congestion control allows; 0: no controller.
+	Reason   string  `json:"reason"`   // Reason for Rate.
+	Queue    float64 `json:"queue"`    // Estimated wait in the queue of the line, in milliseconds.
+	Known    int     `json:"known"`    // Entities of which it has acknowledged some state.
+	Unacked  int     `json:"unacked"`  // Entities whose newest state is in flight to it.
+	Synced   bool    `json:"synced"`   // It has all newest state.
 
 	Inputs   input.Stats       `json:"inputs"`   // Taken, Late and Stood; zero without package input.
-	Predicts *predict.Reported `json:"predicts"` // By its own report; nil without predict.Report.
+	Predicts *predict.Reported `json:"predicts"` // The client's own report; nil without predict.Report.
 }
 
 // Counter is one counter of Stats.
 type Counter struct {
 	Name  string `json:"name"`  // Path in netcode.Stats.
-	Value uint64 `json:"value"` // Now.
-	Moved int64  `json:"moved"` // Since the snapshot before.
+	Value uint64 `json:"value"` // Present value.
+	Moved int64  `json:"moved"` // Change since the previous snapshot.
 }
 
-// Bandwidth tells where the bytes of datagrams went. The sum of Parts is 8 times Out.
+// Bandwidth tells which parts datagrams consist of. The sum of Parts is 8 × Out.
 type Bandwidth struct {
-	Out       uint64            `json:"out"`        // Bytes to all clients, handshakes included.
-	In        uint64            `json:"in"`         // Bytes that came, from anybody.
-	OutPieces uint64            `json:"out_pieces"` // Datagrams.
-	InPieces  uint64            `json:"in_pieces"`  // Datagrams.
-	Parts     map[string]uint64 `json:"parts"`      // Bits of Out: by component and way, by message, and by what is neither.
-	Fields    map[string]uint64 `json:"fields"`     // The bits of components in Parts once more, by field.
+	Out       uint64            `json:"out"`        // Bytes to all clients, including handshakes.
+	In        uint64            `json:"in"`         // Bytes received from anybody.
+	OutPieces uint64            `json:"out_pieces"` // Datagrams sent.
+	InPieces  uint64            `json:"in_pieces"`  // Datagrams received.
+	Parts     map[string]uint64 `json:"parts"`      // Bits of Out by component and coding, by message, and the rest by reason.
+	Fields    map[string]uint64 `json:"fields"`     // The bits of components in Parts, split by field.
 }
 
-// Packet is one datagram of the client that is followed.
+// Packet is one datagram of the followed client.
 type Packet struct {
-	At       float64 `json:"at"`       // Seconds of the server's clock.
-	Out      bool    `json:"out"`      // To the client.
-	Sequence uint64  `json:"sequence"` // The low 16 bits of its number.
-	Bytes    int     `json:"bytes"`    // Of the datagram.
-	Content  string  `json:"content"`  // Of one to the client, with the bits of each part.
-	Acked    []int   `json:"acked"`    // Of one from the client: sequences that it acknowledges.
+	At       float64 `json:"at"`       // Seconds on the server's clock.
+	Out      bool    `json:"out"`      // Sent to the client; otherwise received from it.
+	Sequence uint64  `json:"sequence"` // Low 16 bits of the packet number.
+	Bytes    int     `json:"bytes"`    // Size of the datagram.
+	Content  string  `json:"content"`  // If sent: the parts and their bits.
+	Acked    []int   `json:"acked"`    // If received: the sequences that it acknowledges.
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()/10) / 100 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// snapshot reads the server. It belongs to the loop, as the server does.
+// snapshot reads the server. The loop calls it.
 func (i *Inspector) snapshot(now time.Duration) *Snapshot {
 	s := i.server
 	i.number++
@@ -119,7 +119,7 @@ func (i *Inspector) snapshot(now time.Duration) *Snapshot {
 	return all
 }
 
-// list makes nil a list, which is [] in JSON and not null.
+// list replaces nil by an empty slice, which is [] in JSON instead of null.
 func list[T any](of []T) []T {
 	if of == nil {
 		return []T{}
@@ -127,7 +127,7 @@ func list[T any](of []T) []T {
 	return of
 }
 
-// percentiles are of the ticks of the last second.
+// percentiles returns the tick times of the last second.
 func (i *Inspector) percentiles() TickTimes {
 	n := len(i.window)
 	if n == 0 {
@@ -137,7 +137,7 @@ func (i *Inspector) percentiles() TickTimes {
 	return TickTimes{P50: sorted[(n-1)/2], P99: sorted[(n-1)*99/100], Processor: (i.used[n-1] - i.used[0]) / time.Duration(max(n-1, 1))}
 }
 
-// clients lists the rows of the table, and counts the clients that have none yet.
+// clients returns the rows of the table and the number of clients without one.
 func (i *Inspector) clients() (rows []Client, missing int) {
 	rows = []Client{}
 	for id := range i.server.Clients {
@@ -150,14 +150,14 @@ func (i *Inspector) clients() (rows []Client, missing int) {
 	return rows, missing
 }
 
-// refresh makes rows of the table anew, one at least, those of other clients in each frame, until a moment: a row costs a look at each
-// entity.
+// refresh updates rows of the table until a deadline, at least one, and continues with other clients in the next frame. A row
+// costs a look at each entity.
 func (i *Inspector) refresh(until time.Duration) {
 	if i.rows == nil {
 		i.rows = map[netcode.ClientID]Client{}
 	}
-	const rounds = 4                       // Ticks until all rows are new.
-	ids := slices.Sorted(i.server.Clients) // A player who returns has the id of before, and is the last of Clients.
+	const rounds = 4                       // Ticks until all rows are updated.
+	ids := slices.Sorted(i.server.Clients) // Sorted: a client that reconnects keeps its id but is last in Clients.
 	next, _ := slices.BinarySearch(ids, i.refreshed+1)
 	for n := range min(len(ids)/rounds+1, len(ids)) {
 		id := ids[(next+n)%len(ids)]
@@ -187,10 +187,10 @@ func (i *Inspector) row(id netcode.ClientID) Client {
 	return row
 }
 
-// counters is Stats by the paths of its fields.
+// counters is the counters of Stats by the paths of their fields.
 type counters []Counter
 
-// countersOf lists all counters of Stats, in their order.
+// countersOf returns all counters of Stats, in order.
 func countersOf(stats netcode.Stats) (all counters) {
 	return appendCounters(nil, "", reflect.ValueOf(stats))
 }
@@ -207,13 +207,13 @@ func appendCounters(all counters, path string, v reflect.Value) counters {
 	return all
 }
 
-// moved lists the counters that are not as they were when somebody began to look.
+// moved returns the counters that changed since somebody looks.
 func (i *Inspector) moved() []Counter {
 	now, list := countersOf(i.server.Stats()), []Counter{}
 	if i.before == nil {
 		i.before = slices.Clone(now)
 		for n := range i.before {
-			i.before[n].Moved = int64(i.before[n].Value) // As it was at first.
+			i.before[n].Moved = int64(i.before[n].Value) // The value at the start.
 		}
 	}
 	for n := range now {

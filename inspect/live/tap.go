@@ -13,25 +13,25 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// unread is the part of the bits that there was no time to read.
+// unread names the bits that were not read for lack of time.
 const unread = "not read"
 
-// tap looks at the datagrams that a server sends and receives, before an encrypting transport and behind it.
+// tap reads the datagrams that a server sends and receives, in their unencrypted form.
 type tap struct {
 	inspector *Inspector
 	sum       Bandwidth
-	account   *inspect.Attribution // Since the snapshot before.
+	account   *inspect.Attribution // Since the previous snapshot.
 	packets   []Packet
-	spent     time.Duration // On accounts, in this frame.
-	late      time.Duration // The inspector's work after the end of the frame before.
+	spent     time.Duration // Time for accounts in this frame.
+	late      time.Duration // The inspector's work after the end of the previous frame.
 	sessions  map[transport.Addr]netcode.ClientID
-	seen      int  // Datagrams of this frame.
-	first     int  // The first so many of them are not read: where there is no time for all, those that are read rotate.
-	short     bool // There was no time for all in this frame.
-	news      bool // Somebody came, left or moved: sessions is to be made anew.
+	seen      int  // Number of datagrams in this frame.
+	first     int  // Number of datagrams at the start of a frame that are skipped. It rotates if there is no time for all.
+	short     bool // There was no time for all datagrams in this frame.
+	news      bool // A client came, left or moved: sessions is outdated.
 }
 
-// mostPackets bounds the packets of a snapshot.
+// mostPackets is the maximum number of packets in a snapshot.
 const mostPackets = 512
 
 // beginFrame begins a frame in which datagrams are read.
@@ -49,7 +49,7 @@ func (t *tap) beginFrame() {
 	}
 }
 
-// beginSessions lists the clients by address.
+// beginSessions rebuilds the table of clients by address.
 func (t *tap) beginSessions() {
 	t.news = false
 	t.sessions = map[transport.Addr]netcode.ClientID{}
@@ -60,12 +60,12 @@ func (t *tap) beginSessions() {
 	}
 }
 
-// forget drops everything when nobody looks any more.
+// forget drops all state, when nobody looks any more.
 func (t *tap) forget() {
 	*t = tap{inspector: t.inspector}
 }
 
-// take returns the figures since it was called last.
+// take returns the figures since its last call.
 func (t *tap) take() (Bandwidth, []Packet) {
 	t.addAccount(t.account)
 	sum, packets := t.sum, t.packets
@@ -85,7 +85,7 @@ func addBits(to *map[string]uint64, name string, bits uint64) {
 	}
 }
 
-// addAccount adds the parts of an account to those of the bandwidth.
+// addAccount adds an account to the parts of the bandwidth.
 func (t *tap) addAccount(a *inspect.Attribution) {
 	if t.inspector.reads != nil {
 		t.inspector.reads(a)
@@ -116,7 +116,7 @@ func (t *tap) addAccount(a *inspect.Attribution) {
 	}
 }
 
-// sent looks at a datagram that is sent.
+// sent counts a sent datagram and reads it if there is time.
 func (t *tap) sent(to transport.Addr, datagram []byte) {
 	i := t.inspector
 	begun := i.now()
@@ -128,13 +128,13 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 	}
 	id := t.sessions[to]
 	follow := uint32(0)
-	if i.on { // Else the page that followed a client has closed.
+	if i.on { // Otherwise the page that followed a client has closed.
 		follow = i.follow.Load()
 	}
 	followed := id != 0 && uint32(id) == follow
 	room := i.server.Interval() / accountShare
 	if !followed && follow != 0 {
-		room /= 2 // The rest is for the client that is followed.
+		room /= 2 // The rest is for the followed client.
 	}
 	one, late := (*inspect.Attribution)(nil), t.spent > room
 	switch {
@@ -156,7 +156,7 @@ func (t *tap) sent(to transport.Addr, datagram []byte) {
 	i.times[Inspect] += took
 }
 
-// notePacket tells of a packet to the client that is followed. Its account is nil where there was no time to read it.
+// notePacket lists a packet to the followed client. account is nil if there was no time to read it.
 func (t *tap) notePacket(datagram []byte, account *inspect.Attribution) {
 	h, _, err := wire.ParsePacketHeader(datagram)
 	if err != nil || len(t.packets) >= mostPackets {
@@ -169,7 +169,7 @@ func (t *tap) notePacket(datagram []byte, account *inspect.Attribution) {
 	t.packets = append(t.packets, Packet{At: t.inspector.now().Seconds(), Out: true, Sequence: uint64(h.Sequence), Bytes: len(datagram), Content: content})
 }
 
-// contentOf tells what a packet has, largest kinds as they come.
+// contentOf describes the parts of a packet.
 func contentOf(a *inspect.Attribution) string {
 	var b strings.Builder
 	for n := range a.State.Components {
@@ -192,7 +192,7 @@ func contentOf(a *inspect.Attribution) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// received looks at a datagram that came.
+// received counts a received datagram.
 func (t *tap) received(from transport.Addr, datagram []byte) {
 	i := t.inspector
 	begun := i.now()
@@ -215,7 +215,7 @@ func (t *tap) received(from transport.Addr, datagram []byte) {
 	i.times[Inspect] += i.now() - begun
 }
 
-// around puts the tap around a socket. One that sends to several addresses at once does so still.
+// around wraps a socket in the tap. The result sends in batches if the socket does.
 func (t *tap) around(socket systems.Socket) systems.Socket {
 	inner := tapped{socket, t}
 	if all, ok := socket.(transport.BatchSender); ok {
@@ -230,7 +230,7 @@ type tapped struct {
 	tap *tap
 }
 
-// Inside is the socket without the tap, as Attach was given it.
+// Inside returns the socket without the tap.
 func (s *tapped) Inside() systems.Socket { return s.Socket }
 
 // Send implements systems.Socket.
@@ -261,7 +261,7 @@ func (s *tapped) Moved() (m transport.Move, ok bool) {
 	return m, false
 }
 
-// Close closes the socket, if that can be closed.
+// Close closes the socket if it has Close.
 func (s *tapped) Close() error {
 	if c, ok := s.Socket.(io.Closer); ok {
 		return c.Close()
@@ -269,7 +269,7 @@ func (s *tapped) Close() error {
 	return nil
 }
 
-// tappedBatch is a socket that sends to several addresses at once, with a tap.
+// tappedBatch is a tapped socket that sends in batches.
 type tappedBatch struct {
 	tapped
 	all transport.BatchSender

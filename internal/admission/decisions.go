@@ -8,38 +8,38 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Decision is a client that asks for a place, and what the game says to it.
+// Decision is a client that wants to join, and the game's answer.
 //
 //	Open --> Given or Refused --> Over
 //	  |                             ^
 //	  +-------- its time is over ---+
 type Decision struct {
-	Address  transport.Addr // Where the client is.
-	Nonce    uint64         // Of its attempt.
+	Address  transport.Addr // Address of the client.
+	Nonce    uint64         // Nonce of its attempt.
 	State    State          // How far it is.
-	Identity string         // Of Accept.
-	Reason   *peer.Error    // Of Refuse.
+	Identity string         // From Accept.
+	Reason   *peer.Error    // From Refuse.
 
-	until time.Duration // The end of its time; 0: it does not wait yet.
+	until time.Duration // End of the time to decide; 0: it does not wait yet.
 }
 
-// State counts the steps of a decision.
+// State is a step of a decision.
 type State uint8
 
-// The states of a decision.
+// Values of State.
 const (
 	Open    State = iota // Not decided.
 	Given                // Accept was called.
 	Refused              // Refuse was called.
-	Over                 // It has its effect, or its time was over.
+	Over                 // It took effect, or its time is over.
 )
 
-// IsOpen reports whether the decision still waits for the game.
+// IsOpen reports whether the game may still decide.
 func (d *Decision) IsOpen(now time.Duration) bool {
 	return d.State == Open && (d.until == 0 || now < d.until)
 }
 
-// Accept gives the client a place. One that waits stays for grace at least, so that the next Join of its client finds it.
+// Accept accepts the client. A waiting decision stays at least until grace, so that the next Join of its client finds it.
 func (d *Decision) Accept(identity string, grace time.Duration) {
 	d.State, d.Identity = Given, identity
 	if d.until != 0 {
@@ -50,26 +50,26 @@ func (d *Decision) Accept(identity string, grace time.Duration) {
 // Refuse refuses the client.
 func (d *Decision) Refuse(reason *peer.Error) { d.State, d.Reason = Refused, reason }
 
-// Decisions are the decisions that wait.
+// Decisions is the list of waiting decisions.
 type Decisions struct {
-	Waiting []*Decision       // In the order in which they came.
-	refused peer.PastSessions // The refusals of late: a Join that comes again gets the same one, and the game is not asked.
+	Waiting []*Decision       // In order of arrival.
+	refused peer.PastSessions // Recent refusals: a repeated Join gets the same answer without asking the game.
 }
 
 // NewDecisions returns a list without decisions.
 func NewDecisions() Decisions { return Decisions{refused: peer.NewPastSessions()} }
 
-// Refusal returns the reason with which an attempt was refused, nil if it was not.
+// Refusal returns the reason for which an attempt was refused, nil if it was not.
 func (d *Decisions) Refusal(nonce uint64, now time.Duration) *peer.Error {
 	return d.refused.Find(nonce, now)
 }
 
-// Deny keeps the reason with which an attempt is refused.
+// Deny stores the reason for which an attempt is refused.
 func (d *Decisions) Deny(nonce uint64, reason *peer.Error, now time.Duration) {
 	d.refused.Add(nonce, reason, now)
 }
 
-// Find returns the decision about a client that waits, nil if there is none.
+// Find returns the waiting decision about a client, nil if there is none.
 func (d *Decisions) Find(from transport.Addr, nonce uint64) *Decision {
 	for _, one := range d.Waiting {
 		if one.Nonce == nonce && one.Address == from {
@@ -79,13 +79,14 @@ func (d *Decisions) Find(from transport.Addr, nonce uint64) *Decision {
 	return nil
 }
 
-// Wait makes a decision wait until a time.
+// Wait adds a decision that waits until a time.
 func (d *Decisions) Wait(one *Decision, until time.Duration) {
 	one.until = until
 	d.Waiting = append(d.Waiting, one)
 }
 
-// Crowded reports whether too many decisions wait about clients of an address or of its network: as many as may have places.
+// Crowded reports whether too many decisions about clients of an address or its network are waiting: as many as its limit of
+// places.
 func (d *Decisions) Crowded(from transport.Addr, limits Limits) bool {
 	ip := from.IP.Addr()
 	if IsExempt(ip) {
@@ -115,8 +116,7 @@ func (d *Decisions) Settle(one *Decision) {
 	}
 }
 
-// Expire ends the decisions whose time is over, and refuses with late the clients about whom the game did not decide. It returns how
-// many these are.
+// Expire ends the decisions whose time is over. It refuses undecided clients with late, and returns their number.
 func (d *Decisions) Expire(now time.Duration, late *peer.Error) (n uint64) {
 	kept := d.Waiting[:0]
 	for _, one := range d.Waiting {

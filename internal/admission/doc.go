@@ -1,9 +1,14 @@
-// Package admission decides who has a place at a server: how many clients of one address and of one network, which of those that ask the
-// game approves, and which players are away and may come back. It sends nothing and knows no session.
+// Package admission decides which clients may join a server. It limits clients by address and network, waits for the game's
+// approval, and stores disconnected players who may return. It sends nothing and does not know sessions.
+//
+// The package's words:
+//
+//   - place: the right of one client to have a session
+//   - player: a client with an identity from the game; it is away while it has no session and may return
 //
 // # Files
 //
-//   - places.go: limits of an address and of its network
-//   - decisions.go: clients that ask for a place, and the answer of the game
-//   - players.go: clients with an identity: connected, away, or gone for good
+//   - places.go: Limits, Places: limits by address and network
+//   - decisions.go: clients that want to join, and the game's answer
+//   - players.go: players: connected, away, or gone for good
 package admission

@@ -7,45 +7,44 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Limits bounds what the clients of an address, and of its network, may have. The fields are those of netcode.Config. 0 or less is no
-// limit.
+// Limits limits the clients of an address and of its network. The fields are those of netcode.Config. 0 or less means no limit.
 type Limits struct {
-	ClientsPerAddress, ClientsPerNetwork       int // Places at a time.
-	HandshakesPerAddress, HandshakesPerNetwork int // Handshake datagrams that are answered a second.
+	ClientsPerAddress, ClientsPerNetwork       int // Simultaneous places.
+	HandshakesPerAddress, HandshakesPerNetwork int // Answered handshake datagrams per second.
 }
 
-// Scope names the limit that is reached.
+// Scope names a limit that was reached.
 type Scope uint8
 
-// The scopes.
+// Values of Scope.
 const (
-	None    Scope = iota // No limit is reached.
-	Address              // That of the address.
-	Network              // That of its network.
+	None    Scope = iota // No limit.
+	Address              // The limit of the address.
+	Network              // The limit of its network.
 )
 
-// Places counts the clients of each address and network, so that none takes the places and the time of all others.
+// Places counts the clients of each address and network, so that none can use up all places and handshakes.
 type Places struct {
 	limits  Limits
 	limiter *peer.Limiter
 	taken   map[netip.Prefix]int // By address and by network.
 }
 
-// NewPlaces returns a count in which no place is taken. See peer.NewLimiter about secret.
+// NewPlaces returns a count without any client. See peer.NewLimiter about secret.
 func NewPlaces(secret [16]byte, limits Limits) *Places {
 	return &Places{limits: limits, limiter: peer.NewLimiter(secret), taken: map[netip.Prefix]int{}}
 }
 
-// IsExempt reports whether an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+// IsExempt reports whether an address has no limits: it is a loopback address, or the transport has no IP addresses.
 func IsExempt(ip netip.Addr) bool { return !ip.IsValid() || ip.Unmap().IsLoopback() }
 
-// isLocalNetwork reports whether an address is exempt from the limits of networks: a LAN is one network.
+// isLocalNetwork reports whether an address has no network limit: a LAN is one network.
 func isLocalNetwork(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	return IsExempt(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
 
-// Work takes a piece of handshake work out of the budgets of an address and its network. It returns the one that is used up.
+// Work subtracts handshake work from the budgets of an address and its network. It returns the exhausted one, or None.
 func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
 	address, network := p.limits.HandshakesPerAddress, p.limits.HandshakesPerNetwork
 	switch {
@@ -58,7 +57,7 @@ func (p *Places) Work(ip netip.Addr, work peer.Work, now time.Duration) Scope {
 	return None
 }
 
-// Crowded returns the limit that an address has reached; None if it may take another place.
+// Crowded returns the limit of places that an address has reached, None if it may have another place.
 func (p *Places) Crowded(ip netip.Addr) Scope {
 	if IsExempt(ip) {
 		return None
@@ -66,7 +65,7 @@ func (p *Places) Crowded(ip netip.Addr) Scope {
 	return p.limits.reached(ip, p.taken[peer.AddressPrefix(ip)], p.taken[peer.NetworkPrefix(ip)])
 }
 
-// reached returns the limit that as many clients of an address and of its network have reached.
+// reached returns the limit that these numbers of clients of an address and its network have reached.
 func (l *Limits) reached(ip netip.Addr, address, network int) Scope {
 	switch {
 	case l.ClientsPerAddress > 0 && address >= l.ClientsPerAddress:
@@ -77,10 +76,10 @@ func (l *Limits) reached(ip netip.Addr, address, network int) Scope {
 	return None
 }
 
-// Take counts a session that takes a place.
+// Take counts a session that begins.
 func (p *Places) Take(ip netip.Addr) { p.add(ip, +1) }
 
-// Free counts a session that gives its place back.
+// Free counts a session that ends.
 func (p *Places) Free(ip netip.Addr) { p.add(ip, -1) }
 
 func (p *Places) add(ip netip.Addr, by int) {

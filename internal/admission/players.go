@@ -8,22 +8,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Player is a client with an identity. It is connected, or away and may come back. It has the same client id in both.
+// Player is a client with an identity. It is connected, or away and may return. Its client ID stays the same.
 type Player struct {
 	Identity  string        // From the game; not empty.
-	ID        wire.ClientID // Of all its sessions.
-	Connected bool          // It has a session. Else it is away, or has left for good.
+	ID        wire.ClientID // Client ID in all its sessions.
+	Connected bool          // It has a session. Otherwise it is away or has left for good.
 	Left      bool          // It has left for good.
 
-	from  netip.Prefix  // While it is away, the network that it came from.
-	until time.Duration // While it is away, the time at which it has left for good.
+	from  netip.Prefix  // While away: the network that it came from.
+	until time.Duration // While away: the time at which it leaves for good.
 }
 
-// Players are the clients with an identity.
+// Players is the set of clients with an identity.
 type Players struct {
-	byIdentity map[string]*Player // Looked up only.
+	byIdentity map[string]*Player // For lookup only.
 	byClient   map[wire.ClientID]*Player
-	Away       []*Player // In the order in which they left. It is good until the next change.
+	Away       []*Player // In order of disconnection. Valid until the next change.
 }
 
 // NewPlayers returns a list without players.
@@ -31,13 +31,14 @@ func NewPlayers() Players {
 	return Players{byIdentity: map[string]*Player{}, byClient: map[wire.ClientID]*Player{}}
 }
 
-// Of returns the player with a client id, nil if there is none.
+// Of returns the player with a client ID, nil if there is none.
 func (p *Players) Of(client wire.ClientID) *Player { return p.byClient[client] }
 
 // Find returns the player with an identity, nil if there is none.
 func (p *Players) Find(identity string) *Player { return p.byIdentity[identity] }
 
-// Enter returns the player of an identity, connected now: one that returns, or a new one with the client id.
+// Enter marks the player of an identity as connected and returns it. If the identity is unknown it makes a player with the given
+// client ID.
 func (p *Players) Enter(identity string, client wire.ClientID) (one *Player, returned bool) {
 	if one = p.byIdentity[identity]; one != nil {
 		p.notAway(one)
@@ -49,20 +50,20 @@ func (p *Players) Enter(identity string, client wire.ClientID) (one *Player, ret
 	return one, false
 }
 
-// GoAway makes a player away until a time. It came from a network.
+// GoAway marks a player as away until a time. from is the network that it came from.
 func (p *Players) GoAway(one *Player, from netip.Prefix, until time.Duration) {
 	one.Connected, one.from, one.until = false, from, until
 	p.Away = append(p.Away, one)
 }
 
-// Shift gives the players that are away more time.
+// Shift extends the time of all players that are away.
 func (p *Players) Shift(by time.Duration) {
 	for _, one := range p.Away {
 		one.until += by
 	}
 }
 
-// Due returns a player whose time is over, nil if there is none.
+// Due returns a player whose time away is over, nil if there is none.
 func (p *Players) Due(now time.Duration) *Player {
 	if len(p.Away) > 0 && now >= p.Away[0].until {
 		return p.Away[0]
@@ -70,8 +71,8 @@ func (p *Players) Due(now time.Duration) *Player {
 	return nil
 }
 
-// TooMany returns the player to forget where more than most are away, nil if there are not. It is the one that left first of the network
-// from which most are away, so that a client that comes with many identities takes the time of its neighbours alone.
+// TooMany returns the player to drop if more than most are away, nil otherwise. It is the first that left among those of the
+// network with the most players away. A client that comes with many identities thus harms only its own network.
 func (p *Players) TooMany(most int) *Player {
 	if len(p.Away) <= most {
 		return nil
@@ -83,24 +84,24 @@ func (p *Players) TooMany(most int) *Player {
 	return slices.MaxFunc(p.Away, func(a, b *Player) int { return counts[a.from] - counts[b.from] })
 }
 
-// Leave makes a player have left for good. Of finds it until Forget.
+// Leave marks a player as gone for good. Of finds it until Forget.
 func (p *Players) Leave(one *Player) {
 	p.Release(one)
 	p.notAway(one)
 	one.Connected, one.Left = false, true
 }
 
-// Release lets whoever comes with the identity of a player be a new one.
+// Release makes the identity of a player available for a new player.
 func (p *Players) Release(one *Player) {
 	if p.byIdentity[one.Identity] == one {
 		delete(p.byIdentity, one.Identity)
 	}
 }
 
-// Forget forgets the player with a client id.
+// Forget removes the player with a client ID.
 func (p *Players) Forget(client wire.ClientID) { delete(p.byClient, client) }
 
-// notAway takes a player out of those that are away: without a look at the others if it left first.
+// notAway removes a player from Away, in constant time if it is the first.
 func (p *Players) notAway(one *Player) {
 	switch i := slices.Index(p.Away, one); {
 	case i == 0:

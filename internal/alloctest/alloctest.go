@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Zero calls f once, which may allocate, and then runs times. It fails t if any of those allocates. The optional what is a
-// message, or a format with its arguments, for the failure.
+// Zero calls f once, which may allocate, and then runs times. It fails t if any of the later calls allocates. The optional what
+// is a message, or a format with arguments, for the failure.
 func Zero(t testing.TB, runs int, f func(), what ...any) {
 	t.Helper()
 	AtMost(t, 0, runs, f, what...)
 }
 
-// AtMost is Zero with a limit on the sum of the allocations of all counted runs.
+// AtMost is Zero with a maximum for the sum of all counted allocations.
 func AtMost(t testing.TB, most uint64, runs int, f func(), what ...any) {
 	t.Helper()
 	c := Start(t)
@@ -28,10 +28,10 @@ func AtMost(t testing.TB, most uint64, runs int, f func(), what ...any) {
 	c.AtMost(most, what...)
 }
 
-// Counts tells whether allocations are counted: they are not in a build with the race detector, which allocates too.
+// Counts reports whether allocations are counted. They are not with the race detector, which allocates too.
 func Counts() bool { return !raceDetector }
 
-// Count calls f once, and then runs times. It returns the sum of the allocations of those, 0 under the race detector.
+// Count calls f once, and then runs times. It returns the allocations of the later calls, 0 with the race detector.
 func Count(t testing.TB, runs int, f func()) uint64 {
 	t.Helper()
 	c := Start(t)
@@ -45,7 +45,7 @@ func Count(t testing.TB, runs int, f func()) uint64 {
 	return c.Sum()
 }
 
-// Counter adds up the allocations of several calls with other code between them:
+// Counter counts the allocations of several calls with other code between them:
 //
 //	c := alloctest.Start(t)
 //	for range 500 {
@@ -54,7 +54,8 @@ func Count(t testing.TB, runs int, f func()) uint64 {
 //	}
 //	c.Zero("steps")
 //
-// It is for tests that do not run in parallel. From Start to Stop the garbage collector is off and one processor runs.
+// Use it only in tests that do not run in parallel. From Start to Stop the garbage collector is off and only one processor is
+// used.
 type Counter struct {
 	t       testing.TB
 	counted uint64
@@ -66,7 +67,7 @@ type Counter struct {
 	sampled *[64]byte
 }
 
-// Start returns a Counter. The end of the test stops it too.
+// Start returns a Counter, which stops at the end of the test at the latest.
 func Start(t testing.TB) *Counter {
 	t.Helper()
 	testing.AllocsPerRun(1, func() {}) // Panics in a parallel test.
@@ -75,14 +76,14 @@ func Start(t testing.TB) *Counter {
 	if !raceDetector {
 		c.turn(0)
 		c.before = readProfile()
-		for range 10 { // Lets finalizers and cleanups run that the collection queued.
+		for range 10 { // Runs finalizers and cleanups that the collection queued.
 			runtime.Gosched()
 		}
 	}
 	return c
 }
 
-// Stop turns the garbage collector and the other processors back on. Further calls do nothing.
+// Stop enables the garbage collector and the other processors again. Further calls do nothing.
 func (c *Counter) Stop() {
 	if c.stopped {
 		return
@@ -95,7 +96,7 @@ func (c *Counter) Stop() {
 	}
 }
 
-// Count calls f once and adds its allocations to the sum.
+// Count calls f once and counts its allocations.
 func (c *Counter) Count(f func()) {
 	if raceDetector {
 		f()
@@ -110,13 +111,14 @@ func (c *Counter) Count(f func()) {
 	c.counted += end.Mallocs - start.Mallocs
 }
 
-// turn sets the rate of the memory profile. The runtime samples the allocation that follows each change: the one here.
+// turn sets the sampling rate of the memory profile. The runtime always samples the first allocation after a change: the one
+// here.
 func (c *Counter) turn(rate int) {
 	runtime.MemProfileRate = rate
 	c.sampled = new([64]byte)
 }
 
-// Sum returns how many allocations were counted since Start.
+// Sum returns the number of allocations counted since Start.
 func (c *Counter) Sum() uint64 {
 	if c.counted == 0 {
 		return 0
@@ -125,8 +127,8 @@ func (c *Counter) Sum() uint64 {
 	return sum
 }
 
-// sum returns the call stacks that allocated, and how often all of them did: as often as the heap counted, but for what the
-// runtime allocated for itself. The profile alone would not do: it leaves out small objects that share a block.
+// sum returns the call stacks that allocated, and the total number of allocations as the heap counts them, without those of the
+// runtime itself. The profile alone is not exact: it omits small objects that share a block.
 func (c *Counter) sum() (lines []line, sum uint64) {
 	lines, own := readProfile().since(c.before)
 	for i := range lines {

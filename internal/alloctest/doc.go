@@ -1,9 +1,11 @@
-// Package alloctest counts every allocation of code that must not allocate, and names the places that did.
+// Package alloctest counts all allocations of code that must not allocate, and reports where they happen.
 //
 //	alloctest.Zero(t, 200, frame, "a frame with 16 clients")
 //
-// testing.AllocsPerRun divides by the number of runs and rounds down: it reports 0 for a buffer that grows once in 200 runs.
-// This package adds up instead. While it counts, the garbage collector is off, one processor runs, and the memory profile
-// samples each allocation, so that a failure lists the call stacks. Under the race detector f runs and nothing is counted:
-// the detector makes sync.Pool drop items at random.
+// testing.AllocsPerRun divides by the number of runs and rounds down: it reports 0 for a buffer that grows once in 200 runs. This
+// package reports the sum. While it counts, the garbage collector is off, one processor is used, and the memory profile samples
+// each allocation, so that a failure lists call stacks. With the race detector f runs and nothing is counted, since the detector
+// makes sync.Pool drop items at random.
+//
+// Its files: alloctest.go (Zero, AtMost, Counter), profile.go (call stacks), race.go and norace.go.
 package alloctest

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	mostSites  = 10 // Call stacks that a failure lists.
-	mostFrames = 8  // Functions that it lists of each.
+	mostSites  = 10 // Maximum number of call stacks in a failure.
+	mostFrames = 8  // Maximum number of functions of each.
 )
 
 // stack is the call stack of an allocation.
 type stack [32]uintptr
 
-// site has the allocations of one call stack.
+// site is the allocations of one call stack.
 type site struct{ objects, bytes int64 }
 
-// profile holds the memory profile by call stack. Its numbers never fall.
+// profile is the memory profile by call stack. Its numbers never decrease.
 type profile map[stack]site
 
-// readProfile reads the memory profile as of now. The runtime publishes a sample only after two garbage collections.
+// readProfile reads the present memory profile. The runtime publishes a sample only after two garbage collections.
 func readProfile() profile {
 	runtime.GC()
 	runtime.GC()
@@ -42,15 +42,15 @@ func readProfile() profile {
 	}
 }
 
-// line has the allocations of one call stack between two profiles.
+// line is the allocations of one call stack between two profiles.
 type line struct {
 	site
 	at     stack
 	frames []runtime.Frame
 }
 
-// since returns the stacks that allocated after before was read, the busiest first. own is how many allocations the runtime
-// made for itself, which are not among them: the scavenger's timer, a thread.
+// since returns the stacks that allocated since before was read, most allocations first. own is the number of the runtime's own
+// allocations, which are not listed: the scavenger's timer, a thread.
 func (p profile) since(before profile) (lines []line, own uint64) {
 	for at, s := range p {
 		old := before[at]
@@ -75,7 +75,7 @@ func (p profile) since(before profile) (lines []line, own uint64) {
 	return lines, own
 }
 
-// listed writes lines for people, with the runtime's function that tells what was made: a slice that grew, a closure, a map.
+// listed formats lines. It includes the runtime's function that shows what was allocated: a slice that grew, a closure, a map.
 func listed(lines []line) string {
 	var b strings.Builder
 	for i, l := range lines {
@@ -95,7 +95,7 @@ func listed(lines []line) string {
 	return b.String()
 }
 
-// frames returns the functions of a stack, the innermost first.
+// frames returns the functions of a stack, innermost first.
 func (s *stack) frames() (all []runtime.Frame) {
 	n := slices.Index(s[:], 0)
 	if n < 0 {
@@ -112,14 +112,14 @@ func (s *stack) frames() (all []runtime.Frame) {
 
 func inRuntime(f runtime.Frame) bool { return strings.HasPrefix(f.Function, "runtime.") }
 
-// within reports whether a function is on the stack, by the end of its name.
+// within reports whether a function is on the stack, by the suffix of its name.
 func (l *line) within(name string) bool {
 	return slices.ContainsFunc(l.frames, func(f runtime.Frame) bool { return strings.HasSuffix(f.Function, name) })
 }
 
-// background reports whether the runtime allocated for itself: in a goroutine of its own, for the cache of a type assertion,
-// which it makes at random with one miss of a thousand, or for its pool of records of goroutines that wait. The start of a
-// goroutine is the caller's.
+// background reports whether the runtime allocated for itself. It does so in its own goroutines, for its pool of records of
+// waiting goroutines, and for the cache of a type assertion, which it fills at random with one miss of a thousand. The start of a
+// goroutine counts as the caller's.
 func (l *line) background() bool {
 	for _, name := range []string{"runtime.ReadMemStats", "runtime.buildTypeAssertCache", "runtime.buildInterfaceSwitchCache", "runtime.acquireSudog"} {
 		if l.within(name) {

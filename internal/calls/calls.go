@@ -8,46 +8,46 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// MaxOpen is the most calls that one end may have open; a number has 16 bits and the table twice as many places.
+// MaxOpen is the maximum number of open calls of one end. Numbers have 16 bits, and the table has twice as many slots.
 const MaxOpen = 1 << 12
 
-// Table stores the questions of one end that wait for their answers, by number. A number names a place in the ring and is
-// not used again before the others had their turn, so that an answer that comes late finds nothing.
+// Table stores the unanswered calls of one end by number. A number selects a slot of the ring. It is reused only after all
+// others, so that a late answer finds no call.
 type Table struct {
-	Waiting int    // Questions without an answer.
-	ring    []Call // A power of two, at least twice the limit.
+	Waiting int    // Number of unanswered calls.
+	ring    []Call // Length is a power of two, at least twice the limit.
 	limit   int
 	next    uint16
-	Late    error                                       // Given to a waiter whose deadline has come.
-	Tell    func(w Waiter, of wire.ClientID, err error) // Tells a waiter that there is no answer.
+	Late    error                                       // Error for a waiter after its deadline.
+	Tell    func(w Waiter, of wire.ClientID, err error) // Reports to a waiter that there is no answer.
 }
 
-// Call is one question that waits.
+// Call is one unanswered call.
 type Call struct {
-	Waiter   Waiter // Nil: the place is free.
+	Waiter   Waiter // nil: the slot is free.
 	number   uint16
-	Of       wire.ClientID   // The end that was asked: nobody else may answer.
-	Deadline time.Duration   // The call ends with Late then.
-	Ctx      context.Context // The call ends with its error when it is done.
+	Of       wire.ClientID   // The end that was asked: only it may answer.
+	Deadline time.Duration   // At this time the call ends with Late.
+	Ctx      context.Context // When it is done the call ends with its error.
 }
 
-// Waiter is told how a call ended.
+// Waiter receives the end of a call.
 type Waiter interface {
-	// Fail tells that there is no answer.
+	// Fail reports that there is no answer.
 	Fail(err error)
 }
 
-// New has room for a number of open calls.
+// New returns a table for at most limit open calls.
 func New(limit int) Table {
 	limit = min(max(limit, 1), MaxOpen)
 	tell := func(w Waiter, _ wire.ClientID, err error) { w.Fail(err) }
 	return Table{ring: make([]Call, 1<<bits.Len(uint(2*limit-1))), limit: limit, Tell: tell}
 }
 
-// place returns the place of a number.
+// place returns the slot of a number.
 func (c *Table) place(number uint16) *Call { return &c.ring[int(number)&(len(c.ring)-1)] }
 
-// Open opens a call and gives it a number, unless too many are open.
+// Open adds a call and returns its number. ok is false if too many are open.
 func (c *Table) Open(call Call) (number uint16, ok bool) {
 	if c.Waiting >= c.limit {
 		return 0, false
@@ -62,8 +62,8 @@ func (c *Table) Open(call Call) (number uint16, ok bool) {
 	return call.number, true
 }
 
-// Take ends the call of a number that was put to this end. It says false when there is none: it was answered, given up
-// or never made.
+// Take removes the call with a number that was sent to this end, and returns its waiter. It returns false if there is none: it
+// was answered, cancelled or never made.
 func (c *Table) Take(number uint16, from wire.ClientID) (Waiter, bool) {
 	at := c.place(number)
 	if at.Waiter == nil || at.number != number || at.Of != from {
@@ -74,7 +74,7 @@ func (c *Table) Take(number uint16, from wire.ClientID) (Waiter, bool) {
 	return w, true
 }
 
-// Waiter returns the function that waits for an answer of that number from that end, or nil.
+// Waiter returns the waiter for the answer with this number from this end, or nil.
 func (c *Table) Waiter(number uint16, from wire.ClientID) Waiter {
 	if at := c.place(number); at.Waiter != nil && at.number == number && at.Of == from {
 		return at.Waiter
@@ -82,13 +82,13 @@ func (c *Table) Waiter(number uint16, from wire.ClientID) Waiter {
 	return nil
 }
 
-// free empties a place.
+// free empties a slot.
 func (c *Table) free(at *Call) {
 	*at = Call{}
 	c.Waiting--
 }
 
-// Expire ends the calls whose deadline has come or whose context is done.
+// Expire ends the calls whose deadline has passed or whose context is done.
 func (c *Table) Expire(now time.Duration) (late, cancelled uint64) {
 	for i := range c.ring {
 		at := &c.ring[i]
@@ -112,7 +112,7 @@ func (c *Table) Expire(now time.Duration) (late, cancelled uint64) {
 	return late, cancelled
 }
 
-// Drop ends the calls that were put to an end that is gone.
+// Drop ends the calls to an end that has disconnected.
 func (c *Table) Drop(of wire.ClientID, reason error) {
 	if c.Waiting == 0 {
 		return

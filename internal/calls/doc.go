@@ -1,2 +1,2 @@
-// Package calls stores the questions of one end that wait for their answers.
+// Package calls stores the calls of one end that wait for their answers. calls.go contains everything.
 package calls

@@ -10,30 +10,30 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry has the limits
-// that shape packets. The components follow, then the entries of extensions and the messages, each kind by wire name.
+// Entry is one line of the canonical description of a protocol, such as "component Position{X:f32;Y:f32}". The first entry has
+// the limits that determine packets. Then come components, entries of extensions, and messages, each kind sorted by wire name.
 type Entry struct {
-	Kind string // The first word.
-	Name string // The wire name.
+	Kind string // First word.
+	Name string // Wire name.
 	Text string // The line.
 }
 
 // Description is the entries of a protocol and their hashes.
 type Description struct {
 	Entries []Entry     // In canonical order.
-	Digest  peer.Digest // One hash for each entry.
-	Hash    uint64      // One over all of them.
+	Digest  peer.Digest // One hash per entry.
+	Hash    uint64      // Hash of all entries.
 }
 
-// New hashes entries.
+// New computes the hashes of entries.
 func New(entries []Entry) Description {
 	d := Description{Entries: entries}
 	d.Digest, d.Hash = digest(entries)
 	return d
 }
 
-// digest returns one 32-bit hash for each entry and one 64-bit hash over all of them, both FNV-1a. In the latter a line feed follows
-// each entry.
+// digest returns a 32-bit hash for each entry and a 64-bit hash of all, both FNV-1a. For the latter a line feed follows each
+// entry.
 func digest(entries []Entry) (peer.Digest, uint64) {
 	var each []uint32
 	whole := fnv.New64a()
@@ -47,8 +47,8 @@ func digest(entries []Entry) (peer.Digest, uint64) {
 	return peer.NewDigest(each), whole.Sum64()
 }
 
-// FirstDifference returns the text of a refusal for a client with another protocol: the place of the first entry that differs and our
-// description of it, "3 component Position{...}". The description is empty where the client has an entry more.
+// FirstDifference returns the text of a refusal for a client with another protocol: the index of the first entry that differs and
+// our description of it, such as "3 component Position{...}". The description is empty if the client has an additional entry.
 func (d *Description) FirstDifference(theirs peer.Digest) string {
 	place, _ := d.Digest.FirstDifference(theirs)
 	detail := strconv.Itoa(place)
@@ -58,8 +58,8 @@ func (d *Description) FirstDifference(theirs peer.Digest) string {
 	return detail
 }
 
-// Difference describes where a client's protocol first differs, for the server's log. The server has the hashes of the client's entries
-// and not their text, so their order must tell which end lacks an entry.
+// Difference describes the first difference of a client's protocol, for the server's log. The server has only the hashes of the
+// client's entries, so it finds from their order which end lacks an entry.
 func (d *Description) Difference(theirs peer.Digest) string {
 	place, found := d.Digest.FirstDifference(theirs)
 	switch {
@@ -80,7 +80,7 @@ func (d *Description) Difference(theirs peer.Digest) string {
 	return fmt.Sprintf("%s differs, or the client does not have it: here it is %s", kindAndName, ours.Text)
 }
 
-// contains reports whether a hash is in a digest, at a place or behind it.
+// contains reports whether a digest contains a hash from an index on.
 func contains(d peer.Digest, from int, hash uint32) bool {
 	for i := from; i < d.Len(); i++ {
 		if d.At(i) == hash {
@@ -90,8 +90,8 @@ func contains(d peer.Digest, from int, hash uint32) bool {
 	return false
 }
 
-// Explain turns the detail of a WrongProtocol refusal into a sentence that names the first type, and where possible the first field,
-// that differs. The detail comes from the server and is hostile text.
+// Explain turns the detail of a WrongProtocol refusal into a sentence that names the first type that differs, and its first
+// different field if possible. The detail comes from the server and is untrusted.
 func (d *Description) Explain(detail string) string {
 	number, theirs, _ := strings.Cut(detail, " ")
 	place, err := strconv.Atoi(number)
@@ -116,21 +116,21 @@ func (d *Description) Explain(detail string) string {
 	return fmt.Sprintf("%s %q differs: %s", kind, name, firstField(theirs, ours.Text))
 }
 
-// NameOf takes kind and name from the front of an entry's text. A wire name has no brace, so the first one opens the fields.
+// NameOf returns kind and name from the start of an entry's text. The first brace begins the fields, since a wire name has none.
 func NameOf(text string) (kind, name string) {
 	kind, rest, _ := strings.Cut(text, " ")
 	name, _, _ = strings.Cut(rest, "{")
 	return kind, name
 }
 
-// ID returns a number of an entry that stays while its kind and wire name do: FNV-1a 32 of both.
+// ID returns a number for an entry that depends on kind and wire name only: FNV-1a 32 of both.
 func ID(kind, name string) uint32 {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(kind + " " + name))
 	return sum.Sum32()
 }
 
-// sortsBefore reports whether an entry of that kind and name stands before ours in the canonical order.
+// sortsBefore reports whether an entry of this kind and name precedes ours in canonical order.
 func (d *Description) sortsBefore(kind, name string, ours Entry) bool {
 	if kind != ours.Kind {
 		return slices.Index(d.kinds(), kind) < slices.Index(d.kinds(), ours.Kind)
@@ -138,7 +138,7 @@ func (d *Description) sortsBefore(kind, name string, ours Entry) bool {
 	return name < ours.Name
 }
 
-// kinds lists the kinds in the order of their entries.
+// kinds returns the kinds in canonical order.
 func (d *Description) kinds() (kinds []string) {
 	for _, e := range d.Entries {
 		if !slices.Contains(kinds, e.Kind) {
@@ -148,7 +148,7 @@ func (d *Description) kinds() (kinds []string) {
 	return kinds
 }
 
-// firstField names the first field in which two descriptions of one type differ.
+// firstField describes the first field that differs between two descriptions of one type.
 func firstField(theirs, ours string) string {
 	server, client := Fields(theirs), Fields(ours)
 	for i := range max(len(server), len(client)) {
@@ -171,7 +171,7 @@ func firstField(theirs, ours string) string {
 	return "the server's description was cut off"
 }
 
-// Fields splits "component Name{A:f32;B:f32}[owner]" into its fields. Braces within a field belong to it.
+// Fields splits "component Name{A:f32;B:f32}[owner]" into its fields. Nested braces belong to their field.
 func Fields(text string) (fields []string) {
 	_, list, _ := strings.Cut(text, "{")
 	if end := strings.LastIndexByte(list, '}'); end >= 0 {
@@ -196,12 +196,12 @@ func Fields(text string) (fields []string) {
 	return append(fields, list[from:])
 }
 
-// Behind returns the text behind the fields: how a message is sent.
+// Behind returns the text after the fields: how a message is sent.
 func Behind(text string) string {
 	return text[strings.LastIndexByte(text, '}')+1:]
 }
 
-// inWords describes how a type is sent: a component that the server alone writes has no text.
+// inWords describes how a type is sent. A component that only the server writes has no such text.
 func inWords(behind string) string {
 	if behind == "" {
 		return "without WrittenBy"

@@ -1,2 +1,3 @@
-// Package canon is the canonical description of a protocol: the text that both ends hash, and the sentences about a difference.
+// Package canon has the canonical description of a protocol: the text that both ends hash, and messages about differences.
+// canon.go contains everything.
 package canon

@@ -8,7 +8,7 @@ import (
 // mark begins the line of a log that Injected writes.
 const mark = "injected: "
 
-// Injected notes in the log of a test how often it injected a fault. It fails the test if that was never.
+// Injected logs how often a test injected a fault. It fails the test if the number is 0.
 func Injected[N ~int | ~int64 | ~uint64 | ~uint32](t testing.TB, count N, fault string) {
 	t.Helper()
 	if count <= 0 {

@@ -1,9 +1,9 @@
 package casebook
 
-// Cases is the number of cases of the catalogue.
+// Cases is the number of cases in the catalogue.
 const Cases = 60
 
-// names are the faults and attacks of the catalogue, by number.
+// names returns the faults and attacks of the catalogue by number.
 func names() [Cases + 1]string {
 	return [...]string{"",
 		"payloads cut at each byte, with a tail, shifted", "hostile counts", "edges of varints", "offset + length at the edges of words", "every index, type, stage and flag",

@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Test is a test of a case and its newest run.
+// Test is a test of a case with its newest result.
 type Test struct {
 	Package  string         // relative to the root, "." for the root
 	Name     string         // TestCaseNN...
-	Since    string         // the commit that has it first, abbreviated
+	Since    string         // abbreviated commit that added it
 	Result   string         // "pass", "fail", "skip"; "" if it did not run
 	Injected map[string]int // by fault
 }
 
-// Case returns the number of the case in the name of a test; 0 if there is none.
+// Case returns the case number in the name of a test, 0 if there is none.
 func Case(name string) int {
 	digits := regexp.MustCompile(`^TestCase(\d\d)`).FindStringSubmatch(name)
 	if digits == nil {
@@ -31,8 +31,8 @@ func Case(name string) int {
 	return n
 }
 
-// Read adds the results of go test -json to tests, found by package and name. Sub-tests count for their test. prefix is the path of the
-// module, which package paths begin with.
+// Read adds the results in the output of go test -json to tests, matched by package and name. Results of sub-tests count for
+// their test. prefix is the module path.
 func Read(output io.Reader, prefix string, tests []*Test) error {
 	line := regexp.MustCompile(mark + `(\d+) × (.*)`)
 	lines := bufio.NewScanner(output)
@@ -90,7 +90,7 @@ Each case of the catalogue of faults and attacks is a test whose name has its nu
 	return b.String()
 }
 
-// listed lists tests by package.
+// listed formats the names of tests by package.
 func listed(of []*Test) string {
 	byPackage := map[string][]string{}
 	for _, t := range of {
@@ -104,7 +104,7 @@ func listed(of []*Test) string {
 	return strings.Join(parts, "; ")
 }
 
-// injected adds up what tests have injected.
+// injected adds up the injected faults of tests.
 func injected(of []*Test) string {
 	sum := map[string]int{}
 	for _, t := range of {
@@ -119,7 +119,7 @@ func injected(of []*Test) string {
 	return strings.Join(parts, "; ")
 }
 
-// result counts results.
+// result counts the results of tests.
 func result(of []*Test) string {
 	count := map[string]int{}
 	for _, t := range of {
@@ -135,7 +135,7 @@ func result(of []*Test) string {
 	return strings.Join(parts, ", ")
 }
 
-// since is the oldest commit; tests come in the order of their commits.
+// since returns the oldest commit of tests, which are sorted by commit.
 func since(of []*Test) string {
 	for _, t := range of {
 		if t.Since != "" {
@@ -145,8 +145,8 @@ func since(of []*Test) string {
 	return ""
 }
 
-// Check returns what is wrong with a page: a case without a row, an empty cell, a test that it does not name, a test that is none, a test
-// that did not pass. names are those of all tests of cases.
+// Check returns the faults of a page: a case without a row, an empty cell, a missing test, an unknown test, a test that did not
+// pass. names is the names of all tests of cases.
 func Check(page string, names []string) (faults []string) {
 	rows := map[int][]string{}
 	for line := range strings.Lines(page) {

@@ -1,3 +1,4 @@
-// Package held keeps messages for one end that are not sent yet: they wait for an entity, for the capture of the state that they follow,
-// or behind such a message on their channel. It keeps their order and their bounds; the caller decides when each may leave.
+// Package held stores messages to one end that cannot be sent yet. They wait for an entity, for the capture of the state that
+// they follow, or behind such a message on their channel. The package keeps their order and limits; the caller decides when each
+// is sent. queue.go contains everything.
 package held

@@ -8,77 +8,77 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// messageCost is the bytes that a held message takes of Limits beside its body. briefCost is the same for an unreliable one that waits
-// for a capture, a tick at most: about its bytes in a packet.
+// messageCost is the number of bytes that a held message counts in Limits, in addition to its body. briefCost is the same for an
+// unreliable message that waits for a capture, for at most a tick: about its overhead in a packet.
 const (
 	messageCost = 96
 	briefCost   = 16
 )
 
-// firstMessages, and firstBytes of their bodies, have room when the first one is held.
+// firstMessages and firstBytes are the initial capacities for messages and bodies.
 const (
 	firstMessages = 64
 	firstBytes    = 1 << 10
 )
 
-// Wait is the state of its sender that a message follows.
+// Wait selects the state that a message follows.
 type Wait uint8
 
-// The kinds of waiting.
+// Values of Wait.
 const (
-	AfterEntity  Wait = iota // That of the entity that it is about.
-	AfterNothing             // None: AtOnce.
-	AfterAll                 // All: AfterAllState.
+	AfterEntity  Wait = iota // The state of the entity that the message is about.
+	AfterNothing             // No state: option AtOnce.
+	AfterAll                 // All state: option AfterAllState.
 )
 
-// Envelope is the header of a message, and the state that it waits for before it is sent.
+// Envelope is the header of a message, with the state that must be sent before it.
 type Envelope struct {
 	peer.Post
-	After   Wait           // The state that it follows.
-	Missing bool           // The other end is not known to hold its entity, or it is behind such a message.
-	AsOf    tick.Tick      // It follows the state that this tick captures; tick.None: no state.
-	Seers   wire.NetworkID // Only a client that sees this entity gets it, which was not captured when it was sent; zero: not so.
+	After   Wait           // The state that the message follows.
+	Missing bool           // The other end may not have the entity, or the message is behind such a message.
+	AsOf    tick.Tick      // It follows the state captured in this tick; tick.None: no state.
+	Seers   wire.NetworkID // Only a client that sees this entity gets the message. The entity was not captured when it was sent. Zero: no such condition.
 }
 
 // AboutEntity reports whether the message is about an entity.
 func (e *Envelope) AboutEntity() bool { return e.Flags&wire.FlagEntity != 0 }
 
-// Message is one message that is held.
+// Message is one held message.
 type Message struct {
 	Envelope
-	Name  string        // Of its type.
-	Since time.Duration // When it was held.
-	Size  int           // Of its body, in bytes.
+	Name  string        // Name of its type.
+	Since time.Duration // Time of Add.
+	Size  int           // Size of its body in bytes.
 
 	place uint64
-	start int // Of its body.
+	start int // Offset of its body.
 	cost  int
 	gone  bool
 }
 
-// Gone reports whether the message was dropped or has left.
+// Gone reports whether the message was dropped or sent.
 func (m *Message) Gone() bool { return m.gone }
 
-// Limits bounds the bytes of the messages that are held, with a cost for each.
+// Limits is the maximum bytes of held messages, including a fixed cost for each.
 type Limits struct {
 	Unreliable, Reliable int // Bytes.
 }
 
-// Queue is the messages for one end that are held.
+// Queue is the held messages to one end.
 type Queue struct {
-	Count  int // Messages that are held: those of the list that are not gone.
+	Count  int // Number of held messages: those in list that are not gone.
 	list   []Message
 	bodies []byte
-	bytes  int // Of their bodies.
+	bytes  int // Size of their bodies.
 	costs  [2]int
 
-	handed  uint64                   // Number of messages so far: the place of the newest.
-	newest  [wire.MaxChannels]uint64 // Place of the newest of a sequenced channel that left.
-	ordered [wire.MaxChannels]int    // Messages of an ordered channel.
-	next    [wire.MaxChannels]int    // Messages of a sequenced channel that wait for a capture.
+	handed  uint64                   // Number of messages so far: the place of the newest one.
+	newest  [wire.MaxChannels]uint64 // By sequenced channel: place of the newest sent message.
+	ordered [wire.MaxChannels]int    // By ordered channel: number of messages.
+	next    [wire.MaxChannels]int    // By sequenced channel: number of messages that wait for a capture.
 }
 
-// kind is the index in costs of a channel's mode of delivery.
+// kind returns the index in costs for a channel.
 func kind(ch wire.Channel) int {
 	if ch.Delivery().Reliable() {
 		return 1
@@ -86,7 +86,7 @@ func kind(ch wire.Channel) int {
 	return 0
 }
 
-// Bytes returns the bytes of held bodies; 0 for nil.
+// Bytes returns the size of the held bodies; 0 for nil.
 func (q *Queue) Bytes() int {
 	if q == nil {
 		return 0
@@ -94,8 +94,8 @@ func (q *Queue) Bytes() int {
 	return q.bytes
 }
 
-// Holds reports whether a message must be held, by itself or behind others of its channel. On a sequenced channel a message
-// that may leave at once overtakes those that wait for their entity.
+// Holds reports whether a message must be held, because it waits itself or is behind others on its channel. On a sequenced
+// channel a message that need not wait overtakes those that wait for their entity.
 func (q *Queue) Holds(waits bool, p *peer.Post) bool {
 	switch {
 	case waits:
@@ -113,7 +113,7 @@ func (q *Queue) Holds(waits bool, p *peer.Post) bool {
 	return false
 }
 
-// Add holds a message. It returns false for one without room.
+// Add adds a message. It returns false if there is no room.
 func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, limits Limits) bool {
 	cost, limit := len(body)+messageCost, limits.Unreliable
 	switch {
@@ -126,7 +126,7 @@ func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, li
 		return false
 	}
 	q.handed++
-	if q.list == nil { // Once, so that a client without such messages takes no memory.
+	if q.list == nil { // Allocated late: a client without held messages needs no memory.
 		q.list, q.bodies = make([]Message, 0, firstMessages), make([]byte, 0, firstBytes)
 	}
 	q.list = append(q.list, Message{Envelope: *e, Name: name, place: q.handed, Since: now, start: len(q.bodies), Size: len(body), cost: cost})
@@ -135,7 +135,7 @@ func (q *Queue) Add(e *Envelope, name string, body []byte, now time.Duration, li
 	return true
 }
 
-// tally counts a message that comes (+1) or goes (-1).
+// tally counts an added (+1) or removed (-1) message.
 func (q *Queue) tally(m *Message, by int) {
 	q.Count += by
 	q.bytes += by * m.Size
@@ -150,18 +150,18 @@ func (q *Queue) tally(m *Message, by int) {
 	}
 }
 
-// Messages returns the messages in the order in which they were held. The slice is good until the next Add or Sweep.
+// Messages returns the messages in the order in which they were added. The slice is valid until the next Add or Sweep.
 func (q *Queue) Messages() []Message { return q.list }
 
-// Body returns the body of a message, good until the next Add or Sweep.
+// Body returns the body of a message, valid until the next Add or Sweep.
 func (q *Queue) Body(m *Message) []byte { return q.bodies[m.start : m.start+m.Size] }
 
-// Overtaken reports whether a later message of the same sequenced channel has left.
+// Overtaken reports whether a later message of the same sequenced channel was sent.
 func (q *Queue) Overtaken(m *Message) bool {
 	return m.Channel.Delivery() == wire.UnreliableSequenced && m.place < q.newest[m.Channel.Number()]
 }
 
-// Leave takes a message out that is sent.
+// Leave removes a message that is sent.
 func (q *Queue) Leave(m *Message) {
 	if m.Channel.Delivery() == wire.UnreliableSequenced {
 		q.newest[m.Channel.Number()] = m.place
@@ -169,20 +169,20 @@ func (q *Queue) Leave(m *Message) {
 	q.Drop(m)
 }
 
-// Drop takes a message out; Sweep closes the gaps.
+// Drop removes a message; Sweep frees its memory.
 func (q *Queue) Drop(m *Message) {
 	m.gone = true
 	q.tally(m, -1)
 }
 
-// Free makes a message wait for no state any more.
+// Free makes a message wait for no state.
 func (q *Queue) Free(m *Message) {
 	q.tally(m, -1)
 	m.After, m.AsOf = AfterNothing, tick.None
 	q.tally(m, +1)
 }
 
-// Sweep closes the gaps that Leave and Drop made.
+// Sweep removes the gaps that Leave and Drop left.
 func (q *Queue) Sweep() {
 	if q.Count == len(q.list) {
 		return
@@ -197,6 +197,6 @@ func (q *Queue) Sweep() {
 		bodies = append(bodies, body...)
 		kept = append(kept, m)
 	}
-	clear(q.list[len(kept):]) // Names.
+	clear(q.list[len(kept):]) // Releases the names.
 	q.list, q.bodies = kept, bodies
 }

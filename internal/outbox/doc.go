@@ -1,2 +1,2 @@
-// Package outbox collects the datagrams of a frame until a socket takes them.
+// Package outbox collects the datagrams of a frame until they are passed to a socket. outbox.go contains everything.
 package outbox

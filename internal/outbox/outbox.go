@@ -6,14 +6,14 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Max bounds the bytes that wait for Drain, so that the memory of a game that never drains does not grow for ever.
+// Max is the maximum number of bytes that wait for Drain. It limits the memory of a game that never drains.
 const Max = 16 << 20
 
-// Buffer collects the datagrams of a frame in one reused slice until Drain hands them out. The zero value is empty.
+// Buffer collects the datagrams of a frame in one reused slice. The zero value is empty.
 type Buffer struct {
 	bytes     []byte
 	datagrams []datagram
-	taken     int // Bytes of Max that others have.
+	taken     int // Bytes of Max that other buffers use.
 	all       struct {
 		to    []transport.Addr
 		runs  [][]byte
@@ -26,8 +26,8 @@ type datagram struct {
 	start, end int
 }
 
-// Room returns n free bytes to build a datagram in, or nil when too much waits already. They become a datagram with Commit. Bytes
-// that were not committed are free again at the next call.
+// Room returns n free bytes in which to build a datagram, nil if too much waits already. Commit turns them into a datagram.
+// Uncommitted bytes are free again at the next call.
 func (o *Buffer) Room(n int) []byte {
 	used := len(o.bytes)
 	if used+n > Max-o.taken {
@@ -54,13 +54,13 @@ func (o *Buffer) Commit(to transport.Addr, n int) {
 // Len returns the number of datagrams.
 func (o *Buffer) Len() int { return len(o.datagrams) }
 
-// Free returns the bytes that may still be added.
+// Free returns the number of bytes that may still be added.
 func (o *Buffer) Free() int { return max(Max-o.taken-len(o.bytes), 0) }
 
-// Limit bounds the bytes of an empty buffer.
+// Limit sets the maximum number of bytes of an empty buffer.
 func (o *Buffer) Limit(n int) { o.taken = Max - n }
 
-// Append moves the datagrams of another buffer behind those of this one.
+// Append moves the datagrams of another buffer to the end of this one.
 func (o *Buffer) Append(from *Buffer) {
 	at := len(o.bytes)
 	o.bytes = append(o.bytes, from.bytes...)
@@ -70,7 +70,7 @@ func (o *Buffer) Append(from *Buffer) {
 	from.bytes, from.datagrams = from.bytes[:0], from.datagrams[:0]
 }
 
-// Drain hands out everything in the order it was committed, and forgets it.
+// Drain passes all datagrams to send in the order of Commit, and empties the buffer.
 func (o *Buffer) Drain(send func(to transport.Addr, packet []byte)) {
 	for _, d := range o.datagrams {
 		send(d.to, o.bytes[d.start:d.end:d.end])
@@ -78,13 +78,14 @@ func (o *Buffer) Drain(send func(to transport.Addr, packet []byte)) {
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }
 
-// longestRun and mostInRun bound a run: the bytes of one datagram, and the number that operating systems take.
+// longestRun is the maximum size of a run in bytes, mostInRun the maximum number of its datagrams: limits of operating systems.
 const (
 	longestRun = 60000
 	mostInRun  = 64
 )
 
-// run is the run that begins with a datagram: that one, where the bytes of the last one end, and the datagram behind it.
+// run returns the run that begins with datagram first: its first datagram, the end of its bytes, and the index of the datagram
+// after it.
 func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 	d = &o.datagrams[first]
 	size := d.end - d.start
@@ -101,8 +102,8 @@ func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 	return next, d, end
 }
 
-// DrainAll is Drain for all runs at once: datagrams to one address that lie one after the other, each as long as the first but for the last,
-// which may be shorter.
+// DrainAll is Drain for all runs at once. A run is consecutive datagrams to one address, of equal size except for the last, which
+// may be shorter.
 func (o *Buffer) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []int)) {
 	a := &o.all
 	for i := 0; i < len(o.datagrams); {
@@ -115,7 +116,7 @@ func (o *Buffer) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 	if len(a.to) > 0 {
 		send(a.to, a.runs, a.sizes)
 	}
-	clear(a.runs) // Else they would keep the bytes when there is a larger slice.
+	clear(a.runs) // Otherwise they would keep the old bytes alive.
 	a.to, a.runs, a.sizes = a.to[:0], a.runs[:0], a.sizes[:0]
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }

@@ -1,2 +1,3 @@
-// Package parallel runs the parts of a job through an Executor, each once, and keeps their panics.
+// Package parallel runs the parts of a job through an Executor, each once, and handles their panics. parallel.go contains
+// everything.
 package parallel

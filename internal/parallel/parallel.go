@@ -2,14 +2,14 @@ package parallel
 
 import "sync/atomic"
 
-// MaxParts bounds the parts of a job.
+// MaxParts is the maximum number of parts of a job.
 const MaxParts = 64
 
-// Runner has a function run the parts of a job at the same time.
+// Runner runs the parts of a job concurrently.
 type Runner struct {
 	do     func(n int, part func(part int)) // Executor.Do.
-	job    func(part int)                   // The current job,
-	run    func(part int)                   // called through here. Made once, so that a tick allocates nothing.
+	job    func(part int)                   // The current job.
+	run    func(part int)                   // Calls job; stored once, so that a tick allocates nothing.
 	states [MaxParts]atomic.Int32
 	panics [MaxParts]any
 }
@@ -21,10 +21,10 @@ const (
 	partEnded
 )
 
-// Use sets the function that runs parts: Do of an Executor.
+// Use sets the function that runs parts concurrently: Do of an Executor.
 func (r *Runner) Use(do func(n int, part func(part int))) { r.do, r.run = do, r.runPart }
 
-// Do runs a job in n parts. A part that the function left undone is done here. A panic of a part goes on here.
+// Do runs a job in n parts. It runs parts that the executor left out itself, and panics again with the panic of a part.
 func (r *Runner) Do(n int, job func(part int)) {
 	r.job = job
 	for i := range n {
@@ -46,7 +46,8 @@ func (r *Runner) Do(n int, job func(part int)) {
 	}
 }
 
-// runPart does a part, once. A panic is kept: in a goroutine that is not the caller's nobody could recover from it.
+// runPart runs a part if it did not run yet. It stores a panic, because the caller cannot recover from a panic in another
+// goroutine.
 func (r *Runner) runPart(part int) {
 	if !r.states[part].CompareAndSwap(partWaits, partRuns) {
 		return

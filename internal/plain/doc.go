@@ -1,5 +1,5 @@
-// Package plain tells whether a build leaves out all fast paths.
+// Package plain tells whether a build omits all fast paths.
 //
-// A fast path is a second way to compute what the plain code computes. It is entered at one place, which asks On first. With
-// the build tag netcode_plain the module runs the plain code alone, and sends the same bytes.
+// A fast path is an optional faster implementation of plain code. Its only entry point checks On first. With the build tag
+// netcode_plain only the plain code runs, and produces the same bytes.
 package plain

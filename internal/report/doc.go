@@ -1,2 +1,3 @@
-// Package report passes errors that have no caller to OnError and to a log of few lines a second.
+// Package report passes errors without a caller to OnError and to a rate-limited log. Its files: report.go (Reporter) and
+// panic.go (the place of a panic).
 package report

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// deepestPanic is the number of frames of a stack that PanickedAt reads.
+// deepestPanic is the maximum number of stack frames that PanickedAt reads.
 const deepestPanic = 64
 
-// PanickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty where it is not found. The frames of the
-// runtime itself, as those of a nil dereference, are passed over.
+// PanickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty if it is not found. It skips
+// frames of the runtime, such as those of a nil dereference.
 func PanickedAt() string {
 	var callers [deepestPanic]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])

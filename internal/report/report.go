@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// logger is netcode.Logger.
+// logger has the methods of netcode.Logger.
 type logger interface {
 	Info(text string, args ...any)
 	Warn(text string, args ...any)
 	Error(text string, args ...any)
 }
 
-// Level tells how important a line is.
+// Level is the importance of a line.
 type Level uint8
 
-// The levels.
+// Values of Level.
 const (
 	Info Level = iota
 	Warn
 	Error
 )
 
-// linesPerSecond bounds the lines that a server or a client logs in a second; more are counted and left out.
+// linesPerSecond is the maximum number of lines per second of a server or a client. Further lines are counted and dropped.
 const linesPerSecond = 10
 
-// Reporter tells the user what happened: errors that have no caller go to OnError, and everything worth a line goes
-// to the injected logger, so rarely that no remote end can fill a disk with it.
+// Reporter tells the user what happened. Errors without a caller go to OnError, and important events to the logger. The rate of
+// lines is limited, so that no remote end can fill a disk.
 type Reporter struct {
 	logger   logger
-	injected bool            // The user wants all lines; else only what nobody else is told goes to the standard logger.
-	OnError  []func(error)   // Told of each error.
-	misuses  map[misuse]bool // Looked up only.
+	injected bool            // The user's logger gets all lines; the standard logger only those that nobody else gets.
+	OnError  []func(error)   // Called with each error.
+	misuses  map[misuse]bool // For lookup only.
 
-	Now     time.Duration // The present frame's time.
-	since   time.Duration // Start of the second that lines are counted in.
+	Now     time.Duration // Time of the present frame.
+	since   time.Duration // Start of the second in which lines are counted.
 	lines   int
-	skipped uint64 // Lines left out since the last line.
+	skipped uint64 // Lines dropped since the last line.
 
 	Errors     uint64 // Errors passed to OnError.
-	Suppressed uint64 // Lines left out.
+	Suppressed uint64 // Lines dropped.
 }
 
-// New reports to a logger, or, when that is nil, to the standard one of package log what would otherwise be lost.
+// New returns a Reporter with a logger. If it is nil, errors that nobody else gets go to the standard logger of package log.
 func New(to logger) Reporter {
 	if v := reflect.ValueOf(to); to == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return Reporter{logger: standard{}}
@@ -64,20 +64,20 @@ func (r *Reporter) Error(err error) {
 	}
 }
 
-// Panicked logs a panic with its stack, whoever else is told, and passes it to OnError. details are for the injected logger.
+// Panicked logs a panic with its stack, always, and passes it to OnError. details are for an injected logger only.
 func (r *Reporter) Panicked(err error, stack string, details ...any) {
 	r.Errors++
 	if r.injected {
 		r.Log(Error, "a handler panicked", append(details, "stack", stack)...)
 	} else {
-		r.Log(Error, err.Error()+"\n\n"+stack) // A handler may quote what is beside the text.
+		r.Log(Error, err.Error()+"\n\n"+stack) // Without details: a handler may put private data into them.
 	}
 	for _, f := range r.OnError {
 		f(err)
 	}
 }
 
-// Tell passes an error to OnError alone: the log has a line of its own for it.
+// Tell passes an error to OnError only: the caller logs it itself.
 func (r *Reporter) Tell(err error) {
 	r.Errors++
 	for _, f := range r.OnError {
@@ -85,8 +85,8 @@ func (r *Reporter) Tell(err error) {
 	}
 }
 
-// Misused passes the error of a call on a type that is not registered to OnError and to the log, once for each call and type: the call
-// itself has no error to return, and is made in each frame.
+// Misused reports a call on a type that is not registered, once for each call and type. Such a call has no error result and is
+// often made in each frame.
 func (r *Reporter) Misused(call string, t reflect.Type, err error) {
 	key := misuse{call, t}
 	if r.misuses[key] {
@@ -105,11 +105,10 @@ type misuse struct {
 	of   reflect.Type
 }
 
-// Enabled tells if a line at that level would be wanted at all; it keeps the arguments of Log from being made for
-// nothing.
+// Enabled reports whether lines of a level are logged. Callers check it before they compute the arguments of Log.
 func (r *Reporter) Enabled(level Level) bool { return r.injected || level >= Warn }
 
-// Log writes one line unless too many were written in this second.
+// Log writes one line, unless the limit of this second is reached.
 func (r *Reporter) Log(level Level, text string, args ...any) {
 	if !r.Enabled(level) {
 		return

@@ -1,2 +1,3 @@
-// Package rig runs a server and clients in tests, on a virtual network and clock and without a world: the test writes the store.
+// Package rig runs a server and clients for tests, on a virtual network and clock. There is no world: the test writes the store.
+// rig.go contains everything.
 package rig

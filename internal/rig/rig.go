@@ -19,7 +19,7 @@ import (
 
 // Position is the component of Spawn and Set.
 type Position struct {
-	X, Y float32 // Without steps: a lane each.
+	X, Y float32 // Not quantised: one lane each.
 }
 
 // Health is a second component.
@@ -27,27 +27,27 @@ type Health struct {
 	Points uint16 // Any number.
 }
 
-// Random returns a seeded Config.Random.
+// Random returns a seeded value for Config.Random.
 func Random(seed uint64) *rand.ChaCha8 {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(seed>>8)
 	return rand.NewChaCha8(key)
 }
 
-// FrameTime is the virtual time between two frames: two a tick.
+// FrameTime is the virtual time between two frames; a tick is two frames.
 const FrameTime = time.Second / 60
 
 // Rig is a server and clients on a virtual network and clock.
 type Rig struct {
-	T       testing.TB    // The test that fails.
-	Now     time.Duration // The time of the newest frame.
-	Server  *ServerEnd    // Made by New.
-	Clients []*ClientEnd  // In the order in which they joined.
-	Waited  time.Duration // How long each datagram waited before its frame.
+	T       testing.TB    // The test that a failure ends.
+	Now     time.Duration // Time of the newest frame.
+	Server  *ServerEnd    // Set by New.
+	Clients []*ClientEnd  // In order of joining.
+	Waited  time.Duration // Time that each datagram waited before its frame.
 	network *memory.Network
 	buf     [2048]byte
 
-	// Tamper may change or drop (nil) what the network carries.
+	// Tamper may change a packet in flight, or drop it by returning nil.
 	Tamper func(from, to transport.Addr, packet []byte) []byte
 }
 
@@ -55,9 +55,9 @@ type Rig struct {
 type ServerEnd struct {
 	*netcode.Server
 	Conn   *memory.Conn                // Its socket.
-	Log    []string                    // Connects and disconnects of clients.
-	Errors []error                     // Errors given to OnError.
-	Game   func(store *snapshot.Store) // Writes each tick; nil: nothing.
+	Log    []string                    // Connects and disconnects.
+	Errors []error                     // Errors reported to OnError.
+	Game   func(store *snapshot.Store) // Writes the store in each tick; may be nil.
 	send   func(transport.Addr, []byte)
 }
 
@@ -65,11 +65,11 @@ type ServerEnd struct {
 type ClientEnd struct {
 	*netcode.Client
 	Conn *memory.Conn // Its socket.
-	Log  []string     // Its connects and disconnects.
+	Log  []string     // Connects and disconnects.
 	send func(transport.Addr, []byte)
 }
 
-// Protocol has the two components.
+// Protocol returns a protocol with the two components.
 func Protocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Position](p)
@@ -77,7 +77,7 @@ func Protocol() *netcode.Protocol {
 	return p
 }
 
-// New makes the server.
+// New makes a Rig with a server.
 func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
 	r := &Rig{T: t, network: memory.NewNetwork(), Now: 5 * time.Second}
 	if config.Random == nil {
@@ -98,7 +98,7 @@ func New(t testing.TB, p *netcode.Protocol, config netcode.Config) *Rig {
 	return r
 }
 
-// sender hands packets to the network through tamper.
+// sender returns a function that sends packets through Tamper.
 func (r *Rig) sender(conn *memory.Conn) func(transport.Addr, []byte) {
 	return func(to transport.Addr, packet []byte) {
 		if r.Tamper != nil {
@@ -110,7 +110,7 @@ func (r *Rig) sender(conn *memory.Conn) func(transport.Addr, []byte) {
 	}
 }
 
-// must ends the test for an error.
+// must ends the test on an error.
 func (r *Rig) must(err error) {
 	if err != nil {
 		r.T.Helper()
@@ -118,7 +118,7 @@ func (r *Rig) must(err error) {
 	}
 }
 
-// Join adds a client and lets it connect.
+// Join adds a client and starts to connect it.
 func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	if config.Random == nil {
 		config.Random = Random(uint64(100 + len(r.Clients)))
@@ -139,7 +139,7 @@ func (r *Rig) Join(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	return end
 }
 
-// Joined adds a client and waits until both ends know that it is connected.
+// Joined adds a client and runs until both ends know that it is connected.
 func (r *Rig) Joined(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	c := r.Join(p, config)
 	r.Until(func() bool {
@@ -149,7 +149,7 @@ func (r *Rig) Joined(p *netcode.Protocol, config netcode.Config) *ClientEnd {
 	return c
 }
 
-// Until runs frames until a condition holds, at most ten virtual seconds.
+// Until runs frames until a condition holds, for at most ten virtual seconds.
 func (r *Rig) Until(condition func() bool) {
 	r.T.Helper()
 	for range 600 {
@@ -219,7 +219,7 @@ func (r *Rig) receive(conn *memory.Conn, take func(transport.Addr, []byte, time.
 	}
 }
 
-// Spawn makes an entity with a position at the next tick.
+// Spawn spawns an entity with a position in the next tick.
 func (r *Rig) Spawn(x float32) wire.NetworkID {
 	var id wire.NetworkID
 	r.Change(func(store *snapshot.Store) {
@@ -229,7 +229,7 @@ func (r *Rig) Spawn(x float32) wire.NetworkID {
 	return id
 }
 
-// Change runs a function within the next capture.
+// Change calls a function within the next capture.
 func (r *Rig) Change(f func(store *snapshot.Store)) {
 	before := r.Server.Game
 	done := false
@@ -237,7 +237,8 @@ func (r *Rig) Change(f func(store *snapshot.Store)) {
 	r.Until(func() bool { return done })
 }
 
-// Set writes an entity's position; row 1 is position, row 0 health, by name. The lanes of a bare float are its bits.
+// Set writes an entity's position. Rows are sorted by name: 0 is health, 1 is position. The lane of an unquantised float is its
+// bits.
 func (r *Rig) Set(store *snapshot.Store, id wire.NetworkID, x float32) {
 	store.Set(id, 1, []uint32{math.Float32bits(x), 0})
 }
@@ -251,22 +252,22 @@ func (r *Rig) X(c *ClientEnd, id wire.NetworkID) (float32, bool) {
 	return math.Float32frombits(c.Replica().Row(id.Index, 1)[0]), true
 }
 
-// Sees waits until a client holds an entity at this place.
+// Sees runs until a client has an entity at this position.
 func (r *Rig) Sees(c *ClientEnd, id wire.NetworkID, want float32) {
 	r.T.Helper()
 	r.Until(func() bool { x, ok := r.X(c, id); return ok && x == want })
 }
 
-// Marked has the secrets of a hidden entity: a number that is used nowhere else, and the id of the entity that it names.
+// Marked is a component of a hidden entity with secrets: a unique number and a reference to an entity.
 type Marked struct {
-	Marker uint64         // MarkerHead and 16 bits behind it.
-	Of     wire.NetworkID `net:"entity"` // The entity that it names.
+	Marker uint64         // MarkerHead followed by 16 bits.
+	Of     wire.NetworkID `net:"entity"` // The referenced entity.
 }
 
-// MarkerHead is the upper half and more of every marker; the rest changes all the time.
+// MarkerHead is the upper 48 bits of every marker; the lower 16 change all the time.
 const MarkerHead = 0xDEC0ADDE5EC2
 
-// HoldsMarker looks for the head of a marker in bits, at every offset.
+// HoldsMarker reports whether a packet contains MarkerHead at any bit offset.
 func HoldsMarker(packet []byte) bool {
 	for at := range len(packet) {
 		var window [8]byte

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// fuzzSeeds is the number of seeds of Fuzz. A property takes what it draws from their bytes, eight for each draw: they are of 1 to 64 KiB.
+// fuzzSeeds is the number of seeds of Fuzz, of 1 to 64 KiB. A property uses eight bytes of them for each random draw.
 const fuzzSeeds = 28
 
-// Fuzz makes a fuzz target of rapid.MakeFuzz of a property. It fails unless some of its seeds are long enough for all that the property draws.
+// Fuzz runs the fuzz target that rapid.MakeFuzz made of a property. It fails if no seed is long enough for all draws of the
+// property.
 func Fuzz(f *testing.F, property func(t *testing.T, data []byte)) {
 	for seed := range byte(fuzzSeeds) {
 		data := make([]byte, 1<<(10+seed%7))
@@ -18,7 +19,7 @@ func Fuzz(f *testing.F, property func(t *testing.T, data []byte)) {
 	}
 	whole := 0
 	f.Fuzz(func(t *testing.T, data []byte) {
-		property(t, data) // skips what is too short
+		property(t, data) // skips seeds that are too short
 		whole++
 	})
 	if whole == 0 && flag.Lookup("test.fuzz").Value.String() == "" {

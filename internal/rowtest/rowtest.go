@@ -2,7 +2,7 @@ package rowtest
 
 import "math/rand/v2"
 
-// AnyField has a field of each kind.
+// AnyField has a field of every kind.
 type AnyField struct {
 	X, Y  float32    `net:"min=-8,max=8,step=0.01"`
 	Turn  float32    `net:"angle,bits=7"`
@@ -19,10 +19,10 @@ type AnyField struct {
 	Low   uint64  `net:"min=7,max=4294967302"`
 }
 
-// Lone has one field of one bit.
+// Lone has a single field of one bit.
 type Lone struct{ On bool }
 
-// Inputs is the component of the golden runs: lanes of 8, 1, 2, 32 + 32, 8 and 10 bits.
+// Inputs is the component of the golden runs, with lanes of 8, 1, 2, 32 + 32, 8 and 10 bits.
 type Inputs struct {
 	A uint8
 	B bool
@@ -32,7 +32,7 @@ type Inputs struct {
 	F float32 `net:"angle,bits=10"`
 }
 
-// Components of one kind each.
+// Components with one kind of field each.
 type (
 	Place struct {
 		X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
@@ -46,7 +46,7 @@ type (
 	}
 )
 
-// Draw draws the lanes of a row until they are legal: near others, anywhere, or at a bound. Largest is the bound of each lane.
+// Draw draws random lanes until they are legal: near others, anywhere, or at a bound. largest is the maximum of each lane.
 func Draw(random *rand.Rand, largest []uint64, near []uint32, legal func(lanes []uint32) bool) []uint32 {
 	for {
 		lanes := make([]uint32, len(largest))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Vectors returns the lines of golden vectors, without comments. The arguments are those that os.ReadFile returns.
+// Vectors returns the lines of golden vectors without comments. The arguments are the results of os.ReadFile.
 func Vectors(text []byte, err error) (lines []string) {
 	if err != nil {
 		panic(err)
@@ -36,5 +36,5 @@ func Uint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) 
 // Int parses a number with a sign.
 func Int(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
 
-// Bytes parses bytes in hexadecimal; "-" is none.
+// Bytes parses hexadecimal bytes; "-" is none.
 func Bytes(text string) ([]byte, error) { return hex.DecodeString(strings.TrimSuffix(text, "-")) }

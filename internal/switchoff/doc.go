@@ -1,3 +1,3 @@
-// Package switchoff proves of each rule that the test which is named for it fails when the rule is switched off. All of it
-// is tests.
+// Package switchoff verifies the tests of the rules: it switches each rule off in the source and checks that the test named for
+// it fails. It contains tests only.
 package switchoff

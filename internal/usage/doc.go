@@ -1,2 +1,3 @@
-// Package usage reads the flags of a program, and says in one line which one is wrong and which values it takes.
+// Package usage parses the flags of a program. An error names in one line the wrong flag and its valid values. Its files:
+// usage.go (Parse, Takes, Status) and list.go (values of flags).
 package usage

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// List returns a function for flag.FlagSet.Func that reads values with commas between them, each by read, in place of those
-// that are there.
+// List returns a function for flag.FlagSet.Func that parses comma-separated values, each by read. They replace the previous
+// values.
 func List[T any](to *[]T, read func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		*to = nil
@@ -23,7 +23,7 @@ func List[T any](to *[]T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// RoundTrip reads a round trip, 0s to 1s.
+// RoundTrip parses a round trip from 0s to 1s.
 func RoundTrip(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err == nil && (d < 0 || d > time.Second) {
@@ -32,7 +32,7 @@ func RoundTrip(s string) (time.Duration, error) {
 	return d, err
 }
 
-// Percent reads 0 to 100 percent, as a share. Numbers below 1 without a sign are shares: 10, 10% and 0.10 are the same.
+// Percent parses 0 to 100 percent and returns a share. Numbers below 1 without a sign are shares: 10, 10% and 0.10 are equal.
 func Percent(s string) (float64, error) {
 	number, isPercent := strings.CutSuffix(s, "%")
 	share, err := strconv.ParseFloat(number, 64)

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Takes says, by a flag's name, what its values are: their range and how they are written.
+// Takes describes the valid values of each flag: range and format.
 type Takes map[string]string
 
-// Error tells what is wrong with a command line, in one line.
+// Error is the error of a command line, in one line.
 type Error struct{ error }
 
 // Errorf returns an Error.
 func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
 
-// Status returns the exit status of a program after an error: 0 after none and after help, 2 when its command line was wrong, as
-// package flag has it, else 1. Scripts tell by it whether to look at the command or at what it did.
+// Status returns a program's exit status for an error: 0 for nil and after help, 2 for a wrong command line as in package flag,
+// otherwise 1. Scripts can thus distinguish a wrong command from a failure.
 func Status(err error) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -29,8 +29,8 @@ func Status(err error) int {
 	return 1
 }
 
-// Parse parses args. Asked for help it prints the usage and returns flag.ErrHelp; of anything wrong it returns an Error that
-// names the flag, what is wrong with it and what it takes, and prints nothing: a page of usage would hide that line.
+// Parse parses args. For help it prints the usage and returns flag.ErrHelp. For a mistake it prints nothing and returns an Error
+// with the flag, the mistake and the valid values; a page of usage would hide it.
 func Parse(f *flag.FlagSet, args []string, takes Takes) error {
 	out := f.Output()
 	shown := f.Usage
@@ -56,12 +56,12 @@ func Parse(f *flag.FlagSet, args []string, takes Takes) error {
 	return nil
 }
 
-// Wrong is the Error of a value that can be read and is out of range.
+// Wrong returns the Error of a value that is out of range.
 func (t Takes) Wrong(name string, value any) error {
 	return Errorf("-%s %v: it must be %s", name, value, t[name])
 }
 
-// explain turns what package flag says into what is wrong with which flag.
+// explain turns an error of package flag into one that names the flag and its valid values.
 func (t Takes) explain(err error) error {
 	text := err.Error()
 	if name, found := strings.CutPrefix(text, "flag needs an argument: -"); found {
@@ -74,7 +74,7 @@ func (t Takes) explain(err error) error {
 		return fmt.Errorf("there is no flag -%s; -help lists them", name)
 	}
 	before := " for flag -"
-	at := strings.LastIndex(text, before) // The given value may have these words, too.
+	at := strings.LastIndex(text, before) // The last occurrence: the value may contain these words too.
 	if at < 0 {
 		before = " for -" // A boolean's.
 		at = strings.LastIndex(text, before)

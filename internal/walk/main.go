@@ -1,9 +1,9 @@
-// Command walk counts the functions and files between the write of a component on a server and the client's world.
+// Command walk counts the functions and files on the path from a component written on a server to the client's world.
 //
 //	go run ./internal/walk [-v]
 //
-// It copies the module into a temporary folder, makes every function there report that it is entered, and runs package play in the copy: one server, one
-// client, one entity, one component, long after all was acknowledged. -v lists the functions.
+// It copies the module into a temporary folder and adds a call to every function that reports its entry. Then it runs package
+// play in the copy: one server, one client, one entity, one component, in steady state. -v lists the functions.
 package main
 
 import (
@@ -51,7 +51,7 @@ func walk(root string, verbose bool) error {
 	return command.Run()
 }
 
-// instrumentAll copies the module without its tests, nested modules and data, and instruments the Go files.
+// instrumentAll copies the module without tests, nested modules and data, and instruments the Go files.
 func instrumentAll(root, to string) error {
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -88,7 +88,7 @@ func instrumentAll(root, to string) error {
 	})
 }
 
-// skipped reports whether a folder is not on the path.
+// skipped reports whether a folder is not copied.
 func skipped(root, inside string) bool {
 	if inside == "." {
 		return false
@@ -100,7 +100,7 @@ func skipped(root, inside string) bool {
 	return strings.HasPrefix(base, ".") || base == "testdata" || inside == "bench" || inside == "examples" || inside == "cmd" || inside == "docs" || inside == "nettest"
 }
 
-// instrument puts a call of trace.Enter at the beginning of each function of a file.
+// instrument adds a call of trace.Enter to the start of each function of a file.
 func instrument(name string, source []byte) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.ParseComments)
@@ -136,7 +136,7 @@ func instrument(name string, source []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// function is the name of a function with that of its receiver's type.
+// function returns the name of a function, with the type of its receiver.
 func function(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

@@ -1,3 +1,3 @@
-// Package worldless stores the entities of a server that are in no Arche world: Server.Spawn names one, Put gives it components.
-// The next capture publishes them in the store.
+// Package worldless stores the entities of a server that are in no Arche world. Server.Spawn makes one, Put gives it components.
+// The next capture writes them to the store. entities.go contains everything.
 package worldless

@@ -11,19 +11,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Entities collects commands about entities until the next capture, Publish. A nil pointer is an Entities without any.
+// Entities collects commands about entities until the next capture calls Publish. A nil pointer is valid and empty.
 type Entities struct {
 	store    *snapshot.Store
 	commands []command
 	lanes    []uint32
-	spawned  []uint32 // By index: the generation that Spawn gave out, 0 for none.
+	spawned  []uint32 // By index: generation of the living entity of Spawn, 0 for none.
 	pace     pace
 }
 
 // New returns the entities of a store.
 func New(store *snapshot.Store) *Entities { return &Entities{store: store} }
 
-// command is one change. The lanes of a component lie at from.
+// command is one change. The lanes of a component begin at from.
 type command struct {
 	kind commandKind
 	row  int
@@ -38,22 +38,22 @@ type commandKind uint8
 const (
 	commandSpawn commandKind = iota
 	commandPut               // Published at the component's rate.
-	commandSet               // Published now.
+	commandSet               // Published in this tick.
 	commandRemove
 	commandDespawn
 	commandControl
 )
 
-// Waits reports whether the next capture has anything to publish.
+// Waits reports whether the next capture has something to publish.
 func (e *Entities) Waits() bool { return e != nil && len(e.commands)+len(e.pace.late) > 0 }
 
-// Has reports whether id is an entity of Spawn that was not despawned.
+// Has reports whether id is a living entity of Spawn.
 func (e *Entities) Has(id wire.NetworkID) bool {
 	return e != nil && int64(id.Index) < int64(len(e.spawned)) && id.Generation != 0 && e.spawned[id.Index] == id.Generation
 }
 
-// Spawn names a new entity. It exists, without components, from the next capture on. The zero id means that no more entities can
-// be alive.
+// Spawn returns the id of a new entity, which exists without components from the next capture on. The zero id means that the
+// maximum number of entities is alive.
 func (e *Entities) Spawn() wire.NetworkID {
 	id := e.store.Reserve()
 	if id.IsZero() {
@@ -68,7 +68,7 @@ func (e *Entities) Spawn() wire.NetworkID {
 	return id
 }
 
-// Despawn ends an entity of Spawn and reports whether there was one.
+// Despawn despawns an entity of Spawn and reports whether it existed.
 func (e *Entities) Despawn(id wire.NetworkID) bool {
 	if !e.Has(id) {
 		return false
@@ -79,13 +79,13 @@ func (e *Entities) Despawn(id wire.NetworkID) bool {
 	return true
 }
 
-// Set gives an entity a component with these lanes, which are copied, whatever its rate.
+// Set sets a component of an entity to a copy of lanes, regardless of its rate.
 func (e *Entities) Set(id wire.NetworkID, row int, lanes []uint32) {
 	e.commands = append(e.commands, command{kind: commandSet, row: row, id: id, from: len(e.lanes)})
 	e.lanes = append(e.lanes, lanes...)
 }
 
-// PutBy gives an entity a component with lanes that a function writes, from zero. Where it reports a fault nothing is stored.
+// PutBy sets a component of an entity. write fills in the lanes, which are zero before. If it returns a fault nothing is stored.
 func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write func(lanes []uint32) quantize.Fault) quantize.Fault {
 	from := len(e.lanes)
 	for range lanes {
@@ -100,12 +100,12 @@ func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write fun
 	return quantize.Fault{}
 }
 
-// Remove takes a component from an entity, if it has it.
+// Remove removes a component of an entity, if it has it.
 func (e *Entities) Remove(id wire.NetworkID, row int) {
 	e.commands = append(e.commands, command{kind: commandRemove, row: row, id: id})
 }
 
-// Publish brings all changes into the store, between its Begin and Commit. Elsewhere it does nothing.
+// Publish writes all changes to the store. It has no effect outside of the store's Begin and Commit.
 func (e *Entities) Publish() {
 	if !e.store.Open() {
 		return
@@ -137,23 +137,23 @@ func (e *Entities) Publish() {
 	e.commands, e.lanes = e.commands[:0], e.lanes[:0]
 }
 
-// pace limits how often Put is published, as a capture limits written components: by Once, Every and components.Rate. A component
-// that is not due waits, and its newest value is published in its next turn.
+// pace limits the rate of Put as a capture limits written components: by Once, Every and components.Rate. A component that is not
+// due waits, and its newest value is published when it is.
 type pace struct {
-	every  []uint16 // By network index: components.Rate, 0 for each tick.
+	every  []uint16 // By index: components.Rate, 0 for every tick.
 	late   []latePut
-	at     map[lateKey]int // Where in late; looked up only.
-	anew   []lateKey       // Removed in this tick and put again.
-	last   tick.Tick       // Of the last Publish.
-	before tick.Tick       // Of the Publish before that.
+	at     map[lateKey]int // Index in late; for lookup only.
+	anew   []lateKey       // Removed and set again in this tick.
+	last   tick.Tick       // Tick of the last Publish.
+	before tick.Tick       // Tick of the Publish before that.
 }
 
-// latePut is a component that waits for its turn.
+// latePut is a component that waits until it is due.
 type latePut struct {
 	id    wire.NetworkID
 	row   int
 	lanes []uint32
-	gone  bool // Taken back, or put meanwhile.
+	gone  bool // Removed, or published meanwhile.
 }
 
 type lateKey struct {
@@ -161,7 +161,7 @@ type lateKey struct {
 	row int
 }
 
-// rate sets how often the components of an entity are published.
+// rate sets the period of an entity's components, in ticks.
 func (p *pace) rate(index uint32, every uint16) {
 	if every == 0 && int(index) >= len(p.every) {
 		return
@@ -172,7 +172,7 @@ func (p *pace) rate(index uint32, every uint16) {
 	p.every[index] = every
 }
 
-// options returns the least number of ticks between two values of a component, and whether only the first is published.
+// options returns the minimum number of ticks between two values of a component, and whether only the first value is published.
 func (p *pace) options(o snapshot.RowOptions, index uint32) (every tick.Tick, once bool) {
 	every = max(1, tick.Tick(o.Every))
 	if int(index) < len(p.every) {
@@ -181,7 +181,7 @@ func (p *pace) options(o snapshot.RowOptions, index uint32) (every tick.Tick, on
 	return every, o.Once
 }
 
-// wait stores a component for its turn, in place of an older value.
+// wait stores a component until it is due. It replaces an older value.
 func (p *pace) wait(id wire.NetworkID, row int, lanes []uint32) {
 	i, ok := p.at[lateKey{id, row}]
 	if !ok {
@@ -189,7 +189,7 @@ func (p *pace) wait(id wire.NetworkID, row int, lanes []uint32) {
 			p.at = map[lateKey]int{}
 		}
 		if i = len(p.late); i < cap(p.late) {
-			p.late = p.late[:i+1] // With the memory of one that had its turn.
+			p.late = p.late[:i+1] // Reuses the memory of a published one.
 		} else {
 			p.late = append(p.late, latePut{})
 		}
@@ -199,15 +199,15 @@ func (p *pace) wait(id wire.NetworkID, row int, lanes []uint32) {
 	l.id, l.row, l.gone, l.lanes = id, row, false, append(l.lanes[:0], lanes...)
 }
 
-// drop forgets the waiting value of a component.
+// drop removes the waiting value of a component.
 func (p *pace) drop(id wire.NetworkID, row int) {
 	if i, ok := p.at[lateKey{id, row}]; ok {
 		p.late[i].gone = true
 	}
 }
 
-// putNow brings a component into the store, or makes it wait: a component that the entity had before this tick is published at its
-// rate.
+// putNow writes a component to the store, or makes it wait. The rate applies only to components that the entity had before this
+// tick.
 func (e *Entities) putNow(id wire.NetworkID, row int, lanes []uint32) {
 	p, now := &e.pace, e.store.Tick()
 	every, once := p.options(e.store.Schema().Options(row), id.Index)
@@ -225,8 +225,8 @@ func (e *Entities) putNow(id wire.NetworkID, row int, lanes []uint32) {
 	e.store.Set(id, row, lanes)
 }
 
-// hadRow reports whether an entity has a component, and had it in an earlier tick too. For an evicted tick it assumes so. There is no
-// tick before the first.
+// hadRow reports whether an entity has a component now and had it in an earlier tick. For a tick that left the history it assumes
+// so. Before the first tick it had none.
 func (e *Entities) hadRow(id wire.NetworkID, row int, before tick.Tick) bool {
 	if before <= tick.None {
 		return false
@@ -242,7 +242,7 @@ func (e *Entities) hadRow(id wire.NetworkID, row int, before tick.Tick) bool {
 	return !slices.Contains(p.anew, key)
 }
 
-// putLate publishes the components whose turn has come.
+// putLate publishes the components that are due.
 func (e *Entities) putLate() {
 	p, now := &e.pace, e.store.Tick()
 	still := 0
@@ -263,7 +263,7 @@ func (e *Entities) putLate() {
 	p.late, p.anew = p.late[:still], p.anew[:0]
 }
 
-// Control is the value of a control component, such as components.Owner, in the store's own form. The zero value is none.
+// Control is the value of a control component, such as components.Owner, in the store's form. The zero value means none.
 type Control struct {
 	kind  controlKind
 	value uint32
@@ -279,8 +279,7 @@ const (
 	rateControl
 )
 
-// ControlOf returns the control of a component that v points to, none for any other component. The fault is that of a Priority out
-// of its range.
+// ControlOf returns the control of the component at v, none for other components. The fault is an invalid Priority.
 func ControlOf(v any) (Control, wire.FaultReason) {
 	switch c := v.(type) {
 	case *components.Owner:
@@ -296,10 +295,10 @@ func ControlOf(v any) (Control, wire.FaultReason) {
 	return Control{}, wire.NoFault
 }
 
-// None reports whether there is no control.
+// None reports whether c is no control.
 func (c Control) None() bool { return c.kind == noControl }
 
-// Default returns the control of an entity without that component.
+// Default returns the control of an entity without the component.
 func (c Control) Default() Control {
 	c.value = 0
 	if c.kind == priorityControl {
@@ -318,7 +317,7 @@ func IsControl(t reflect.Type) bool {
 	return false
 }
 
-// Control gives an entity a control with the next Publish. A rate counts for all that is published then.
+// Control sets a control of an entity with the next Publish. A rate applies to all that is published then.
 func (e *Entities) Control(id wire.NetworkID, c Control) {
 	switch c.kind {
 	case noControl:
@@ -329,7 +328,7 @@ func (e *Entities) Control(id wire.NetworkID, c Control) {
 	}
 }
 
-// apply sets a control in the store.
+// apply writes a control to the store.
 func (e *Entities) apply(id wire.NetworkID, c Control) {
 	switch c.kind {
 	case ownerControl:

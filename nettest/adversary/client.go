@@ -14,39 +14,39 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Phase counts the steps that a Client has made towards a session.
+// Phase is a step of a Client towards a session.
 type Phase uint8
 
-// The phases, in their order.
+// Values of Phase, in order.
 const (
-	Asking  Phase = iota // it says Hello and waits for a cookie and an Accept
-	Joining              // it has an Accept and says Join
+	Asking  Phase = iota // it sends Hello and waits for a cookie and an Accept
+	Joining              // it has an Accept and sends Join
 	Playing              // it has a session
 )
 
-// Client joins a server as a real client does. Call Step once a frame; nettest.Net.Each does.
+// Client joins a server as a real client does. Call Step once a frame, for example with nettest.Net.Each.
 type Client struct {
 	*End
 	phase  Phase
-	halt   Phase // it says nothing from this phase on, if halts
+	halt   Phase // it sends nothing from this phase on, if halts
 	halts  bool
 	nonce  uint64
 	cookie peer.Cookie
 	id     wire.ClientID
 	askAt  time.Duration
-	rate   time.Duration // of ticks, by Accept
-	first  tick.Tick     // of Welcome, which came at joined
+	rate   time.Duration // tick rate, from Accept
+	first  tick.Tick     // tick of Welcome, which arrived at joined
 	joined time.Duration
 }
 
-// NewClient makes a client that begins to connect with its first Step.
+// NewClient makes a client that starts to connect with its first Step.
 func NewClient(config Config) *Client {
 	c := &Client{End: newEnd(config, false)}
 	c.Connect()
 	return c
 }
 
-// Connect begins a new attempt to connect, with a new nonce, from the same address.
+// Connect starts a new attempt to connect, with a new nonce and from the same address.
 func (c *Client) Connect() {
 	c.phase, c.cookie, c.conn, c.reason = Asking, peer.Cookie{}, nil, nil
 	c.nonce = c.random.Uint64()
@@ -54,16 +54,16 @@ func (c *Client) Connect() {
 	c.numbers = map[wire.Channel]uint16{}
 }
 
-// ID returns the number that the server gave to the client; 0 before.
+// ID returns the client ID that the server assigned, 0 before.
 func (c *Client) ID() wire.ClientID { return c.id }
 
-// Phase returns how far the client has come.
+// Phase returns the present phase.
 func (c *Client) Phase() Phase { return c.phase }
 
-// Conn returns the packet layer, for what no method says; nil before Playing.
+// Conn returns the packet layer, for tests that need more than the methods of Client; nil before Playing.
 func (c *Client) Conn() *peer.Conn { return c.conn }
 
-// Step takes in what came, goes on with the handshake, and acknowledges.
+// Step handles received datagrams, continues the handshake, and acknowledges.
 func (c *Client) Step() {
 	c.receive(c.take)
 	if c.reason != nil || c.halts && c.phase >= c.halt {
@@ -90,7 +90,7 @@ func (c *Client) hello() []byte {
 	return peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: c.nonce, Protocol: c.config.Protocol.Hash(), Cookie: c.cookie})
 }
 
-// take reads one datagram.
+// take handles one datagram.
 func (c *Client) take(from transport.Addr, datagram []byte) {
 	if from != c.remote {
 		return
@@ -121,11 +121,11 @@ func (c *Client) take(from transport.Addr, datagram []byte) {
 	}
 }
 
-// HaltAt lets the client say nothing from a phase on: Asking after it sent nothing at all, Joining with a valid cookie and no Join, Playing
-// with a session that it never uses.
+// HaltAt makes the client send nothing from a phase on. Asking: it never sends anything. Joining: it has a valid cookie and sends
+// no Join. Playing: it has a session that it never uses.
 func (c *Client) HaltAt(phase Phase) { c.halts, c.halt = true, phase }
 
-// JoinAgain sends the Join of the session so many times again, as a network that repeats it does.
+// JoinAgain repeats the Join of the session, as a network may.
 func (c *Client) JoinAgain(times int) {
 	for range times {
 		c.raw(peer.AppendJoin(nil, peer.Join{Nonce: c.nonce, Cookie: c.cookie}, c.check))
@@ -133,7 +133,7 @@ func (c *Client) JoinAgain(times int) {
 	}
 }
 
-// HelloAgain says Hello so many times with the cookie of the session.
+// HelloAgain repeats the Hello with the cookie of the session.
 func (c *Client) HelloAgain(times int) {
 	for range times {
 		c.raw(c.hello())
@@ -141,8 +141,8 @@ func (c *Client) HelloAgain(times int) {
 	}
 }
 
-// Inputs sends count inputs of type T, one a tick up to newest, all zero but for one random field each. T must be the only input type of
-// the protocol. Only ticks within 64 of the server's count there.
+// Inputs sends count inputs of type T, one per tick up to newest, all zero except for one random field each. T must be the only
+// input type of the protocol. The server accepts only ticks within 64 of its own.
 func Inputs[T any](c *Client, newest tick.Tick, count int) error {
 	plan, err := quantize.Compile(reflect.TypeFor[T](), "input")
 	if err != nil {
@@ -167,8 +167,8 @@ func Inputs[T any](c *Client, newest tick.Tick, count int) error {
 	return nil
 }
 
-// InputsFar sends inputs of type T for ticks around the server's newest one, near and far: the window before and after, and those that
-// are as far as 16 bits reach. See Inputs.
+// InputsFar sends inputs of type T for ticks near the server's newest one and far from it: the window before and after, and the
+// limits of 16 bits. See Inputs.
 func InputsFar[T any](c *Client) error {
 	for _, away := range []tick.Tick{0, -1, 63, 64, 65, -63, -64, -65, 1000, -1000, math.MaxInt16, math.MinInt16} {
 		if err := Inputs[T](c, c.tick+away, 1+c.random.IntN(64)); err != nil {
@@ -178,9 +178,9 @@ func InputsFar[T any](c *Client) error {
 	return nil
 }
 
-// Write sends state of entities, each with all components of the protocol and random values, as if the client owned all of them: those of
-// the server, of others, hidden ones, and ones that never were. A server counts it in Stats.NotAllowed and closes after Config.Strikes.
-// Where no component is written by clients it closes at once with peer.ReasonMalformed.
+// Write sends state of entities as if the client owned them, each with all components of the protocol and random values. The
+// entities may be the server's, other clients', hidden or nonexistent. A server counts this in Stats.NotAllowed and closes after
+// Config.Strikes. If clients write no component of the protocol, it closes at once with peer.ReasonMalformed.
 func (c *Client) Write(entities ...wire.NetworkID) {
 	schema := c.config.Protocol.Schema()
 	store := snapshot.NewStore(schema, snapshot.Config{MaxEntities: snapshot.MaxEntities})

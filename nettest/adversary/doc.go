@@ -1,4 +1,5 @@
-// Package adversary speaks the protocol of a game rightly and then lies, so that a test shows that the game survives it.
+// Package adversary implements clients and servers that speak a game's protocol and lie on command, so that a test can show that
+// the game survives them.
 //
 //	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 3})
 //	liar := adversary.NewClient(adversary.Config{Protocol: p, Conn: n.Listen(), Remote: n.Address(), Now: n.Now, Seed: 1})
@@ -11,21 +12,21 @@
 //
 // # Words
 //
-//   - lie: a datagram, or a habit, that no honest end has
-//   - End: one end of a connection with its lies: Client and Server have them all
+//   - lie: a datagram, or a behaviour, that no honest end has
+//   - End: one end of a connection with the lies that both Client and Server can tell
 //   - habit: a lie that lasts until Honest: AckNothing, AckOld, AckAll, Silence, Trickle
-//   - Lie: a lie by name, for tests that try all of them: ClientLies, ServerLies, StrangerLies
-//   - Stranger: sends datagrams from any address and has no connection
+//   - Lie: a lie by name, for tests that try all: ClientLies, ServerLies, StrangerLies
+//   - Stranger: sends datagrams from any address without a connection
 //
-// A Client joins a server, and a Server takes one client. Both acknowledge, keep their session alive and stay legal until a method
-// tells a lie. All is seeded: the same seed and the same calls give the same bytes. Each lie is counted by the name of its method;
-// a test asserts by Told that it was told.
+// A Client joins a server; a Server accepts one client. Both acknowledge packets, keep their session alive and follow the
+// protocol until a method tells a lie. Everything is seeded: the same seed and the same calls produce the same bytes. Each lie is
+// counted under the name of its method, and a test asserts with Told that it was told.
 //
 // # Files
 //
-//   - end.go, end_lies.go: what both ends of a connection do, and lie about
-//   - client.go: joins a server; lies of a client alone
-//   - server.go, server_lies.go: takes a client; lies of a server alone
-//   - stranger.go: floods without a connection
+//   - end.go, end_lies.go: behaviour and lies of both ends of a connection
+//   - client.go: Client: joins a server; lies of clients only
+//   - server.go, server_lies.go: Server: accepts a client; lies of servers only
+//   - stranger.go: Stranger: floods without a connection
 //   - lies.go: all lies by name
 package adversary

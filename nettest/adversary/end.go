@@ -15,28 +15,28 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Config tells where an adversary stands. All fields but Seed are needed; a Server needs no Remote.
+// Config configures an adversary. All fields except Seed are required; a Server needs no Remote.
 type Config struct {
-	Protocol *netcode.Protocol    // of the game
-	Conn     transport.Conn       // a socket of its own; nettest.Net.Listen gives one
-	Remote   transport.Addr       // the server, for a Client
-	Now      func() time.Duration // a clock that never goes back; nettest.Net.Now is one
-	Seed     uint64               // of all that it draws
+	Protocol *netcode.Protocol    // the game's protocol
+	Conn     transport.Conn       // its own socket, for example from nettest.Net.Listen
+	Remote   transport.Addr       // the server's address, for a Client
+	Now      func() time.Duration // a monotonic clock, for example nettest.Net.Now
+	Seed     uint64               // of all random numbers
 }
 
 const (
 	packetSize  = 1200
-	aliveEvery  = 100 * time.Millisecond // time between two signs of life
+	aliveEvery  = 100 * time.Millisecond // time between two keep-alives
 	helloEvery  = 250 * time.Millisecond
 	joinEvery   = 100 * time.Millisecond
-	sentPackets = 1 << 14 // records of sent packets: floods must not stop for want of acknowledgements
+	sentPackets = 1 << 14 // records of sent packets: a flood must not stop because acknowledgements are missing
 )
 
-// End is one end of a connection: it acknowledges what comes and keeps the session alive, and its methods tell lies.
+// End is one end of a connection. It acknowledges packets and keeps the session alive; its methods tell lies.
 type End struct {
 	config  Config
 	random  *rand.Rand
-	conn    *peer.Conn // nil while there is no connection
+	conn    *peer.Conn // nil without a connection
 	check   wire.Checksum
 	remote  transport.Addr
 	server  bool
@@ -45,16 +45,16 @@ type End struct {
 	reason  *peer.Error
 	aliveAt time.Duration
 	numbers map[wire.Channel]uint16
-	calls   map[wire.MessageType]bool // questions and answers
-	last    []byte                    // the newest packet
-	epoch   uint16                    // of resyncs
+	calls   map[wire.MessageType]bool // types of questions and answers
+	last    []byte                    // newest packet
+	epoch   uint16                    // of the newest resync
 	scratch message.Scratch
 	room    [2 * packetSize]byte
 	buf     [transport.MaxDatagram]byte
 
-	alter   func(h *wire.PacketHeader) // the habit about headers; nil: none
+	alter   func(h *wire.PacketHeader) // habit that changes headers; nil: none
 	silent  bool
-	trickle time.Duration // time between two packets; 0: no such habit
+	trickle time.Duration // time between two packets; 0: not this habit
 
 	packets, refused int
 }
@@ -78,31 +78,31 @@ func (e *End) Connected() bool { return e.conn != nil && e.reason == nil }
 // Remote returns the address of the other end.
 func (e *End) Remote() transport.Addr { return e.remote }
 
-// Reason returns why the other end ended the session or refused it; nil while it did not.
+// Reason returns the reason why the other end ended or refused the session, nil otherwise.
 func (e *End) Reason() *peer.Error { return e.reason }
 
-// Told returns how often a lie was told, by the name of its method: in datagrams, or in frames for a habit of sending nothing.
+// Told returns how often a lie was told, by the name of its method. It counts datagrams, or frames for habits of silence.
 func (e *End) Told(lie string) int { return e.told[lie] }
 
 // AllTold returns how often each lie was told.
 func (e *End) AllTold() map[string]int { return e.told }
 
-// Packets returns how many packets of the other end were accepted.
+// Packets returns the number of accepted packets of the other end.
 func (e *End) Packets() int { return e.packets }
 
-// open begins a connection.
+// open opens a connection.
 func (e *End) open(check, incoming wire.Checksum) {
 	e.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: incoming, SentPackets: sentPackets, PacketSize: packetSize})
 	e.check = check
 	e.aliveAt = e.config.Now() - aliveEvery
 }
 
-// raw sends a datagram as it is.
+// raw sends a datagram unchanged.
 func (e *End) raw(datagram []byte) {
-	_ = e.config.Conn.Send(e.remote, datagram) // A socket that is closed is part of some tests.
+	_ = e.config.Conn.Send(e.remote, datagram) // Some tests close the socket.
 }
 
-// receive hands every datagram that waits to a function.
+// receive calls take for every waiting datagram.
 func (e *End) receive(take func(from transport.Addr, datagram []byte)) {
 	for {
 		n, from, err := e.config.Conn.Receive(e.buf[:])
@@ -113,8 +113,8 @@ func (e *End) receive(take func(from transport.Addr, datagram []byte)) {
 	}
 }
 
-// readPacket reads a packet of the other end, acknowledges it, and hands out its messages. It returns false for one that is not
-// legal here, such as one that acknowledges a number of which this end has lied.
+// readPacket reads a packet of the other end, acknowledges it, and calls each with its messages. It returns false if the packet
+// is invalid here, for example because it acknowledges a number that a lie made up.
 func (e *End) readPacket(datagram []byte, out peer.Outcome, each func(r *peer.Reader)) bool {
 	in, err := e.conn.Read(datagram, e.config.Now(), out)
 	if err != nil {
@@ -137,8 +137,8 @@ func (e *End) readPacket(datagram []byte, out peer.Outcome, each func(r *peer.Re
 	return true
 }
 
-// send sends one packet, forged as the habits say, and counts it as a lie if that has a name. It returns false if no packet may be
-// sent: there is no connection, or too many packets wait for their acknowledgement.
+// send sends one packet, changed by the habits, and counts it as a lie if that has a name. It returns false if no packet may be
+// sent: there is no connection, or too many packets are unacknowledged.
 func (e *End) send(lie string, build func(b *peer.Builder)) bool {
 	if e.conn == nil {
 		return false
@@ -162,7 +162,7 @@ func (e *End) send(lie string, build func(b *peer.Builder)) bool {
 	return true
 }
 
-// forge gives a packet another header and seals it anew.
+// forge changes the header of a packet and recomputes its checksum.
 func (e *End) forge(packet []byte, alter func(h *wire.PacketHeader)) []byte {
 	body := packet[:len(packet)-wire.ChecksumSize]
 	h, n, err := wire.ParsePacketHeader(body)
@@ -174,7 +174,7 @@ func (e *End) forge(packet []byte, alter func(h *wire.PacketHeader)) []byte {
 	return binary.LittleEndian.AppendUint32(forged, e.check.Sum(forged))
 }
 
-// forged sends one packet with a message that asks for an answer, and a header of its own.
+// forged sends one keep-alive packet with a changed header.
 func (e *End) forged(lie string, alter func(h *wire.PacketHeader)) {
 	before := e.alter
 	e.alter = func(h *wire.PacketHeader) {
@@ -187,7 +187,7 @@ func (e *End) forged(lie string, alter func(h *wire.PacketHeader)) {
 	e.alter = before
 }
 
-// signOfLife adds a keep-alive.
+// signOfLife adds a keep-alive message.
 func (e *End) signOfLife(b *peer.Builder) {
 	n := 0
 	if e.server {
@@ -197,8 +197,8 @@ func (e *End) signOfLife(b *peer.Builder) {
 	b.Add(wire.MessageKeepAlive, tick.Initialization, n)
 }
 
-// stepped is the part of a frame that all ends have: signs of life and acknowledgements. It returns false if a habit lets this end
-// send nothing in this frame.
+// stepped is the common part of a frame: keep-alives and acknowledgements. It returns false if a habit forbids sending in this
+// frame.
 func (e *End) stepped() bool {
 	now := e.config.Now()
 	e.conn.DetectLost(now, nil)
@@ -221,7 +221,7 @@ func (e *End) stepped() bool {
 	return true
 }
 
-// types returns the types of messages that this end may send by their registration, in the order of their numbers.
+// types returns the message types that this end may send, in order of their numbers.
 func (e *End) types() (legal []*message.Type) {
 	for _, t := range e.config.Protocol.Messages().Types() {
 		if t.Direction.Allows(e.server) {
@@ -231,7 +231,7 @@ func (e *End) types() (legal []*message.Type) {
 	return legal
 }
 
-// body returns a random body of a type that the other end takes for legal; nil if none was found.
+// body returns a random body of a type that the other end accepts, nil if none was found.
 func (e *End) body(t *message.Type) []byte {
 	size := t.Codec.Size()
 	for range 64 {
@@ -252,12 +252,12 @@ func (e *End) body(t *message.Type) []byte {
 	return nil
 }
 
-// lanes returns a row of random legal values.
+// lanes returns a row of random valid values.
 func (e *End) lanes(plan *quantize.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
 	for try := range 32 {
 		for i := range lanes {
-			if lanes[i] = e.random.Uint32() >> e.random.IntN(32); try%2 == 1 { // lanes of a rotation are seldom legal otherwise
+			if lanes[i] = e.random.Uint32() >> e.random.IntN(32); try%2 == 1 { // random lanes of a rotation are rarely valid
 				lanes[i] = uint32(e.random.Uint64N(plan.Lane(i).Largest + 1))
 			}
 		}

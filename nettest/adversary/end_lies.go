@@ -12,18 +12,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// AckAhead acknowledges the packet that comes so many numbers after the newest one, which the other end has not sent. An end that
-// notices closes with peer.ReasonAckOfUnsent.
+// AckAhead acknowledges a packet that was never sent: by numbers after the newest one. An end that notices closes with
+// peer.ReasonAckOfUnsent.
 func (e *End) AckAhead(by uint16) {
 	e.forged("AckAhead", func(h *wire.PacketHeader) { h.HasAck, h.Ack = true, h.Ack+wire.Sequence(by) })
 }
 
-// AckNothing is a habit: no packet acknowledges anything. The other end must keep a bounded memory of what it sent.
+// AckNothing is a habit: packets acknowledge nothing. The other end must limit its memory of sent packets.
 func (e *End) AckNothing() {
 	e.habit("AckNothing", func(h *wire.PacketHeader) { h.HasAck = false })
 }
 
-// AckOld is a habit: each packet acknowledges what the next one does, and nothing newer ever.
+// AckOld is a habit: all packets repeat the acknowledgements of the next one.
 func (e *End) AckOld() {
 	var first wire.PacketHeader
 	e.habit("AckOld", func(h *wire.PacketHeader) {
@@ -34,13 +34,13 @@ func (e *End) AckOld() {
 	})
 }
 
-// AckAll is a habit: each packet acknowledges all of the 33 newest numbers, those that the other end left out too. It is noticed after
-// some hundred packets of the other end.
+// AckAll is a habit: each packet acknowledges all 33 newest numbers, including those that the other end skipped. The other end
+// notices after some hundred packets.
 func (e *End) AckAll() {
 	e.habit("AckAll", func(h *wire.PacketHeader) { h.AckBits = 1<<min(32, uint(e.packets)) - 1 })
 }
 
-// habit lets all packets have an altered header from now on.
+// habit changes the headers of all packets from now on.
 func (e *End) habit(lie string, alter func(h *wire.PacketHeader)) {
 	e.alter = func(h *wire.PacketHeader) {
 		e.told[lie]++
@@ -48,28 +48,27 @@ func (e *End) habit(lie string, alter func(h *wire.PacketHeader)) {
 	}
 }
 
-// Silence is a habit: nothing is sent at all. The session ends at the other end by its SilenceTimeout.
+// Silence is a habit: nothing is sent. The other end closes after its SilenceTimeout.
 func (e *End) Silence() { e.silent = true }
 
-// Trickle is a habit: one small legal packet is sent in each such time, which keeps the session alive as long as it is shorter than the
+// Trickle is a habit: one small valid packet is sent per period. The session stays alive if the period is shorter than the
 // SilenceTimeout of the other end.
 func (e *End) Trickle(every time.Duration) { e.trickle = every }
 
 // Honest ends all habits.
 func (e *End) Honest() { e.alter, e.silent, e.trickle = nil, false, 0 }
 
-// JumpAhead gives one packet a number that is so much higher than its own. All numbers between count as lost; what is sent afterwards
-// with lower ones is old.
+// JumpAhead raises the number of one packet. All numbers in between count as lost, and later packets with lower numbers as old.
 func (e *End) JumpAhead(by uint16) {
 	e.forged("JumpAhead", func(h *wire.PacketHeader) { h.Sequence += wire.Sequence(by) })
 }
 
-// FallBack gives one packet a number that is so much lower than its own: a duplicate, or too old.
+// FallBack lowers the number of one packet, so that it is a duplicate or too old.
 func (e *End) FallBack(by uint16) {
 	e.forged("FallBack", func(h *wire.PacketHeader) { h.Sequence -= wire.Sequence(by) })
 }
 
-// Repeat sends the newest packet so many times again. They are duplicates.
+// Repeat sends the newest packet again. The copies are duplicates.
 func (e *End) Repeat(times int) {
 	for range times {
 		if len(e.last) > 0 {
@@ -79,7 +78,7 @@ func (e *End) Repeat(times int) {
 	}
 }
 
-// Damage sends the newest packet so many times with a bit turned over, so that its checksum is wrong.
+// Damage sends the newest packet with one flipped bit, so that its checksum is wrong.
 func (e *End) Damage(times int) {
 	for range times {
 		if len(e.last) > 0 {
@@ -91,24 +90,24 @@ func (e *End) Damage(times int) {
 	}
 }
 
-// Say sends one message with any type, stage byte and payload, legal or not, on channel 0 of Unreliable, in a packet of its own.
+// Say sends one message with any type, stage byte and payload, valid or not, on channel 0 of Unreliable, in its own packet.
 func (e *End) Say(kind wire.MessageType, stage byte, payload []byte) {
 	e.say("Say", kind, stage, payload)
 }
 
-// say is Say for a lie with another name.
+// say is Say, counted under another name.
 func (e *End) say(lie string, kind wire.MessageType, stage byte, payload []byte) {
 	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), stage}, uint16(len(payload))), payload...)
 	e.send(lie, func(b *peer.Builder) { b.Append(framed) })
 }
 
-// Credit grants the other end any amount of credit for reliable messages: one that is not above the known grant, or out of reach, means
-// nothing.
+// Credit grants the other end credit for reliable messages. A grant that is not above the known one, or out of range, has no
+// effect.
 func (e *End) Credit(low uint32) {
 	e.say("Credit", wire.MessageCredit, 0, peer.AppendCredit(nil, low))
 }
 
-// Resyncs asks so many times for all state, each time with the next epoch. The other end serves one in two seconds.
+// Resyncs requests all state, each time with the next epoch. The other end serves one request in two seconds.
 func (e *End) Resyncs(times int) {
 	for range times {
 		e.epoch++
@@ -116,7 +115,7 @@ func (e *End) Resyncs(times int) {
 	}
 }
 
-// reliable sends one framed message of a reliable channel with a number of its own.
+// reliable sends one framed message on a reliable channel with a given number.
 func (e *End) reliable(lie string, ch wire.Channel, kind wire.MessageType, number uint16, body []byte) {
 	payload := append(binary.LittleEndian.AppendUint16(nil, number), body...)
 	framed := append(binary.LittleEndian.AppendUint16([]byte{byte(kind), 0}, uint16(len(payload))), payload...)
@@ -126,18 +125,18 @@ func (e *End) reliable(lie string, ch wire.Channel, kind wire.MessageType, numbe
 	})
 }
 
-// number is the next number of a reliable channel.
+// number returns the next number of a reliable channel.
 func (e *End) number(ch wire.Channel) uint16 {
 	e.numbers[ch]++
 	return e.numbers[ch] - 1
 }
 
-// Overspend sends so many bytes of reliable messages without regard to credit. Beyond its grant the other end closes with
-// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit comes back.
+// Overspend sends reliable messages without regard to credit. Beyond its grant the other end closes with
+// peer.ReasonQueueOverflow. The messages stay out of order, so that none is handled and no credit returns.
 func (e *End) Overspend(bytes int) {
 	ch := wire.NewChannel(wire.ReliableOrdered, 40)
 	if e.numbers[ch] == 0 {
-		e.numbers[ch] = 1 // Number 0 never comes.
+		e.numbers[ch] = 1 // Number 0 is never sent.
 	}
 	body := make([]byte, 1000)
 	for sent := 0; sent < bytes && e.reason == nil; sent += len(body) {
@@ -145,16 +144,16 @@ func (e *End) Overspend(bytes int) {
 	}
 }
 
-// unknownType is a type of the game that protocols as a rule lack.
+// unknownType is a message type that protocols usually lack.
 const unknownType = wire.MaxMessageType
 
-// FarNumber sends one reliable message whose number is beyond the window. The other end closes with peer.ReasonMalformed.
+// FarNumber sends one reliable message with a number beyond the window. The other end closes with peer.ReasonMalformed.
 func (e *End) FarNumber() {
 	e.reliable("FarNumber", wire.NewChannel(wire.Reliable, 41), unknownType, 2048, nil)
 }
 
-// Pieces sends the first of 32 pieces of so many reliable messages, and none of the others. The other end stores four at a time, and
-// closes with peer.ReasonMalformed at the fifth.
+// Pieces sends the first of 32 pieces of several reliable messages, and no other pieces. The other end stores four messages at a
+// time, and closes with peer.ReasonMalformed at the fifth.
 func (e *End) Pieces(messages int) {
 	for range messages {
 		ch := wire.NewChannel(wire.Reliable, 42)
@@ -165,19 +164,20 @@ func (e *End) Pieces(messages int) {
 	}
 }
 
-// ForTick sends a legal message of a registered type that is to be handled so many ticks from the tick of this end, -32768 to 32767.
-// The other end waits with it, up to its limits.
+// ForTick sends a valid message of each registered type for a tick that is away ticks from this end's, -32768 to 32767. The other
+// end delays it, up to its limits.
 func (e *End) ForTick(away int16) {
 	e.flagged("ForTick", wire.FlagTick, binary.LittleEndian.AppendUint16(nil, e.tick.Low()+uint16(away)))
 }
 
-// About sends a legal message of a registered type about an entity, which need not exist, be visible or belong to this end.
+// About sends a valid message of each registered type about an entity, which need not exist, be visible or belong to this end.
 func (e *End) About(entity wire.NetworkID) {
 	front := wire.AppendVarint(wire.AppendVarint(nil, uint64(entity.Index)), uint64(entity.Generation))
 	e.flagged("About", wire.FlagEntity, front)
 }
 
-// flagged sends a random legal message of each type that this end may send, with flags and with their part in front.
+// flagged sends a random valid message of each type that this end may send, with flags and the bytes that belong to them in
+// front.
 func (e *End) flagged(lie string, flags wire.MessageFlags, front []byte) {
 	for _, t := range e.plainTypes() {
 		if body := e.body(t); body != nil {
@@ -186,8 +186,8 @@ func (e *End) flagged(lie string, flags wire.MessageFlags, front []byte) {
 	}
 }
 
-// plainTypes are the types of the game that this end may send outside of calls and about no entity of its own. Those of features, such as
-// rights and collections, ask for a channel or an entity: Named sends them.
+// plainTypes returns the game's types that need neither a call nor an entity of this end. Types of features, such as rights and
+// collections, need a channel or an entity: Named sends them.
 func (e *End) plainTypes() (plain []*message.Type) {
 	for _, t := range e.types() {
 		if !e.calls[t.ID()] && !t.OwnerOnly && !strings.HasPrefix(t.Name, "netcode.") {
@@ -197,7 +197,7 @@ func (e *End) plainTypes() (plain []*message.Type) {
 	return plain
 }
 
-// Messages sends so many packets that are full of random legal messages of the game, in every stage.
+// Messages sends packets full of random valid messages of the game, in all stages.
 func (e *End) Messages(packets int) {
 	all := e.plainTypes()
 	if len(all) == 0 {
@@ -218,8 +218,8 @@ func (e *End) Messages(packets int) {
 	}
 }
 
-// Noise sends so many packets whose checksum and header are right, and whose messages are random bytes. As a rule the first ends the
-// session with peer.ReasonMalformed.
+// Noise sends packets with a valid checksum and header and random bytes as messages. Usually the first one ends the session with
+// peer.ReasonMalformed.
 func (e *End) Noise(packets int) {
 	for range packets {
 		noise := make([]byte, 8+e.random.IntN(200))
@@ -230,14 +230,14 @@ func (e *End) Noise(packets int) {
 	}
 }
 
-// Flood sends so many packets with nothing but a sign of life.
+// Flood sends packets that contain only a keep-alive.
 func (e *End) Flood(packets int) {
 	for range packets {
 		e.send("Flood", e.signOfLife)
 	}
 }
 
-// Bytes sends so many datagrams of one byte.
+// Bytes sends datagrams of one byte.
 func (e *End) Bytes(datagrams int) {
 	for range datagrams {
 		e.raw([]byte{byte(e.random.Uint32())})
@@ -245,7 +245,7 @@ func (e *End) Bytes(datagrams int) {
 	}
 }
 
-// CloseAndGoOn closes the session and then sends so many packets of messages, as if it had not.
+// CloseAndGoOn closes the session and then continues to send packets.
 func (e *End) CloseAndGoOn(packets int) {
 	e.say("CloseAndGoOn", wire.MessageClose, 0, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed, Detail: "bye"}))
 	for range packets {
@@ -253,10 +253,10 @@ func (e *End) CloseAndGoOn(packets int) {
 	}
 }
 
-// Named sends so many random legal messages of one registered type, on its own channel: "netcode.right" is a server's right to write an entity,
-// "netcode.wish" a client's wish for one, "netcode.Collections" an operation on a collection. One that is lost is not sent again, so that on a bad link the session ends when
-// the window of numbers is passed. The error is that of a name that this end may
-// not send.
+// Named sends random valid messages of one registered type on its own channel. "netcode.right" is a server's right to write an
+// entity, "netcode.wish" a client's request for one, "netcode.Collections" an operation on a collection. Lost messages are not
+// sent again, so that on a bad link the session ends when the window of numbers is passed. The error is that this end may not
+// send the type.
 func (e *End) Named(name string, times int) error {
 	for _, t := range e.types() {
 		if t.Name != name {

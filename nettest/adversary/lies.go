@@ -10,13 +10,13 @@ import (
 
 // Lie is a lie by name.
 type Lie[T any] struct {
-	// Name is that of the method whose count Told returns.
+	// Name is the name of the method, under which Told counts the lie.
 	Name string
-	// Tell tells the lie once: call it in each frame for as long as it is to go on. Habits begin with the first call.
+	// Tell tells the lie once: call it in each frame as long as the lie should last. Habits start with the first call.
 	Tell func(T)
 }
 
-// endLies are those that both ends can tell.
+// endLies returns the lies that both ends can tell.
 func endLies[T interface{ end() *End }]() []Lie[T] {
 	var lies []Lie[T]
 	add := func(name string, tell func(e *End)) {
@@ -46,7 +46,7 @@ func endLies[T interface{ end() *End }]() []Lie[T] {
 		e.About(wire.NetworkID{Index: e.random.Uint32N(1 << 20), Generation: 1 + e.random.Uint32N(1000)})
 	})
 	add("Messages", func(e *End) { e.Messages(2) })
-	add("Named", func(e *End) { // A protocol in which clients write nothing has no such messages.
+	add("Named", func(e *End) { // Protocols without components written by clients lack these messages.
 		_ = e.Named("netcode.right", 4)
 		_ = e.Named("netcode.wish", 4)
 	})
@@ -69,7 +69,7 @@ func ClientLies() []Lie[*Client] {
 	}...)
 }
 
-// ServerLies returns all lies of a Server to a client that is to join, or that has joined.
+// ServerLies returns all lies of a Server to a client that joins or has joined.
 func ServerLies() []Lie[*Server] {
 	return append(endLies[*Server](), []Lie[*Server]{
 		{"Accept", func(s *Server) { s.Accept(peer.Accept{Epoch: 77, Rate: 0, Window: 65535, PacketSize: 1}) }},
@@ -86,7 +86,7 @@ func ServerLies() []Lie[*Server] {
 	}...)
 }
 
-// StrangerLies returns all lies of a Stranger; some come as from the address of a victim.
+// StrangerLies returns all lies of a Stranger. Some use the address of a victim.
 func StrangerLies(victim transport.Addr) []Lie[*Stranger] {
 	return []Lie[*Stranger]{
 		{"Hellos", func(s *Stranger) { s.Hellos(100) }},

@@ -10,26 +10,26 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Server takes one client as a real server does, and sends it the state of a small world that changes in each tick. The newest client that
-// says Hello replaces the one before. Call Step once a frame: each is one of its ticks.
+// Server accepts one client as a real server does, and sends it the state of a small world that changes in each tick. A new
+// client that sends Hello replaces the old one. Call Step once a frame; each frame is a tick.
 type Server struct {
 	*End
 	accept  peer.Accept
 	welcome peer.Welcome
 	refusal *peer.Error
-	endless bool // each Hello gets a Challenge
+	endless bool // answer each Hello with a Challenge
 	joined  bool
 	nonce   uint64
 	limits  snapshot.Config
 	store   *snapshot.Store
 	view    *snapshot.View
 	all     []wire.NetworkID
-	spawns  int  // entities that come in each tick
-	flicker bool // all entities go and come in each tick
+	spawns  int  // entities that spawn in each tick
+	flicker bool // all entities are replaced in each tick
 	bend    func(payload []byte) []byte
 }
 
-// serverTicks is the tick rate that a Server tells its client: it sends one snapshot a Step.
+// serverTicks is the tick rate in a Server's Accept. It sends one snapshot per Step.
 const serverTicks = 60
 
 // NewServer makes a server that waits for a client.
@@ -44,16 +44,16 @@ func NewServer(config Config) *Server {
 	return s
 }
 
-// Address returns where clients connect to.
+// Address returns the address to which clients connect.
 func (s *Server) Address() transport.Addr { return s.config.Conn.LocalAddr() }
 
 // Joined reports whether a client has a session.
 func (s *Server) Joined() bool { return s.joined && s.reason == nil }
 
-// Entities returns how many entities its world has.
+// Entities returns the number of entities in its world.
 func (s *Server) Entities() int { return len(s.all) }
 
-// Step takes in what came, answers a handshake, and sends the state of one tick.
+// Step handles received datagrams, answers a handshake, and sends the state of one tick.
 func (s *Server) Step() {
 	s.receive(s.take)
 	s.tick++
@@ -67,7 +67,7 @@ func (s *Server) Step() {
 	s.sendState()
 }
 
-// take reads one datagram.
+// take handles one datagram.
 func (s *Server) take(from transport.Addr, datagram []byte) {
 	switch peer.KindOf(datagram) {
 	case peer.KindHello:
@@ -111,12 +111,12 @@ func (s *Server) answer(to transport.Addr, hello peer.Hello) {
 	}
 }
 
-// incoming is the checksum of the client's packets.
+// incoming returns the checksum of the client's packets.
 func (s *Server) incoming() wire.Checksum {
 	return wire.NewChecksum(s.accept.Epoch, s.config.Protocol.Hash())
 }
 
-// start begins the session: a world of a few entities.
+// start begins the session, with a world of a few entities.
 func (s *Server) start() {
 	s.open(^s.incoming(), s.incoming())
 	s.store = snapshot.NewStore(s.config.Protocol.Schema(), s.limits)
@@ -144,7 +144,7 @@ func (s *Server) spawn(count int) {
 	}
 }
 
-// live lets the world change for one tick.
+// live changes the world for one tick.
 func (s *Server) live() {
 	s.store.Begin(max(s.tick, s.store.Tick()+1))
 	if s.flicker {
@@ -170,7 +170,7 @@ func (s *Server) live() {
 	s.view.Observe()
 }
 
-// sendState sends one packet with state, bent as the habit says.
+// sendState sends one packet with state, changed by Bend.
 func (s *Server) sendState() {
 	lie := ""
 	if s.bend != nil {
@@ -188,7 +188,7 @@ func (s *Server) sendState() {
 	})
 }
 
-// outcome tells the view what became of packets.
+// outcome reports acknowledged and lost packets to the view.
 type outcome Server
 
 // Acked implements peer.Outcome.

@@ -8,31 +8,32 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Accept sets the Accept that clients get; its nonce is that of their Hello. A client ends the attempt with peer.ReasonMalformed if a value is
-// out of range.
+// Accept sets the Accept that clients receive; its nonce is replaced by the one of their Hello. If a value is out of range, a
+// client ends the attempt with peer.ReasonMalformed.
 func (s *Server) Accept(accept peer.Accept) {
 	s.accept = accept
 	s.told["Accept"]++
 }
 
-// Welcome sets the Welcome that clients get. A client ends the attempt with peer.ReasonMalformed if a value is out of range.
+// Welcome sets the Welcome that clients receive. If a value is out of range, a client ends the attempt with peer.ReasonMalformed.
 func (s *Server) Welcome(welcome peer.Welcome) {
 	s.welcome, s.tick = welcome, welcome.Tick
 	s.told["Welcome"]++
 }
 
-// Refuse lets each Hello be refused. The client's error has the reason and the detail.
+// Refuse refuses each Hello. The client's error has the reason and the detail.
 func (s *Server) Refuse(reason peer.Reason, detail string) {
 	s.refusal = &peer.Error{Reason: reason, Detail: detail}
 }
 
-// ChallengeForever answers each Hello with another cookie, so that no client ever joins. It gives up after its HandshakeTimeout.
+// ChallengeForever answers each Hello with a new cookie, so that no client ever joins. A client gives up after its
+// HandshakeTimeout.
 func (s *Server) ChallengeForever() { s.endless = true }
 
-// Snapshot sends one packet with any payload of a snapshot. A client closes with peer.ReasonMalformed if it is not legal.
+// Snapshot sends one packet with a given snapshot payload. If it is invalid a client closes with peer.ReasonMalformed.
 func (s *Server) Snapshot(payload []byte) { s.say("Snapshot", wire.MessageSnapshot, 0, payload) }
 
-// SnapshotNoise sends so many packets whose snapshots are random bytes behind a right header of the newest tick.
+// SnapshotNoise sends packets whose snapshots are random bytes after a valid header of the newest tick.
 func (s *Server) SnapshotNoise(packets int) {
 	for range packets {
 		noise := binary.LittleEndian.AppendUint16(nil, s.tick.Low())
@@ -43,10 +44,11 @@ func (s *Server) SnapshotNoise(packets int) {
 	}
 }
 
-// Bend is a habit: each snapshot is changed before its packet is sealed; nil ends it. FlipBits and Cut are such changes.
+// Bend is a habit: a function changes each snapshot before its packet is sealed; nil ends the habit. FlipBits and Cut return such
+// functions.
 func (s *Server) Bend(bend func(payload []byte) []byte) { s.bend = bend }
 
-// FlipBits returns a change for Bend that turns so many random bits of a snapshot over.
+// FlipBits returns a function for Bend that flips random bits of a snapshot.
 func (s *Server) FlipBits(bits int) func(payload []byte) []byte {
 	return func(payload []byte) []byte {
 		for range bits {
@@ -56,31 +58,31 @@ func (s *Server) FlipBits(bits int) func(payload []byte) []byte {
 	}
 }
 
-// Cut returns a change for Bend that cuts a snapshot at a random place.
+// Cut returns a function for Bend that cuts a snapshot at a random position.
 func (s *Server) Cut() func(payload []byte) []byte {
 	return func(payload []byte) []byte { return payload[:1+s.random.IntN(len(payload))] }
 }
 
-// SpawnForever is a habit: so many more entities come in each tick, with all components. A client ends the session with
-// peer.ReasonTooManyEntities when it is sent one beyond its Config.MaxEntities.
+// SpawnForever is a habit: more entities spawn in each tick, with all components. A client closes with peer.ReasonTooManyEntities
+// when it receives more than its Config.MaxEntities.
 func (s *Server) SpawnForever(each int) { s.spawns = each }
 
-// Flicker is a habit: all entities go in each tick, and others come at their indexes.
+// Flicker is a habit: in each tick all entities despawn and new ones spawn at their indexes.
 func (s *Server) Flicker() { s.flicker = true }
 
-// FarTick sends a sign of life with a tick that is so far from the server's own, -32768 to 32767.
+// FarTick sends a keep-alive with a tick away from the server's own by -32768 to 32767.
 func (s *Server) FarTick(away int16) {
 	s.say("FarTick", wire.MessageKeepAlive, 0, binary.LittleEndian.AppendUint16(nil, s.tick.Low()+uint16(away)))
 }
 
-// JumpTick lets the server go on so many ticks later: all state before is out of the client's window.
+// JumpTick advances the server's tick by a number of ticks, so that all older state is out of the client's window.
 func (s *Server) JumpTick(by tick.Tick) {
 	s.tick += by
 	s.told["JumpTick"]++
 }
 
-// Feedback tells the client of an input of a tick so far from the server's own that came so early, in 1/256 tick. A protocol without inputs
-// makes it malformed.
+// Feedback sends feedback about the client's input of a tick away from the server's own. early is in 1/256 tick. In a protocol
+// without inputs the message is malformed.
 func (s *Server) Feedback(away, early int16) {
 	body := binary.LittleEndian.AppendUint16(nil, s.tick.Low()+uint16(away))
 	s.say("Feedback", wire.MessageFeedback, 0, binary.LittleEndian.AppendUint16(body, uint16(early)))

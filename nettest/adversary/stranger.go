@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Stranger sends datagrams from any address and has no connection. It cannot read answers, as one with forged addresses cannot.
+// Stranger sends datagrams from any address without a connection. It receives no answers, like a sender with forged addresses.
 type Stranger struct {
 	protocol *netcode.Protocol
 	random   *rand.Rand
@@ -21,7 +21,8 @@ type Stranger struct {
 	from     uint32
 }
 
-// NewStranger makes one that gives its datagrams to a function: Server.Receive of a netcode.Server in a test without a network.
+// NewStranger makes a Stranger that delivers its datagrams by a function, such as Server.Receive of a netcode.Server in a test
+// without a network.
 func NewStranger(protocol *netcode.Protocol, seed uint64, deliver func(from transport.Addr, datagram []byte)) *Stranger {
 	return &Stranger{protocol: protocol, random: rand.New(rand.NewPCG(seed, 0x57A6)), deliver: deliver, told: map[string]int{}}
 }
@@ -32,10 +33,10 @@ func (s *Stranger) Told(lie string) int { return s.told[lie] }
 // AllTold returns how often each lie was told.
 func (s *Stranger) AllTold() map[string]int { return s.told }
 
-// Bytes returns how many bytes it has sent.
+// Bytes returns the number of bytes sent.
 func (s *Stranger) Bytes() int { return s.bytes }
 
-// address returns another public address each time.
+// address returns a different public address each time.
 func (s *Stranger) address() transport.Addr {
 	s.from++
 	ip := binary.BigEndian.AppendUint32(nil, 0x0B000000+s.from*2654435761%0x70000000)
@@ -49,15 +50,15 @@ func (s *Stranger) Send(lie string, from transport.Addr, datagram []byte) {
 	s.deliver(from, datagram)
 }
 
-// Hellos says so many Hellos, each from another address and without a cookie. A server answers each with at most one shorter datagram and
-// remembers none.
+// Hellos sends Hellos without a cookie, each from a different address. A server answers each with at most one shorter datagram
+// and stores nothing.
 func (s *Stranger) Hellos(count int) {
 	for range count {
 		s.Send("Hellos", s.address(), s.hello(peer.Cookie{}))
 	}
 }
 
-// ForgedCookies says so many Hellos with random cookies.
+// ForgedCookies sends Hellos with random cookies.
 func (s *Stranger) ForgedCookies(count int) {
 	for range count {
 		s.Send("ForgedCookies", s.address(), s.hello(s.cookie()))
@@ -74,7 +75,7 @@ func (s *Stranger) hello(cookie peer.Cookie) []byte {
 	return peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: s.random.Uint64(), Protocol: s.protocol.Hash(), Cookie: cookie})
 }
 
-// ForgedJoins says so many Joins with random cookies, each from another address.
+// ForgedJoins sends Joins with random cookies, each from a different address.
 func (s *Stranger) ForgedJoins(count int) {
 	for range count {
 		check := wire.NewChecksum(s.random.Uint32(), s.protocol.Hash())
@@ -82,7 +83,7 @@ func (s *Stranger) ForgedJoins(count int) {
 	}
 }
 
-// Noise sends so many datagrams of random bytes and lengths, 0 to 1200, from an address each.
+// Noise sends datagrams of random bytes and lengths, 0 to 1200, each from a different address.
 func (s *Stranger) Noise(count int) {
 	for range count {
 		b := make([]byte, s.random.IntN(packetSize+1))
@@ -93,15 +94,15 @@ func (s *Stranger) Noise(count int) {
 	}
 }
 
-// Tiny sends so many datagrams of no byte and of one byte in turn, from one address.
+// Tiny sends datagrams of zero and one bytes alternately, from one address.
 func (s *Stranger) Tiny(from transport.Addr, count int) {
 	for i := range count {
 		s.Send("Tiny", from, make([]byte, i%2))
 	}
 }
 
-// ForgedCloses sends so many Close packets as if they came from an address. Without the epoch of the session the checksum is wrong but by
-// chance, 1 in 2^32.
+// ForgedCloses sends Close packets as if they came from an address. Without the epoch of the session their checksum is right by
+// chance only, 1 in 2^32.
 func (s *Stranger) ForgedCloses(from transport.Addr, count int) {
 	for range count {
 		conn := peer.NewConn(peer.ConnConfig{
@@ -113,7 +114,7 @@ func (s *Stranger) ForgedCloses(from transport.Addr, count int) {
 	}
 }
 
-// Replay sends datagrams that it has seen, in a random order, as if they came from an address.
+// Replay sends recorded datagrams in random order, as if they came from an address.
 func (s *Stranger) Replay(from transport.Addr, datagrams [][]byte) {
 	for _, i := range s.random.Perm(len(datagrams)) {
 		s.Send("Replay", from, datagrams[i])

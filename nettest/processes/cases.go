@@ -16,7 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// scenario is a case by name. It counts what it injects in its row.
+// scenario is a case with a name. It counts the injected faults in its row.
 type scenario struct {
 	name string
 	play func(o options, r *row) error
@@ -30,7 +30,7 @@ func cases() []scenario {
 
 const loopback = "127.0.0.1:0"
 
-// kills kills clients, eight at a time, each at another moment of its life.
+// kills kills clients, eight at a time, each at a different moment of its life.
 func kills(o options, r *row) error {
 	r.injected = "clients killed while they start, connect, join and play"
 	g, err := newGame(loopback, 2, nil)
@@ -73,7 +73,7 @@ func kills(o options, r *row) error {
 	return g.faultless(0)
 }
 
-// restarts kills the server and starts it again at the same address.
+// restarts kills the server and restarts it at the same address.
 func restarts(o options, r *row) error {
 	r.injected = "servers killed and started again, three clients attached"
 	g, err := newGame(loopback, 3, nil)
@@ -107,7 +107,7 @@ func restarts(o options, r *row) error {
 	return nil
 }
 
-// stops stops the server, and then a client, and lets them go on.
+// stops suspends the server, and then a client, and resumes them.
 func stops(o options, r *row) error {
 	r.injected = fmt.Sprintf("stops of the server and of a client, of %v", o.Stops)
 	g, err := newGame(loopback, 3, nil)
@@ -136,16 +136,16 @@ func stops(o options, r *row) error {
 	return nil
 }
 
-// flooders is the number of loopback addresses that a flood comes from, and floodRate its datagrams a second at most. A flood of 100 000 a second
-// fills the kernel's buffer of the socket on two processors, and then sessions of honest clients end by silence. So the flood waits for a report
-// of the server after floodLead datagrams of each kind.
+// flooders is the number of loopback addresses of a flood, and floodRate its maximum rate in datagrams per second. On two
+// processors 100,000 per second fill the kernel's buffer of the socket, and sessions of honest clients then time out. The flood
+// therefore waits for a report of the server after floodLead datagrams of each kind.
 const (
 	flooders  = 200
 	floodRate = 20_000
 	floodLead = 1000
 )
 
-// floods floods the server with five kinds of handshakes and noise.
+// floods sends handshake floods of five kinds, including noise, to the server.
 func floods(o options, r *row) error {
 	r.injected = fmt.Sprintf("Hellos, forged cookies, forged Joins, noise and tiny datagrams, from %d addresses", flooders)
 	g, err := newGame(loopback, 2, nil)
@@ -176,7 +176,7 @@ func floods(o options, r *row) error {
 	heap, before, began := g.server.last(), g.over(), time.Now()
 	for sent := 0; sent < o.Floods; sent += 100 {
 		for _, l := range adversary.StrangerLies(transport.Addr{}) {
-			if l.Name != "ForgedCloses" { // they come from the address of a session
+			if l.Name != "ForgedCloses" { // their sender is the address of a session
 				l.Tell(s)
 			}
 		}
@@ -201,7 +201,7 @@ func floods(o options, r *row) error {
 	return g.faultless(before)
 }
 
-// waiting returns the bytes that wait in sockets.
+// waiting returns the number of received bytes in sockets.
 func waiting(sockets []*net.UDPConn) (bytes int) {
 	for _, c := range sockets {
 		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -216,7 +216,7 @@ func waiting(sockets []*net.UDPConn) (bytes int) {
 	return bytes
 }
 
-// relays lets all datagrams of three clients pass a bad relay.
+// relays sends all datagrams of three clients through a bad relay.
 func relays(o options, r *row) error {
 	r.injected = "datagrams damaged, doubled, overtaken, dropped or cut off by size, and new ports"
 	var all *relay
@@ -252,7 +252,7 @@ func relays(o options, r *row) error {
 	return nil
 }
 
-// starve lets twice as many processes compute as there are processors.
+// starve runs twice as many computing processes as there are processors.
 func starve(o options, r *row) error {
 	r.injected = fmt.Sprintf("processes that only compute, on %d processors", runtime.NumCPU())
 	g, err := newGame(loopback, 3, nil)
@@ -331,7 +331,7 @@ func socketErrors(_ options, r *row) error {
 	return nil
 }
 
-// overIPv6 plays over IPv6, with a client that is killed.
+// overIPv6 runs the game over IPv6, and kills a client.
 func overIPv6(_ options, r *row) error {
 	r.injected = "clients over IPv6, one of them killed"
 	probe, err := net.ListenUDP("udp6", &net.UDPAddr{IP: net.IPv6loopback})

@@ -1,11 +1,13 @@
-// Command processes breaks real processes over real sockets: clients are killed in every phase, the server is killed and started again, both are
-// stopped, handshakes are flooded from many loopback addresses, datagrams pass a relay that damages, repeats, reorders, drops and rebinds,
-// processors are taken away, and sockets return errors. It prints one line of a table for each.
+// Command processes injects faults into real processes with real sockets. It kills clients in every phase, restarts the server
+// and suspends both. It floods the server with handshakes from many loopback addresses. It sends datagrams through a relay that
+// damages, repeats, reorders, drops and rebinds. It takes processors away and provokes socket errors. It prints a table with one
+// line for each case.
 //
 //	go run ./nettest/processes                         # everything: some ten minutes
 //	go run ./nettest/processes -kills 20 -floods 1000 -stops 2s -only kill,stop
 //
-// It exits with 1 if anything does not hold. It needs a Unix.
+// It exits with 1 if a case fails. It needs Unix. Its files: main.go (flags, the table), cases.go (the cases), process.go (child
+// processes), roles.go (server and client processes), relay.go (the relay), signals_unix.go and signals_other.go.
 package main
 
 import (
@@ -20,13 +22,13 @@ import (
 	"github.com/arche-netcode/netcode/internal/usage"
 )
 
-// options are the flags.
+// options is the flags.
 type options struct {
-	Kills  int             // clients that are killed
-	Floods int             // datagrams of each kind
-	Stops  []time.Duration // for how long a process is stopped
-	Relay  time.Duration   // for how long datagrams pass the relay, and processors are busy
-	Only   []string        // names of cases; none: all
+	Kills  int             // number of clients to kill
+	Floods int             // number of datagrams of each kind
+	Stops  []time.Duration // durations for which a process is suspended
+	Relay  time.Duration   // duration of the relay and of busy processors
+	Only   []string        // names of cases to run; none: all
 }
 
 func defaults() options {
@@ -45,7 +47,7 @@ func main() {
 	}
 }
 
-// command is main with its surroundings as arguments.
+// command is main with its environment as arguments.
 func command(args []string, out io.Writer) error {
 	o := defaults()
 	stops, only := "10s,20s", ""
@@ -86,12 +88,12 @@ func command(args []string, out io.Writer) error {
 // row is a line of the table.
 type row struct {
 	name, injected, measured string
-	count                    int // of what was injected
+	count                    int // number of injected faults
 	took                     time.Duration
 	err                      error
 }
 
-// String formats the line.
+// String formats the row as a line.
 func (r row) String() string {
 	result, measured := "pass", r.measured
 	if r.err != nil {
@@ -100,7 +102,7 @@ func (r row) String() string {
 	return fmt.Sprintf("| %-9s | %-62s | %-6s | %5.0f | %s |", r.name, fmt.Sprintf("%d %s", r.count, r.injected), result, r.took.Seconds(), measured)
 }
 
-// run plays the cases one after the other.
+// run runs the cases one after the other.
 func run(o options) (rows []row) {
 	for _, c := range cases() {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, c.name) {

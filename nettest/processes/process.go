@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// silence is the time after which a session without a packet ends: more than a busy machine keeps a process waiting, and less than the stops.
+// silence is the session timeout. It is longer than a busy machine delays a process, and shorter than the suspensions.
 const silence = 8 * time.Second
 
-// patience bounds a wait for what takes a moment on an idle machine: it is no limit of speed.
+// patience is the maximum wait for something that takes a moment on an idle machine. It is no speed limit.
 const patience = 60 * time.Second
 
-// process is a child.
+// process is a child process.
 type process struct {
 	command *exec.Cmd
 	input   io.Closer
 	mutex   sync.Mutex
 	newest  report
 	reports int
-	longest float64 // ms: Longest of all reports
+	longest float64 // ms: maximum of Longest in all reports
 }
 
-// start starts a process in a role.
+// start starts a child process in a role.
 func start(role string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -51,7 +51,7 @@ func start(role string) (*process, error) {
 	return p, nil
 }
 
-// read takes in the reports.
+// read reads the reports.
 func (p *process) read(output io.Reader) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		var r report
@@ -79,7 +79,7 @@ func (p *process) count() int {
 	return p.reports
 }
 
-// goesOn waits until the process has run frames.
+// goesOn waits until the process has run frames again.
 func (p *process) goesOn() error {
 	seen := p.count()
 	_, err := await("the process goes on", patience, func() bool { return p.count() > seen+2 })
@@ -89,14 +89,14 @@ func (p *process) goesOn() error {
 // signal sends a signal.
 func (p *process) signal(s os.Signal) { _ = p.command.Process.Signal(s) }
 
-// kill ends the process at once, as kill -9 does.
+// kill ends the process at once, like kill -9.
 func (p *process) kill() {
 	p.signal(os.Kill)
 	_ = p.input.Close()
 	_ = p.command.Wait()
 }
 
-// await waits until a condition holds, and returns how long that took.
+// await waits until a condition holds, and returns the time that took.
 func await(what string, limit time.Duration, done func() bool) (time.Duration, error) {
 	began := time.Now()
 	for !done() {
@@ -108,15 +108,15 @@ func await(what string, limit time.Duration, done func() bool) (time.Duration, e
 	return time.Since(began), nil
 }
 
-// game is a server and honest clients, each a process.
+// game is a server and honest clients, each in its own process.
 type game struct {
 	server  *process
 	address string
 	honest  []*process
 }
 
-// newGame starts a server and clients and waits until they are in step. The clients connect to the address that via returns for the
-// server's; nil is the server itself.
+// newGame starts a server and clients and waits until they are in step. via maps the server's address to the address to which
+// clients connect; nil means the server itself.
 func newGame(listen string, clients int, via func(server string) (string, error)) (*game, error) {
 	server, err := start("server " + listen)
 	if err != nil {
@@ -146,7 +146,7 @@ func newGame(listen string, clients int, via func(server string) (string, error)
 	return g, nil
 }
 
-// inStep waits until each honest client has all entities and the state of now.
+// inStep waits until each honest client has all entities and the current state.
 func (g *game) inStep(limit time.Duration) (time.Duration, error) {
 	return await("all clients are in step", limit, func() bool {
 		now := g.server.last().Tick
@@ -159,7 +159,7 @@ func (g *game) inStep(limit time.Duration) (time.Duration, error) {
 	})
 }
 
-// over returns how many sessions of the honest clients ended.
+// over returns the number of ended sessions of the honest clients.
 func (g *game) over() (n int) {
 	for _, c := range g.honest {
 		n += c.last().Over
@@ -167,8 +167,8 @@ func (g *game) over() (n int) {
 	return n
 }
 
-// faultless returns an error if sessions of honest clients ended since there were so many, unless the machine kept a process from its frames for
-// so long that packets may have been missing.
+// faultless returns an error if more than before sessions of honest clients ended in total. Ended sessions are no error if the
+// machine delayed a process so long that packets may have been missed.
 func (g *game) faultless(before int) error {
 	longest := 0.
 	for _, p := range append([]*process{g.server}, g.honest...) {

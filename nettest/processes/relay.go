@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// relayMTU is the largest datagram that passes a relay which spoils.
+// relayMTU is the maximum size of a datagram through a relay with faults.
 const relayMTU = 900
 
-// relay passes datagrams between clients and a server, and spoils them. Each client has a socket of its own to the server.
+// relay forwards datagrams between clients and a server, and injects faults. Each client has its own socket to the server.
 type relay struct {
 	mutex  sync.Mutex
 	front  *net.UDPConn
 	server *net.UDPAddr
-	back   map[string]*net.UDPConn // by the address of the client
+	back   map[string]*net.UDPConn // by client address
 	spoils bool
 	random *rand.Rand
 	faults map[string]int
 	over   bool
 }
 
-// newRelay begins to relay to a server.
+// newRelay starts a relay to a server.
 func newRelay(server string) (*relay, error) {
 	to, err := net.ResolveUDPAddr("udp", server)
 	if err != nil {
@@ -43,7 +43,7 @@ func newRelay(server string) (*relay, error) {
 
 func (r *relay) address() string { return r.front.LocalAddr().String() }
 
-// forward passes what clients send.
+// forward forwards datagrams of clients.
 func (r *relay) forward() {
 	for buf := make([]byte, 1<<16); ; {
 		n, from, err := r.front.ReadFromUDP(buf)
@@ -61,7 +61,7 @@ func (r *relay) forward() {
 	}
 }
 
-// socket returns the socket of a client to the server, nil if there is none to be had.
+// socket returns the socket of a client to the server, nil on an error.
 func (r *relay) socket(client *net.UDPAddr) *net.UDPConn {
 	s := r.back[client.String()]
 	if s == nil {
@@ -75,7 +75,7 @@ func (r *relay) socket(client *net.UDPAddr) *net.UDPConn {
 	return s
 }
 
-// backward passes what the server sends to a client, until the socket is closed.
+// backward forwards datagrams of the server to a client, until the socket is closed.
 func (r *relay) backward(s *net.UDPConn, client *net.UDPAddr) {
 	for buf := make([]byte, 1<<16); ; {
 		n, err := s.Read(buf)
@@ -91,7 +91,7 @@ func (r *relay) backward(s *net.UDPConn, client *net.UDPAddr) {
 	}
 }
 
-// pass sends a datagram on, or spoils it. The mutex is locked.
+// pass forwards a datagram or injects a fault. The mutex is locked.
 func (r *relay) pass(datagram []byte, send func([]byte)) {
 	if !r.spoils {
 		send(datagram)
@@ -128,14 +128,14 @@ func (r *relay) pass(datagram []byte, send func([]byte)) {
 	send(b)
 }
 
-// spoil begins or ends the faults.
+// spoil switches the faults on or off.
 func (r *relay) spoil(on bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.spoils = on
 }
 
-// rebind gives all clients another port at the server.
+// rebind gives all clients new ports towards the server.
 func (r *relay) rebind() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -146,14 +146,14 @@ func (r *relay) rebind() {
 	}
 }
 
-// counts returns how often each fault was injected.
+// counts returns the number of injected faults by kind.
 func (r *relay) counts() map[string]int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return maps.Clone(r.faults)
 }
 
-// end ends the relay.
+// end stops the relay.
 func (r *relay) end() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -20,13 +20,13 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// roleVariable is the environment variable that tells a process what it is: "server ADDRESS" or "client ADDRESS".
+// roleVariable is the environment variable with the role of a process: "server ADDRESS" or "client ADDRESS".
 const roleVariable = "NETCODE_PROCESS"
 
 // spot is the component of all entities.
 type spot struct{ X, Y float32 }
 
-// entities is their number.
+// entities is the number of entities in the world.
 const entities = 200
 
 func protocol() *netcode.Protocol {
@@ -35,7 +35,7 @@ func protocol() *netcode.Protocol {
 	return p
 }
 
-// play is a process of the game. It prints a report a line, and ends when its input does.
+// play runs a process of the game. It prints a report per line, and ends when its input is closed.
 func play(role string) {
 	kind, address, _ := strings.Cut(role, " ")
 	ctx, stop := context.WithCancel(context.Background())
@@ -62,20 +62,20 @@ func play(role string) {
 	}
 }
 
-// report is a line of a server or a client.
+// report is one line of output of a server or a client.
 type report struct {
-	Address    string       // of the server
-	Tick       netcode.Tick // of the server, and the newest that a client has
-	Connected  int          // sessions, and 1 at a client that is connected
+	Address    string       // the server's address
+	Tick       netcode.Tick // the server's tick, or a client's newest one
+	Connected  int          // number of sessions; at a client 1 if it is connected
 	Entities   int          // at a client
 	Over       int          // sessions that ended
-	Migrated   int          // sessions that moved
+	Migrated   int          // sessions that moved to another address
 	Heap       int          // bytes in use
 	Goroutines int
-	Longest    float64 // ms: time between two frames
+	Longest    float64 // ms: longest time between two frames
 }
 
-// every calls a function in each frame, and a report ten times a second.
+// every calls a function in each frame, and prints a report ten times a second.
 func every(frame func() report) systems.System {
 	var last, told time.Time
 	longest := time.Duration(0)
@@ -90,7 +90,7 @@ func every(frame func() report) systems.System {
 		if now.Sub(told) < 100*time.Millisecond {
 			return
 		}
-		runtime.GC() // so that the heap is what is in use
+		runtime.GC() // so that Heap is the memory in use
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		r.Heap, r.Goroutines, r.Longest = int(m.HeapAlloc), runtime.NumGoroutine(), longest.Seconds()*1000
@@ -101,7 +101,7 @@ func every(frame func() report) systems.System {
 	})
 }
 
-// serve is a server.
+// serve runs a server.
 func serve(ctx context.Context, address string) error {
 	socket, err := udp.Listen(address, udp.Config{})
 	if err != nil {
@@ -120,7 +120,7 @@ func serve(ctx context.Context, address string) error {
 	group := systems.NewServer(server, socket, systems.WallClock())
 	group.Add(netcode.StageUpdate, every(func() report {
 		for q := filter.Query(&w); q.Next(); {
-			*q.Get() = spot{rand.Float32(), rand.Float32()} // full packets
+			*q.Get() = spot{rand.Float32(), rand.Float32()} // large changes, for full packets
 		}
 		stats := server.Stats()
 		return report{
@@ -131,7 +131,7 @@ func serve(ctx context.Context, address string) error {
 	return systems.NewRunner(&w, group, 30).Run(ctx)
 }
 
-// join is a client that goes on for ever: it connects anew whenever it is not connected.
+// join runs a client that connects again whenever it is not connected.
 func join(ctx context.Context, address string) error {
 	server, err := udp.Resolve(address)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 )
 
-// The flag -break makes one invariant fail, so that it is seen that the run notices. I4, I7 and I9 break the game: the bounds of what waits
-// for a client, a handler that panics, and the policy that hides secrets. The others falsify what the check looks at, as nettest.Net.Break
-// does. internal/switchoff switches defences of all but I4 off in the source, and one phase of this run must fail.
+// The flag -break makes one invariant fail, to show that the run detects it. I4, I7 and I9 break the game itself: the limits of
+// messages that wait for a client, a handler that panics, and the policy that hides secrets. The others falsify the input of the
+// check, as nettest.Net.Break does. In addition, internal/switchoff removes the defences of all but I4 from the source, and one
+// phase of this run must fail.
 
-// breaksAt is the tick in which a fault of -break happens that happens once.
+// breaksAt is the tick of a -break fault that happens once.
 const breaksAt = 200
 
 // server returns the configuration of the server.
@@ -24,7 +25,7 @@ func (o *options) server() netcode.Config {
 	return c
 }
 
-// sabotage breaks what -break names, before each frame.
+// sabotage injects the fault of -break, before each frame.
 func (s *soak) sabotage() {
 	switch s.o.breaks {
 	case "I2":
@@ -42,12 +43,12 @@ func (s *soak) sabotage() {
 		}
 	case "I5":
 		if s.tick == breaksAt {
-			s.net.SuspendServer() // and no check is told
+			s.net.SuspendServer() // without telling the checks
 		}
 	}
 }
 
-// loseAnEntity takes an entity out of the world of the first client, for I1.
+// loseAnEntity removes an entity from the world of the first client, for I1.
 func (s *soak) loseAnEntity() {
 	w := &s.net.Clients[0].World
 	for e := range netecs.Entities(w) {

@@ -14,35 +14,35 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// toServer marks the direction of numbered words.
+// toServer marks words sent to the server, in keys of said and heard.
 const toServer netcode.ClientID = 1 << 31
 
-// The bounds of what honest clients may notice, in ticks: the link has 80 ms of round trip.
+// Limits on the disturbance of honest clients, in ticks. The link has a round trip of 80 ms.
 const (
-	emptyTicks = ticksASecond + 5    // connected and without any entity: 2 RTT + 1 s
+	emptyTicks = ticksASecond + 5    // connected without any entity: 2 RTT + 1 s
 	staleTicks = 2*ticksASecond + 10 // without new state: 2 s + 4 RTT
-	queueBytes = 320 << 10           // of messages that wait for one client
+	queueBytes = 320 << 10           // messages that wait for one client
 )
 
-// checks holds a run to the invariants.
+// checks checks the invariants of a run.
 type checks struct {
 	*soak
-	count map[string]int // how often each was checked
+	count map[string]int // number of checks by invariant
 	said  map[netcode.ClientID]uint32
 	heard map[netcode.ClientID]uint32
-	shown map[netcode.ClientID]map[netcode.NetworkID]bool // what a session could ever see
+	shown map[netcode.ClientID]map[netcode.NetworkID]bool // entities that a session was ever allowed to see
 	liars map[netcode.ClientID]bool
-	heaps []int                    // at the end of each phase
-	over  map[netcode.ClientID]int // the tick in which a session ended
-	out   int                      // bytes to addresses without a session
+	heaps []int                    // heap at the end of each phase
+	over  map[netcode.ClientID]int // tick in which a session ended
+	out   int                      // bytes sent to addresses without a session
 }
 
-// session has the state that a run keeps of the session of an honest client.
+// session is the state of an honest client's session.
 type session struct {
 	id    netcode.ClientID
 	tick  netcode.Tick
-	fresh int // the tick of the run in which new state came last
-	empty int // the tick of the run in which it had entities last, or began
+	fresh int // tick in which new state arrived last
+	empty int // tick in which it began, or had entities last
 }
 
 func newChecks(s *soak) checks {
@@ -52,19 +52,19 @@ func newChecks(s *soak) checks {
 	}
 }
 
-// broken ends the run.
+// broken reports a violation and ends the run.
 func (c *checks) broken(invariant, format string, args ...any) {
 	c.h.Errorf("%s: %s", invariant, fmt.Sprintf(format, args...))
 }
 
-// say sends the next numbered word of a direction of a session.
+// say sends the next numbered word to one end.
 func (c *checks) say(key netcode.ClientID, send func(m *word) error) {
 	if send(&word{N: c.said[key] + 1}) == nil {
 		c.said[key]++
 	}
 }
 
-// hear is the handler of words: each comes once and in order.
+// hear handles words. It checks that each arrives once and in order.
 func (c *checks) hear(ctx *netcode.Context, m *word) {
 	key := ctx.Sender | toServer
 	if ctx.Sender == 0 {
@@ -85,7 +85,7 @@ func (c *checks) hear(ctx *netcode.Context, m *word) {
 	}
 }
 
-// sent looks at each datagram: what goes to addresses without a session is no more than came from there.
+// sent checks each datagram: no more bytes go to addresses without a session than came from there.
 func (c *checks) sent(from, to transport.Addr, datagram []byte) {
 	if from == c.net.Address() && !to.IP.Addr().IsLoopback() {
 		c.out += len(datagram)
@@ -96,7 +96,7 @@ func (c *checks) sent(from, to transport.Addr, datagram []byte) {
 	}
 }
 
-// ended judges the reason of the end of a session: honest clients end for none of their doing.
+// ended checks the reason for the end of a session: honest clients never cause one.
 func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 	c.count["I6 Reasoned"]++
 	c.over[id] = c.tick
@@ -107,7 +107,7 @@ func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 		c.broken("I7 Alive", "session %d ended: %v", id, reason)
 	case c.isLiar(id):
 	case reason.Reason == peer.ReasonClosed, reason.Reason == peer.ReasonKicked, reason.Reason == peer.ReasonTimeout, reason.Reason == peer.ReasonReplaced, reason.Reason == peer.ReasonTakenOver:
-	case reason.Reason == peer.ReasonQueueOverflow: // A client that sleeps takes no reliable messages.
+	case reason.Reason == peer.ReasonQueueOverflow: // A sleeping client receives no reliable messages.
 	default:
 		for _, l := range c.soak.liars {
 			if l.ID() == id {
@@ -118,7 +118,7 @@ func (c *checks) ended(id netcode.ClientID, reason *netcode.CloseError) {
 	}
 }
 
-// began forgets the session that a client had under the same id: it has an identity, and returned.
+// began drops the state of an earlier session with the same client ID: a client with an identity has returned.
 func (c *checks) began(id netcode.ClientID) {
 	delete(c.over, id)
 	for _, key := range []netcode.ClientID{id, id | toServer} {
@@ -127,7 +127,7 @@ func (c *checks) began(id netcode.ClientID) {
 	}
 }
 
-// server looks at the server after its frame.
+// server checks the server after its frame.
 func (c *checks) server() {
 	server := c.net.Server
 	for _, l := range c.soak.liars {
@@ -137,7 +137,7 @@ func (c *checks) server() {
 		c.broken("I7 Alive", "%d handlers panicked", n)
 	}
 	c.count["I7 Alive"]++
-	for id, at := range c.over { // A client that slept learns of the end late.
+	for id, at := range c.over { // A client that slept notices the end late.
 		if c.tick-at > c.o.phase.ticks {
 			c.began(id)
 			delete(c.shown, id)
@@ -165,12 +165,12 @@ func (c *checks) server() {
 	}
 }
 
-// writes looks at what clients have written, after the server received and before its game gives entities to others: only the owner's value
-// comes through. Liars write random values to the same entities.
+// writes checks the writes of clients, after the server received them and before its game changes owners. Only values of the
+// owner are accepted. Liars write random values to the same entities.
 func (c *checks) writes() {
 	for _, t := range c.world.all {
 		owner, before := c.world.ownerOf(t), t.owner
-		if t.owner = owner; owner != before && has[secret](c.world, t.Entity) { // it was handed over, or given back
+		if t.owner = owner; owner != before && has[secret](c.world, t.Entity) { // the owner changed
 			c.world.secrets.Get(t.Entity).Of = owner
 		}
 		if !has[mine](c.world, t.Entity) {
@@ -181,14 +181,14 @@ func (c *checks) writes() {
 			continue
 		}
 		c.count["I10 Gate"]++
-		if m.By == 0 || m.By != owner && m.By != before { // one that wrote and then left has lost it in this frame
+		if m.By == 0 || m.By != owner && m.By != before { // the writer may have disconnected and lost ownership in this frame
 			c.broken("I10 Gate", "%v was written by %d, and its owner is %d", t.id, m.By, owner)
 		}
 		t.wrote = m
 	}
 }
 
-// clients looks at each honest client after its frame.
+// clients checks each honest client after its frame.
 func (c *checks) clients() {
 	for _, client := range c.net.Clients {
 		p := c.players[client]
@@ -204,7 +204,7 @@ func (c *checks) clients() {
 	}
 }
 
-// alive holds that a client has entities, and new state, soon after it connected and after each fault.
+// alive checks that a client has entities and new state soon after it connected and after each fault.
 func (c *checks) alive(client *nettest.Client, p *player) {
 	r := client.Replica()
 	since := max(p.calm, p.dark, c.calm, c.darkAll, c.stopped)
@@ -217,9 +217,9 @@ func (c *checks) alive(client *nettest.Client, p *player) {
 	c.count["I5 Isolated"]++
 	stale := staleTicks
 	if c.o.Loss >= .5 {
-		stale *= 2 // In bursts of packets, five of six are lost for some seconds.
+		stale *= 2 // In bursts of loss, five of six packets are lost for some seconds.
 	}
-	if c.playing && c.tick-max(p.fresh, since) > stale { // At rest there is no new state.
+	if c.playing && c.tick-max(p.fresh, since) > stale { // During the rest there is no new state.
 		c.broken("I5 Isolated", "session %d had no new state for %d ticks", p.id, c.tick-p.fresh)
 	}
 	if c.tick-max(p.empty, since) > emptyTicks+stale-ticksASecond {
@@ -227,7 +227,7 @@ func (c *checks) alive(client *nettest.Client, p *player) {
 	}
 }
 
-// look goes through the world of a client: secrets, hidden entities, groups.
+// look checks the world of a client: secrets, hidden entities, groups.
 func (c *checks) look(client *nettest.Client, p *player) {
 	w := &client.World
 	stamps := map[uint32]uint32{}
@@ -236,7 +236,7 @@ func (c *checks) look(client *nettest.Client, p *player) {
 	replica := client.Replica()
 	for e, id := range netecs.Entities(w) {
 		if at := replica.Entity(id.Index); !at.Alive || at.ID != id {
-			continue // of the session before
+			continue // of the previous session
 		}
 		c.count["I9 Secret"]++
 		if !c.shown[p.id][id] {
@@ -257,13 +257,13 @@ func (c *checks) look(client *nettest.Client, p *player) {
 	}
 }
 
-// flatFrom is the number of phases after which the heap has its size: until then the worlds meet new sets of components, and Arche keeps a
-// table for each.
+// flatFrom is the number of phases until the heap has its final size. Before, the worlds meet new sets of components, and Arche
+// keeps a table for each.
 const flatFrom = 6
 
-// flat holds, where a phase ends and only the clients that stay are there, that the heap is within an eighth and two megabytes of what it
-// was after half of the phases, but at least six, whatever number of sessions ended since. Liars fill the socket of a server that stands
-// still, and a memory.Conn and a Conditioner keep the buffers, so newSoak reserves these.
+// flat checks the heap at the end of a phase, when only permanent clients are connected. It may exceed the heap after half of the
+// phases (at least six) by an eighth and two megabytes, whatever number of sessions ended since. Liars fill the socket of a
+// stopped server, and memory.Conn and Conditioner keep those buffers, so newSoak reserves them.
 func (c *checks) flat() {
 	c.heaps = append(c.heaps, used())
 	n := len(c.heaps)
@@ -277,7 +277,7 @@ func (c *checks) flat() {
 	}
 }
 
-// compare holds that each client's world is the server's, bit for bit.
+// compare checks that each client's world equals the server's, bit for bit.
 func (c *checks) compare() {
 	c.count["I1 Converge"]++
 	for i, client := range c.net.Clients {
@@ -293,5 +293,5 @@ func (c *checks) compare() {
 		c.broken("I1 Converge", "%v", err)
 	}
 	c.flat()
-	c.count["I2 NoGhostRef"] = c.net.Frame() // nettest checks it in each frame, and I3 of entities
+	c.count["I2 NoGhostRef"] = c.net.Frame() // nettest checks it in each frame, and I3 for entities
 }

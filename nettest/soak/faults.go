@@ -9,29 +9,29 @@ import (
 // kind is a kind of fault.
 type kind string
 
-// The kinds. Whom is a number that chooses among the clients of that moment.
+// Values of kind. event.Whom selects a client among those present.
 const (
-	joinOne     kind = "join"       // one more client; it leaves after Span ticks
-	joinBurst   kind = "join burst" // as many as Span at once; they leave after five seconds
-	closeOne    kind = "close"      // a client closes and connects anew
+	joinOne     kind = "join"       // one more client, which leaves after Span ticks
+	joinBurst   kind = "join burst" // Span clients at once, which leave after five seconds
+	closeOne    kind = "close"      // a client closes and connects again
 	killOne     kind = "kill"       // a client of joinOne dies
-	kickOne     kind = "kick"       // the server ends a session; the client connects anew
-	reconnect   kind = "reconnect"  // a client connects anew without a close
-	sleepOne    kind = "sleep"      // a client takes no frame for Span ticks
+	kickOne     kind = "kick"       // the server ends a session; the client connects again
+	reconnect   kind = "reconnect"  // a client connects again without closing
+	sleepOne    kind = "sleep"      // a client runs no frame for Span ticks
 	darkOne     kind = "blackout"   // a client's link is down for Span ticks
 	darkAll     kind = "dark"       // all links are down for Span ticks
 	loseState   kind = "lose"       // a client loses its baselines
-	stopServer  kind = "stop"       // the server takes no frame for Span ticks
-	roomsFlap   kind = "flap"       // a client changes its room in each tick for Span ticks
-	liarsChange kind = "lies"       // each liar tells another lie from now on
-	narrowOne   kind = "narrow"     // a client's link takes six kilobytes a second for Span ticks
+	stopServer  kind = "stop"       // the server runs no frame for Span ticks
+	roomsFlap   kind = "flap"       // a client changes its room in each tick, for Span ticks
+	liarsChange kind = "lies"       // each liar changes to another lie
+	narrowOne   kind = "narrow"     // a client's link is limited to 6 kB/s for Span ticks
 	moveOne     kind = "move"       // a client gets another address
-	sendFile    kind = "transfer"   // the server sends a client a file, and the client the server
-	hostLeaves  kind = "host"       // the player at the server leaves the game and comes again
+	sendFile    kind = "transfer"   // server and client send each other a file
+	hostLeaves  kind = "host"       // the player at the server leaves and joins again
 	planted     kind = "planted"    // the run fails: for tests of shrink, never drawn
 )
 
-// event is a fault at a tick.
+// event is a fault in a tick.
 type event struct {
 	Tick int
 	Kind kind
@@ -39,14 +39,14 @@ type event struct {
 	Span int
 }
 
-// String describes the event on one line.
+// String formats the event as one line.
 func (e event) String() string {
 	return fmt.Sprintf("tick %d: %s, client %d, span %d", e.Tick, e.Kind, e.Whom, e.Span)
 }
 
 const ticksASecond = 30
 
-// draw draws the events of a run.
+// draw returns the random events of a run.
 func draw(o options) (events []event) {
 	r := rand.New(rand.NewPCG(o.Seed, 0xFA17))
 	add := func(tick int, k kind, span int) { events = append(events, event{tick, k, r.IntN(1 << 16), span}) }
@@ -81,10 +81,10 @@ func draw(o options) (events []event) {
 	return events
 }
 
-// shrinkRuns bounds the runs of shrink.
+// shrinkRuns is the maximum number of runs of shrink.
 const shrinkRuns = 60
 
-// shrink looks for a shorter list of events that fails still: it leaves out halves, quarters and so on of the list (Zeller's ddmin).
+// shrink searches a shorter list of events that still fails. It omits halves, quarters and so on of the list (Zeller's ddmin).
 func shrink(o options, r *result) {
 	if o.all {
 		o.only = draw(o)
@@ -92,7 +92,7 @@ func shrink(o options, r *result) {
 	shrinkFrom(o, r, o.only)
 }
 
-// shrinkFrom is shrink for a list of events.
+// shrinkFrom is shrink for a given list of events.
 func shrinkFrom(o options, r *result, events []event) {
 	o.progress, o.all = nil, false
 	if i := slices.IndexFunc(events, func(e event) bool { return e.Tick > r.Ticks }); i >= 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/transfer"
 )
 
-// The components: one or more fields of every kind.
+// The components, with one or more fields of every kind.
 type (
 	spot struct {
 		X, Y float32 `net:"min=-512,max=512,step=0.25"`
@@ -40,12 +40,12 @@ type (
 		E ecs.Entity `net:"entity"`
 		N int16
 	}
-	stamp  struct{ V uint32 } // alike in all entities of a group
+	stamp  struct{ V uint32 } // equal in all entities of a group
 	tag    struct{}
 	slow   struct{ V int32 }
 	first  struct{ V int32 }
-	mine   struct{ By, V uint32 } // its owner writes it, with its own id
-	secret struct{ Of uint32 }    // for its owner's eyes: the owner's id
+	mine   struct{ By, V uint32 } // written by the owner, with its own client ID
+	secret struct{ Of uint32 }    // visible to the owner only: the owner's client ID
 	body   struct {
 		X float32 `net:"min=-64,max=64,step=0.01"`
 		V float32 `net:"min=-8,max=8,step=0.01"`
@@ -54,7 +54,7 @@ type (
 		Push int8
 		Fire bool `net:"event"`
 	}
-	word struct{ N uint32 } // numbered, in order
+	word struct{ N uint32 } // numbered, sent in order
 )
 
 func protocol(hear func(*netcode.Context, *word)) (*netcode.Protocol, *collections.List[uint32]) {
@@ -104,7 +104,7 @@ type thing struct {
 	id    netcode.NetworkID
 	room  interest.Room
 	group uint32
-	owner uint32 // as the game or writes saw it last
+	owner uint32 // as last seen by game or writes
 	wrote mine   // the newest value at the server
 }
 
@@ -147,12 +147,12 @@ func newWorld(s *soak, w *ecs.World) *world {
 	return g
 }
 
-// shapes is the number of random sets of components that a run has. Arche keeps memory for each that there ever was.
+// shapes is the number of random sets of components in a run. Arche keeps memory for each set that ever existed.
 const shapes = 8
 
 const rooms = 3
 
-// play is the game of one tick.
+// play runs the game for one tick.
 func (w *world) play() {
 	for len(w.all) < w.s.o.Entities {
 		w.birth()
@@ -208,7 +208,7 @@ func (w *world) members(group uint32) (n int) {
 	return n
 }
 
-// whom is an entity to name, at times none.
+// whom returns an entity for a reference, sometimes none.
 func (w *world) whom() ecs.Entity {
 	if len(w.all) == 0 || w.r.IntN(6) == 0 {
 		return ecs.Entity{}
@@ -242,7 +242,7 @@ func (w *world) change(t *thing) {
 		}
 	case 4:
 		if !t.id.IsZero() {
-			_ = w.s.list.Of(w.s.net.Server.Server, t.id).Append(w.r.Uint32()) // a full one refuses
+			_ = w.s.list.Of(w.s.net.Server.Server, t.id).Append(w.r.Uint32()) // fails if the list is full
 		}
 	default:
 		w.values(e)
@@ -272,20 +272,20 @@ func (w *world) values(e ecs.Entity) {
 	}
 }
 
-// own gives an entity to an honest client, or to nobody. Its secret is the new owner's.
+// own gives an entity to an honest client or to nobody. The new owner may see its secret.
 func (w *world) own(t *thing) {
 	id := w.s.someone(w.r)
 	if !has[components.Owner](w, t.Entity) {
 		w.owners.Assign(t.Entity, &components.Owner{})
 	}
 	w.owners.Get(t.Entity).Client = id
-	t.owner = uint32(id) // An honest client may write and leave before writes looks again.
+	t.owner = uint32(id) // The client may write and leave before writes runs again.
 	if has[secret](w, t.Entity) {
 		w.secrets.Get(t.Entity).Of = uint32(id)
 	}
 }
 
-// press gives a group another stamp: all of its entities are seen with the same one.
+// press gives a group a new stamp. Clients must always see the same stamp in all its entities.
 func (w *world) press() {
 	group := 1 + w.r.Uint32N(12)
 	w.next++
@@ -305,7 +305,7 @@ func (w *world) ownerOf(t *thing) uint32 {
 	return uint32(w.owners.Get(t.Entity).Client)
 }
 
-// targets returns some entities that clients write, for those that may not.
+// targets returns some entities with a component written by clients, for liars that may not write it.
 func (w *world) targets(count int) (ids []netcode.NetworkID) {
 	for range 4 * count {
 		if t := w.all[w.r.IntN(len(w.all))]; len(ids) < count && !t.id.IsZero() && has[mine](w, t.Entity) {
@@ -315,7 +315,7 @@ func (w *world) targets(count int) (ids []netcode.NetworkID) {
 	return ids
 }
 
-// avatar makes the body of a client.
+// avatar spawns the body of a client.
 func (w *world) avatar(id netcode.ClientID) ecs.Entity {
 	e := w.born.NewWith(&components.Replicated{})
 	bodies := generic.NewMap2[components.Owner, body](w.World)

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// failure is the value that a run panics with to stop.
+// failure is the panic value that stops a run.
 type failure struct{ what string }
 
-// harness takes the place of the *testing.T that nettest asks for.
+// harness replaces the *testing.T that nettest needs.
 type harness struct {
 	testing.TB
-	what string // the first failure
+	what string // first failure
 }
 
 // Helper implements testing.TB.
@@ -23,10 +23,10 @@ func (h *harness) Cleanup(func()) {}
 // Failed implements testing.TB.
 func (h *harness) Failed() bool { return h.what != "" }
 
-// Logf implements testing.TB: errors of OnError are expected here.
+// Logf implements testing.TB. It drops the text: errors reported to OnError are expected here.
 func (h *harness) Logf(string, ...any) {}
 
-// Errorf implements testing.TB. The run goes on to the end of the tick.
+// Errorf implements testing.TB. The run continues to the end of the tick.
 func (h *harness) Errorf(format string, args ...any) {
 	if h.what == "" {
 		h.what = fmt.Sprintf(format, args...)

@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// inject lets a fault happen.
+// inject injects a fault.
 func (s *soak) inject(e event) {
 	s.injected[string(e.Kind)]++
 	switch e.Kind {
@@ -53,7 +53,7 @@ func (s *soak) inject(e event) {
 	}
 }
 
-// befall lets a fault happen to one client.
+// befall injects a fault into one client.
 func (s *soak) befall(c *nettest.Client, e event) {
 	p := s.players[c]
 	p.calm = max(p.calm, s.tick+e.Span)
@@ -85,20 +85,20 @@ func (s *soak) befall(c *nettest.Client, e event) {
 	case loseState:
 		if r := c.Replica(); r != nil && c.State() == netcode.Connected {
 			r.Lose()
-			p.calm = s.tick + 2*ticksASecond // one is served in two seconds
+			p.calm = s.tick + 2*ticksASecond // a resync is served once in two seconds
 		}
 	case roomsFlap:
 		p.flap = s.tick + e.Span
 	}
 }
 
-// remove takes a client out.
+// remove removes a client.
 func (s *soak) remove(c *nettest.Client) {
 	s.net.Remove(c)
 	delete(s.players, c)
 }
 
-// phase ends faults whose time is over, brings clients back that were disconnected, and begins and ends the rest of a phase.
+// phase ends faults that are over, reconnects clients, and begins and ends the rest at the end of a phase.
 func (s *soak) phase() {
 	at := s.tick % s.o.phase.ticks
 	switch at {
@@ -119,7 +119,7 @@ func (s *soak) phase() {
 	}
 	if s.darkAll == s.tick && s.playing {
 		s.net.SetLink(s.link)
-		for c, p := range s.players { // the order does not matter: each has a link of its own
+		for c, p := range s.players { // the order does not matter: each player has its own link
 			if p.dark > s.tick {
 				s.net.SetLinks(c, transport.Link{Down: true}, transport.Link{Down: true})
 			}
@@ -151,7 +151,7 @@ func (s *soak) care(c *nettest.Client, p *player) {
 	if s.playing && (p.dark == s.tick || p.narrow == s.tick) {
 		s.net.SetLinks(c, s.link, s.link)
 	}
-	_, over := s.checks.over[c.ID()] // While the world is at rest nobody waits for silence to end it.
+	_, over := s.checks.over[c.ID()] // During the rest no client waits for a timeout.
 	if p.asleep == 0 && (c.State() == netcode.Disconnected || c.State() == netcode.Connected && over && !s.playing) {
 		s.connect(c)
 		p.calm = s.tick
@@ -165,5 +165,5 @@ func (s *soak) care(c *nettest.Client, p *player) {
 
 func mayWrite(c *netcode.Client, id netcode.NetworkID) bool { return authority.MayWrite[mine](c, id) }
 
-// nanotime is the clock of the machine, for the longest frame alone.
+// nanotime returns the time of the machine's clock; used only for the longest frame.
 func nanotime() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -1,13 +1,24 @@
-// Command soak runs a server, clients and liars on a virtual clock for as long as it is told to, breaks the network and the clients, and
-// checks the invariants in each tick.
+// Command soak runs a server, clients and malicious clients on a virtual clock. It injects faults into the network and the
+// clients, and checks the invariants in each tick.
 //
 //	go run ./nettest/soak -seed 1 -ticks 20000 -clients 8 -entities 60
 //	go run ./nettest/soak -seed 7 -seeds 20 -ticks 100000 -json
 //
-// Equal flags give equal hashes. On failure it prints the seed, the tick, what does not hold, and the shortest list of fault events that it
-// found to fail still, and exits with 1.
+// Equal flags produce equal hashes. On failure it prints the seed, the tick, the violated invariant, and the shortest failing
+// list of fault events that it found, and exits with 1.
 //
-// Every two thousand ticks the network heals and the world comes to rest. Then each client's world must be the server's, bit for bit.
+// A run consists of phases of two thousand ticks. At the end of each the network is repaired and the world stops changing. Then
+// each client's world must equal the server's, bit for bit.
+//
+// # Files
+//
+//   - main.go: flags and results
+//   - run.go: one run: server, clients, liars
+//   - game.go, more.go: the game, files, the player at the server
+//   - faults.go, inject.go: fault events; injecting them
+//   - checks.go: the invariants
+//   - broken.go: -break
+//   - harness.go: testing.TB for nettest
 package main
 
 import (
@@ -21,27 +32,27 @@ import (
 	"github.com/arche-netcode/netcode/internal/usage"
 )
 
-// options are the flags.
+// options is the flags.
 type options struct {
 	Seed        uint64
 	Ticks       int // network ticks, 30 a second
-	Clients     int // that stay; joins come on top
+	Clients     int // permanent clients; others join in addition
 	Entities    int
 	Loss        float64 // share of datagrams
-	Burst       float64 // mean length of a burst of losses, which happens once in 200 datagrams; 0: none
+	Burst       float64 // mean length of a burst of losses, which starts once in 200 datagrams; 0: none
 	Reorder     float64
 	Dup         float64
 	Corrupt     float64
-	Blackout    float64 // blackouts of one client a minute
-	Churn       float64 // clients that join and leave a second
+	Blackout    float64 // per minute, of one client each
+	Churn       float64 // clients that join and leave, per second
 	Adversaries int
 
-	breaks   string    // the number of an invariant that is to fail, such as "I9"; see broken.go
+	breaks   string    // invariant to violate, such as "I9"; see broken.go
 	progress io.Writer // nil: none
-	only     []event   // these events and no others
-	all      bool      // draw the events; else only
-	phase    phase     // of a run
-	measures bool      // the heap, at each tenth
+	only     []event   // events to use instead of drawn ones
+	all      bool      // draw the events; otherwise use only
+	phase    phase     // course of a phase
+	measures bool      // measure the heap at each tenth
 }
 
 func defaults() options {
@@ -58,7 +69,7 @@ func main() {
 	}
 }
 
-// command is main with its surroundings as arguments.
+// command is main with its environment as arguments.
 func command(args []string, out io.Writer) error {
 	o := defaults()
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -92,7 +103,7 @@ func command(args []string, out io.Writer) error {
 		if r.Failure != "" {
 			failed++
 			if o.progress != nil {
-				fmt.Fprintf(out, "seed %d: FAILED in tick %d: %s\n", o.Seed, r.Ticks, r.Failure) // before the minutes that shrink takes
+				fmt.Fprintf(out, "seed %d: FAILED in tick %d: %s\n", o.Seed, r.Ticks, r.Failure) // before shrink, which takes minutes
 			}
 			if *shrinks {
 				shrink(o, &r)
@@ -113,19 +124,19 @@ func command(args []string, out io.Writer) error {
 	return nil
 }
 
-// result has the outcome of a run.
+// result is the outcome of a run.
 type result struct {
 	Seed     uint64
-	Ticks    int     // that were run
-	Hash     string  // of all datagrams: equal flags, equal hashes
-	Failure  string  `json:",omitempty"` // what does not hold
-	Events   []event `json:",omitempty"` // of a failure: those that suffice
-	Shrunk   int     `json:",omitempty"` // the number of events before they were shrunk
+	Ticks    int     // ticks run
+	Hash     string  // of all datagrams: equal for equal flags
+	Failure  string  `json:",omitempty"` // the violated invariant
+	Events   []event `json:",omitempty"` // of a failure: events that reproduce it
+	Shrunk   int     `json:",omitempty"` // number of events before shrink
 	Injected map[string]int
-	Checked  map[string]int // by invariant
-	Sessions int            // that ended
+	Checked  map[string]int // number of checks by invariant
+	Sessions int            // sessions that ended
 	Heap     []int          // bytes in use after each tenth
-	Longest  float64        // frame of all ends together, in ms, by the clock of the machine
+	Longest  float64        // longest frame of all ends together, in ms of real time
 	Seconds  float64
 }
 

@@ -10,20 +10,20 @@ import (
 	"github.com/arche-netcode/netcode/transfer"
 )
 
-// mostBytes is the size of the largest file: it passes while the world rests at the lowest rate of congestion control too.
+// mostBytes is the maximum size of a file. It is transferred within the rest even at the lowest rate of congestion control.
 const mostBytes = 8 << 10
 
-// narrowRate is the rate of a narrow link, in bytes a second.
+// narrowRate is the rate of a narrow link in bytes per second.
 const narrowRate = 6000
 
-// narrow makes the link of a client narrow in both directions.
+// narrow limits the link of a client in both directions.
 func (s *soak) narrow(c *nettest.Client) {
 	link := s.link
 	link.Rate = narrowRate
 	s.net.SetLinks(c, link, link)
 }
 
-// fileOf returns the bytes of a file: its name has its seed and its size.
+// fileOf returns the name and bytes of a file; the name has the seed and the size.
 func fileOf(seed uint64, size int) (name string, data []byte) {
 	r := rand.NewChaCha8([32]byte{0: byte(seed), 1: byte(seed >> 8), 2: byte(seed >> 16), 3: byte(seed >> 24)})
 	data = make([]byte, size)
@@ -31,7 +31,7 @@ func fileOf(seed uint64, size int) (name string, data []byte) {
 	return fmt.Sprintf("%d %d", seed, size), data
 }
 
-// sendFile sends a file in both directions. Each comes whole, or its session ends.
+// sendFile sends a file in both directions. Each arrives complete, or its session ends.
 func (s *soak) sendFile(c *nettest.Client, size int) {
 	if c.State() != netcode.Connected {
 		return
@@ -45,7 +45,7 @@ func (s *soak) sendFile(c *nettest.Client, size int) {
 	}
 }
 
-// files takes the files that come.
+// files returns the handler of received files.
 func (s *soak) files() transfer.Handler {
 	return transfer.Handler{Done: func(r *transfer.Receiving, data []byte) {
 		if s.isLiar(r.From()) {
@@ -62,7 +62,7 @@ func (s *soak) files() transfer.Handler {
 	}}
 }
 
-// newHost makes the player at the server. It plays in the server's frames, and joins again when it has left.
+// newHost makes the player at the server. It runs in the server's frames, and joins again after it has left.
 func (s *soak) newHost() {
 	host, err := netcode.NewClient(s.protocol, netcode.Config{})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *soak) newHost() {
 	})
 }
 
-// playHost is the player's game in a frame: it writes what it owns in the server's world.
+// playHost runs the player's game in a frame: it writes its entities in the server's world.
 func (s *soak) playHost(r *rand.Rand) {
 	if err := input.Set(s.host, &control{Push: int8(r.IntN(256) - 128)}); err != nil {
 		s.h.Errorf("input.Set at the host: %v", err)

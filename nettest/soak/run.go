@@ -24,8 +24,9 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// phase is the course of a run, again and again: faults until rest, then the network heals and the world rests, and the worlds are compared
-// at the end. The rest is as long as the server waits for those that were killed, silence, and 3 s more.
+// phase is the course of a phase, which a run repeats. It injects faults until tick rest. Then the network is repaired and the
+// world stops changing. The worlds are compared in tick compare. The rest lasts for the silence timeout of killed clients plus 3
+// s.
 type phase struct {
 	ticks, rest, compare int
 	silence              time.Duration
@@ -33,7 +34,7 @@ type phase struct {
 
 func longPhase() phase { return phase{2000, 1600, 1990, 10 * time.Second} }
 
-// shortPhase is for fuzzing.
+// shortPhase returns a phase for fuzzing.
 func shortPhase() phase { return phase{260, 100, 255, 2 * time.Second} }
 
 // soak is one run.
@@ -49,12 +50,12 @@ type soak struct {
 	tick     int
 	playing  bool
 	link     transport.Link
-	darkAll  int // all links are down until this tick
-	stopped  int // the server is, until this tick
-	calm     int // the tick in which something befell all links last
+	darkAll  int // end of the time when all links are down
+	stopped  int // end of the time when the server is stopped
+	calm     int // last tick with a fault on all links
 	players  map[*nettest.Client]*player
-	joined   int             // clients that were set up
-	name     string          // of the client that joins next; "": it has none
+	joined   int             // number of clients set up
+	name     string          // identity of the client that joins next; "": none
 	host     *netcode.Client // the player at the server
 	liars    []*liar
 	stranger *adversary.Stranger
@@ -66,19 +67,19 @@ type soak struct {
 	longest  time.Duration
 }
 
-// player has the state that a run keeps of an honest client.
+// player is the state of an honest client.
 type player struct {
-	name   string // its identity, "" for none
-	leaves int    // the tick in which it leaves; 0: never
-	dark   int    // its link is down until this tick
-	narrow int    // its link is narrow until this tick
-	asleep int    // it takes no frame until this tick
-	flap   int    // it changes rooms until this tick
-	calm   int    // the tick in which something befell it last
+	name   string // identity, "" for none
+	leaves int    // tick in which it leaves; 0: never
+	dark   int    // end of the time when its link is down
+	narrow int    // end of the time when its link is narrow
+	asleep int    // end of the time when it runs no frame
+	flap   int    // end of the time when it changes rooms
+	calm   int    // last tick with a fault on it
 	session
 }
 
-// liar is a client that lies.
+// liar is a malicious client.
 type liar struct {
 	*adversary.Client
 	lie   adversary.Lie[*adversary.Client]
@@ -168,10 +169,10 @@ func (s *soak) setUp(g *systems.ServerSystems, w *ecs.World) {
 	}))
 }
 
-// game is the server's game in one tick.
+// game runs the server's game for one tick.
 func (s *soak) game(server *netcode.Server) {
 	s.checks.writes()
-	if !s.playing { // Sessions begin and end while the world rests; their bodies wait for the next phase.
+	if !s.playing { // Sessions begin and end during the rest too; their bodies change in the next phase.
 		return
 	}
 	for _, id := range s.came {
@@ -192,7 +193,7 @@ func (s *soak) game(server *netcode.Server) {
 	}
 }
 
-// setUpClient sets up a client: it predicts, sets inputs, writes its own components and talks.
+// setUpClient sets up a client that predicts, sets inputs, writes its own components and sends messages.
 func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 	s.joined++
 	r := rand.New(rand.NewPCG(s.o.Seed, uint64(s.joined)))
@@ -227,7 +228,7 @@ func (s *soak) setUpClient(_ int, c *systems.ClientSystems, w *ecs.World) {
 	}))
 }
 
-// join adds an honest client. Every other one has an identity.
+// join adds an honest client. Every second one has an identity.
 func (s *soak) join(leaves int) {
 	s.name = ""
 	if s.joined%2 == 1 {
@@ -237,12 +238,12 @@ func (s *soak) join(leaves int) {
 	s.players[c] = &player{name: s.name, leaves: leaves, calm: s.tick}
 }
 
-// connect lets a client connect anew.
+// connect connects a client again.
 func (s *soak) connect(c *nettest.Client) {
 	_ = c.ConnectWith(s.net.Address(), []byte(s.players[c].name))
 }
 
-// lie lets a liar go on in one frame.
+// lie runs one frame of a liar.
 func (s *soak) lie(l *liar, number int) {
 	lies := adversary.ClientLies()
 	l.Step()
@@ -262,7 +263,7 @@ func (s *soak) lie(l *liar, number int) {
 	}
 }
 
-// someone is an honest client that is connected, 0 if there is none.
+// someone returns a random connected honest client, 0 if there is none.
 func (s *soak) someone(r *rand.Rand) netcode.ClientID {
 	var ids []netcode.ClientID
 	for _, id := range slices.Sorted(s.net.Server.Clients) {
@@ -278,7 +279,7 @@ func (s *soak) someone(r *rand.Rand) netcode.ClientID {
 
 func (s *soak) isLiar(id netcode.ClientID) bool { return s.checks.liars[id] }
 
-// run plays one run.
+// run executes one run.
 func run(o options) (r result) {
 	s := newSoak(o)
 	defer func() {
@@ -341,7 +342,7 @@ func (s *soak) report(r *result) {
 	}
 }
 
-// used is the heap in use once everything unused is given back.
+// used returns the heap in use after garbage collection.
 func used() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -349,7 +350,7 @@ func used() int {
 	return int(m.HeapAlloc)
 }
 
-// measure notes the heap.
+// measure records the heap.
 func (s *soak) measure(r *result) {
 	r.Heap = append(r.Heap, used())
 	if s.o.progress != nil {

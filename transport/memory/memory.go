@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// QueueSize is the largest number of datagrams that wait at one end; more are dropped and counted there.
+	// QueueSize is the maximum number of datagrams that wait at one end. Further ones are dropped and counted there.
 	QueueSize = 4096
 
-	firstQueue = 16    // slots a queue begins with; it doubles as needed
-	firstPort  = 49152 // ports that are assigned: the dynamic ones of RFC 6335
+	firstQueue = 16    // initial slots of a queue, which doubles as needed
+	firstPort  = 49152 // first assigned port: the dynamic range of RFC 6335
 	numPorts   = 1<<16 - firstPort
 	bufferSize = 1536
 )
 
-// ErrAddressInUse is returned by Listen for an address that has a listener, or when no port is left to assign.
+// ErrAddressInUse is returned by Listen if the address has a listener, or if no port is left to assign.
 var ErrAddressInUse = errors.New("memory: address in use")
 
 // Network is a set of ends that reach each other by address.
 type Network struct {
 	ends map[transport.Addr]*Conn
-	next int // ports assigned so far
+	next int // number of ports assigned so far
 }
 
 // NewNetwork returns an empty network.
@@ -31,8 +31,8 @@ func NewNetwork() *Network {
 	return &Network{ends: map[transport.Addr]*Conn{}}
 }
 
-// Listen adds an end at this address. Port 0 assigns one, the zero address stands for 127.0.0.1. An address that is a key
-// alone needs neither.
+// Listen adds an end at an address. Port 0 assigns a port, and the zero address means 127.0.0.1. An address with a key only has
+// no IP.
 func (n *Network) Listen(addr transport.Addr) (*Conn, error) {
 	if addr.IP = transport.AddrOf(addr.IP).IP; !addr.IP.Addr().IsValid() && addr.Key == 0 {
 		addr.IP = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.IP.Port())
@@ -54,22 +54,22 @@ func (n *Network) Listen(addr transport.Addr) (*Conn, error) {
 	return c, nil
 }
 
-// Stats counts the datagrams of one end.
+// Stats has the counters of one end.
 type Stats struct {
-	Sent        uint64 // handed to the network, whatever became of them
-	Unreachable uint64 // of these, sent to an address where nobody listens
-	Received    uint64 // handed to the caller
-	Overflowed  uint64 // came while the queue was full
-	TooLarge    uint64 // did not fit into the caller's buffer
+	Sent        uint64 // passed to the network
+	Unreachable uint64 // of these, sent to an address without a listener
+	Received    uint64 // returned to the caller
+	Overflowed  uint64 // dropped because the queue was full
+	TooLarge    uint64 // longer than the caller's buffer
 }
 
 // Conn is one end of a Network. It implements transport.Conn.
 type Conn struct {
 	network *Network
 	addr    transport.Addr
-	slots   []slot // a ring: its length is a power of two, its buffers stay
-	head    uint64 // datagrams queued since the queue was empty
-	tail    uint64 // of these, those that were taken
+	slots   []slot // ring with a length of a power of two; buffers are reused
+	head    uint64 // number of datagrams queued since the queue was empty
+	tail    uint64 // number of these that were taken
 	stats   Stats
 	closed  bool
 }
@@ -81,7 +81,7 @@ type slot struct {
 
 var _ transport.Conn = (*Conn)(nil)
 
-// Send puts the datagram into the queue of the end at that address. Where nobody listens it vanishes, as in a network.
+// Send puts the datagram into the queue of the end at the address. Without a listener it is dropped and counted.
 func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	switch {
 	case c.closed:
@@ -104,7 +104,7 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return nil
 }
 
-// Receive returns the oldest datagram that waits.
+// Receive returns the oldest waiting datagram.
 func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed {
 		return 0, transport.Addr{}, transport.ErrClosed
@@ -114,7 +114,7 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	}
 	s := &c.slots[c.tail&uint64(len(c.slots)-1)]
 	if c.tail++; c.tail == c.head {
-		c.head, c.tail = 0, 0 // the first slots again: their memory is in the processor's cache
+		c.head, c.tail = 0, 0 // back to the first slots: their memory is in the processor's cache
 	}
 	if len(s.data) > len(buf) {
 		c.stats.TooLarge++
@@ -130,10 +130,10 @@ func (c *Conn) LocalAddr() transport.Addr { return c.addr }
 // Secure implements transport.Secured: no datagram leaves the process.
 func (c *Conn) Secure() bool { return true }
 
-// Stats returns the counters since the beginning.
+// Stats returns the counters since Listen.
 func (c *Conn) Stats() Stats { return c.stats }
 
-// Close removes the end from its network, with what waits in it. The address is free again.
+// Close removes the end and its waiting datagrams from the network. The address is free again.
 func (c *Conn) Close() error {
 	if !c.closed {
 		c.closed = true
@@ -161,8 +161,7 @@ func (c *Conn) put(from transport.Addr, datagram []byte) {
 	s.data = append(s.data[:0], datagram...)
 }
 
-// Reserve makes memory for so many datagrams waiting here, at most QueueSize, as Conditioner.Reserve does for those on
-// their way.
+// Reserve allocates memory for a number of waiting datagrams, at most QueueSize. See Conditioner.Reserve.
 func (c *Conn) Reserve(datagrams int) {
 	for len(c.slots) < min(datagrams, QueueSize) {
 		c.grow()

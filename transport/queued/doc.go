@@ -1,12 +1,12 @@
-// Package queued makes a transport.Conn of connections that block, as a WebSocket and the datagrams of QUIC do. Each connection
-// has one goroutine that reads and one that writes, so Send and Receive of the Conn never wait.
+// Package queued makes a transport.Conn from blocking connections, such as WebSocket and the datagrams of QUIC. Each connection
+// has a reading and a writing goroutine, so that Send and Receive never block.
 //
-// Datagrams to be written wait in a ring in which the newest win: when the connection is blocked and the ring is full, the oldest
-// is dropped and counted. State that is overtaken is therefore replaced and not queued; netcode treats it as lost.
+// Datagrams to be written wait in a ring. If the connection is blocked and the ring is full, the oldest datagram is dropped and
+// counted. New state therefore replaces old state instead of waiting behind it; netcode treats the dropped datagram as lost.
 //
 // # Files
 //
-//   - queued.go: Conn: connections come and go, datagrams are sent and received
-//   - pipe.go: Pipe: one connection that blocks; the two goroutines of it
+//   - queued.go: Conn: adds and removes connections, sends and receives datagrams
+//   - pipe.go: Pipe: one blocking connection, and its two goroutines
 //   - ring.go: ring: the datagrams that wait to be written
 package queued

@@ -9,13 +9,13 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Pipe is one connection that blocks. Write and Read are called from one goroutine each, Close from any.
+// Pipe is one blocking connection. Write and Read are each called from one goroutine, Close from any.
 type Pipe interface {
-	// Write sends one datagram and waits while the connection is blocked. transport.ErrTooLarge concerns this datagram
-	// alone; any other error ends the connection.
+	// Write sends one datagram. It blocks while the connection does. transport.ErrTooLarge concerns this datagram only; any other
+	// error ends the connection.
 	Write(datagram []byte) error
-	// Read waits for a datagram and copies it into buf. transport.ErrTooLarge means that it did not fit; any other error
-	// ends the connection.
+	// Read waits for a datagram and copies it into buf. transport.ErrTooLarge means that it did not fit; any other error ends the
+	// connection.
 	Read(buf []byte) (n int, err error)
 	// Close ends the connection. Write and Read return.
 	Close() error
@@ -27,20 +27,20 @@ type Peer struct {
 	addr    transport.Addr
 	pipe    Pipe
 	out     *ring
-	waiting atomic.Int32 // Its datagrams that wait for Receive.
+	waiting atomic.Int32 // Number of its datagrams that wait for Receive.
 	end     sync.Once
 	idle    *time.Timer
 	done    chan struct{} // Closed when the connection has ended.
 	err     error         // Set before done is closed.
 }
 
-// Addr returns the address of the peer. No other connection of the Conn ever has it.
+// Addr returns the address of the peer. The Conn never gives it to another connection.
 func (p *Peer) Addr() transport.Addr { return p.addr }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Err returns the reason that the connection ended, nil before.
+// Err returns the reason why the connection ended, nil before.
 func (p *Peer) Err() error {
 	select {
 	case <-p.done:
@@ -64,7 +64,7 @@ func (p *Peer) stop(err error) {
 	})
 }
 
-// write is the goroutine that sends.
+// write is the writing goroutine.
 func (p *Peer) write() {
 	defer p.conn.running.Done()
 	buf := make([]byte, p.conn.config.MaxDatagram)
@@ -89,7 +89,7 @@ func (p *Peer) write() {
 	}
 }
 
-// read is the goroutine that receives.
+// read is the reading goroutine.
 func (p *Peer) read() {
 	defer p.conn.running.Done()
 	buf := make([]byte, p.conn.config.MaxDatagram)

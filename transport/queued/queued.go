@@ -11,20 +11,20 @@ import (
 )
 
 var (
-	// ErrFull is returned by Add when Config.Connections, or Config.PerIP for its address, are open.
+	// ErrFull is returned by Add when Config.Connections, or Config.PerIP for the address, is reached.
 	ErrFull = errors.New("queued: too many connections")
-	// ErrIdle ends a connection that sent nothing for Config.Idle.
+	// ErrIdle ends a connection that received nothing for Config.Idle.
 	ErrIdle = errors.New("queued: nothing came for too long")
 )
 
-// Config sizes a Conn. The zero value takes the defaults.
+// Config has the limits of a Conn. Zero fields mean the defaults.
 type Config struct {
-	Queue       int           // Datagrams that wait for Receive at most; default 1024. One peer gets a quarter of it.
-	Ring        int           // Datagrams that wait to be written at most, of each connection; default 64.
-	MaxDatagram int           // Longest datagram sent or received, in bytes; default 2048.
-	Connections int           // Connections at a time; default 4096.
-	PerIP       int           // Connections at a time from one IP address; default 64. Loopback is exempt.
-	Idle        time.Duration // A connection that sends nothing for so long ends; default 30 s.
+	Queue       int           // Maximum number of datagrams that wait for Receive; default 1024. One peer may use a quarter.
+	Ring        int           // Maximum number of datagrams that wait to be written, per connection; default 64.
+	MaxDatagram int           // Maximum size of a datagram in bytes; default 2048.
+	Connections int           // Maximum number of open connections; default 4096.
+	PerIP       int           // Maximum number of open connections of one IP address; default 64. Loopback is exempt.
+	Idle        time.Duration // A connection ends after this time without a received datagram; default 30 s.
 }
 
 func (c Config) withDefaults() Config {
@@ -45,8 +45,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Conn is a transport.Conn over connections that block: a server has many, a client one. Receive is for one goroutine, all
-// other methods for any.
+// Conn is a transport.Conn over blocking connections: a server has many, a client one. Receive is called from one goroutine, all
+// other methods from any.
 type Conn struct {
 	local   transport.Addr
 	config  Config
@@ -60,8 +60,8 @@ type Conn struct {
 	closed bool
 
 	queue  chan arrived
-	spare  chan []byte   // Buffers of datagrams that were received.
-	waited time.Duration // Of the datagram that Receive returned last.
+	spare  chan []byte   // Buffers for reuse.
+	waited time.Duration // How long the datagram of the last Receive had waited.
 }
 
 type arrived struct {
@@ -72,7 +72,7 @@ type arrived struct {
 
 var _ transport.Conn = (*Conn)(nil)
 
-// New returns a Conn without connections. local is for LocalAddr alone.
+// New returns a Conn without connections. local is the result of LocalAddr.
 func New(local transport.Addr, config Config) *Conn {
 	config = config.withDefaults()
 	return &Conn{
@@ -82,8 +82,8 @@ func New(local transport.Addr, config Config) *Conn {
 	}
 }
 
-// Add begins to use a connection and starts its two goroutines. ip is where it comes from, the zero value if that is not known. The
-// errors are ErrFull and transport.ErrClosed; the pipe is closed then.
+// Add adds a connection and starts its two goroutines. ip is the peer's address, zero if unknown. The errors are ErrFull and
+// transport.ErrClosed; Add then closes the pipe.
 func (c *Conn) Add(ip netip.AddrPort, pipe Pipe) (*Peer, error) {
 	p := &Peer{conn: c, addr: transport.AddrOf(ip), pipe: pipe, out: newRing(c.config.Ring), done: make(chan struct{})}
 	if err := c.enter(p); err != nil {
@@ -95,7 +95,7 @@ func (c *Conn) Add(ip netip.AddrPort, pipe Pipe) (*Peer, error) {
 	return p, nil
 }
 
-// enter gives a connection its address.
+// enter registers a connection and gives it its address.
 func (c *Conn) enter(p *Peer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +127,7 @@ func (c *Conn) remove(p *Peer) {
 	}
 }
 
-// Send puts the datagram into the ring of its connection. An address whose connection has ended is like one where nobody
-// listens: the datagram is counted and dropped.
+// Send puts the datagram into the ring of its connection. If that connection has ended the datagram is counted and dropped.
 func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	c.mu.Lock()
 	p, closed := c.peers[to], c.closed
@@ -150,7 +149,7 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return nil
 }
 
-// came queues a datagram for Receive.
+// came queues a received datagram for Receive.
 func (c *Conn) came(p *Peer, datagram []byte) {
 	if p.waiting.Load() >= int32(max(c.config.Queue/4, 1)) {
 		c.stats.overflowed.Add(1)
@@ -173,7 +172,7 @@ func (c *Conn) came(p *Peer, datagram []byte) {
 	}
 }
 
-// Receive returns the oldest datagram that waits.
+// Receive returns the oldest waiting datagram.
 func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	c.mu.Lock()
 	closed := c.closed
@@ -201,13 +200,13 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	}
 }
 
-// Waited implements transport.Timed. It is for the goroutine of Receive.
+// Waited implements transport.Timed. It is called from the goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
 
-// LocalAddr returns the address that New was given.
+// LocalAddr returns the address passed to New.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }
 
-// Close ends all connections and returns when their goroutines have ended.
+// Close ends all connections and waits for their goroutines.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -223,19 +222,19 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Stats counts connections and their datagrams.
+// Stats has the counters of connections and datagrams.
 type Stats struct {
-	Opened        uint64 // Connections that began.
-	Refused       uint64 // Config.Connections, PerIP: connections that were refused.
-	Idle          uint64 // Config.Idle: connections ended because they sent nothing.
-	Sent          uint64 // Datagrams that a connection took.
-	BytesSent     uint64 // Of these.
-	Overtaken     uint64 // Config.Ring: datagrams dropped for newer ones while their connection was blocked.
+	Opened        uint64 // Connections added.
+	Refused       uint64 // Connections refused because of Config.Connections or PerIP.
+	Idle          uint64 // Connections ended because of Config.Idle.
+	Sent          uint64 // Datagrams written to a connection.
+	BytesSent     uint64 // Bytes of these.
+	Overtaken     uint64 // Datagrams dropped for newer ones because the ring of a blocked connection was full (Config.Ring).
 	Unreachable   uint64 // Datagrams dropped because their connection had ended.
-	Received      uint64 // Datagrams that came and wait, or waited, for Receive.
-	BytesReceived uint64 // Of these.
-	Overflowed    uint64 // Config.Queue: datagrams dropped because too many waited.
-	TooLarge      uint64 // Config.MaxDatagram: datagrams dropped, or by what the connection takes.
+	Received      uint64 // Datagrams received and queued.
+	BytesReceived uint64 // Bytes of these.
+	Overflowed    uint64 // Datagrams dropped because the queue was full (Config.Queue).
+	TooLarge      uint64 // Datagrams dropped because of Config.MaxDatagram or the connection's own limit.
 }
 
 type counters struct {
@@ -244,7 +243,7 @@ type counters struct {
 	received, bytesReceived, overflowed, tooLarge atomic.Uint64
 }
 
-// Stats returns the counters since the beginning. Each is exact, their moment is not the same.
+// Stats returns the counters since New. They are read one after the other, not at one moment.
 func (c *Conn) Stats() Stats {
 	s := &c.stats
 	return Stats{

@@ -2,20 +2,20 @@ package queued
 
 import "sync"
 
-// ring is a bounded queue of datagrams in which the newest win. One goroutine puts, another one takes.
+// ring is a bounded queue that drops the oldest datagram. One goroutine calls put, another one take.
 type ring struct {
 	mu    sync.Mutex
-	slots [][]byte // Their memory is reused.
+	slots [][]byte // Reused memory.
 	first int
 	n     int
-	ready chan struct{} // Has a token if a datagram may wait.
+	ready chan struct{} // Has a token if a datagram may be waiting.
 }
 
 func newRing(slots int) *ring {
 	return &ring{slots: make([][]byte, slots), ready: make(chan struct{}, 1)}
 }
 
-// put copies a datagram in. It reports whether the oldest one was dropped for it.
+// put adds a copy of the datagram. It reports whether it dropped the oldest one.
 func (r *ring) put(datagram []byte) (dropped bool) {
 	r.mu.Lock()
 	if r.n == len(r.slots) {
@@ -34,7 +34,7 @@ func (r *ring) put(datagram []byte) (dropped bool) {
 	return dropped
 }
 
-// take copies the oldest datagram to buf, which is large enough, and returns its length; 0 if none waits.
+// take copies the oldest datagram to buf, which must be large enough. It returns the size, 0 if none is waiting.
 func (r *ring) take(buf []byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

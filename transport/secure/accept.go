@@ -11,8 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// handshake answers a datagram that is none of a session. Nothing is stored and no curve operation is done before the cookie is good.
-// Each answer is shorter than the datagram.
+// handshake answers a datagram without a session. It stores nothing and does no curve operation before the cookie is valid. Each
+// answer is shorter than the datagram, so that it amplifies no attack.
 func (s *Server) handshake(from transport.Addr, packet []byte, now time.Duration) {
 	if len(packet) < requestSize || len(packet) > maxInitiate || packet[0] != kindRequest && packet[0] != kindInitiate {
 		s.stats.Malformed++
@@ -45,27 +45,27 @@ func (s *Server) handshake(from transport.Addr, packet []byte, now time.Duration
 	s.initiate(from, packet, now)
 }
 
-// challenge sends a cookie.
+// challenge sends a cookie to the client.
 func (s *Server) challenge(from transport.Addr, nonce []byte, now time.Duration) {
 	s.out = appendHello(s.out[:0], kindChallenge, nonce)
 	s.out = s.cookies.append(s.out, from, nonce, now)
 	s.reply(from)
 }
 
-// refuse sends a hint. A client believes it only if nothing better comes.
+// refuse sends a refusal without authentication. The client reports it only if no better answer comes before the timeout.
 func (s *Server) refuse(from transport.Addr, nonce []byte, why status) {
 	s.out = append(appendHello(s.out[:0], kindRefuse, nonce), byte(why))
 	s.reply(from)
 }
 
-// reply sends the answer in s.out. A fault is that of a client's address, and counted.
+// reply sends the answer in s.out. A failure concerns one client's address: it is counted and no error.
 func (s *Server) reply(to transport.Addr) {
 	if err := s.inner.Send(to, s.out); err != nil {
 		s.stats.SendErrors++
 	}
 }
 
-// initiate takes the first message of Noise from an address that is proved.
+// initiate handles the first message of Noise from an address with a valid cookie.
 func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration) {
 	message := packet[challengeSize:]
 	if c := s.pending[from]; c != nil && bytes.Equal(c.ephemeral[:], message[:32]) {
@@ -75,7 +75,7 @@ func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration)
 		return
 	}
 	if c := s.byAddress[from]; c != nil && bytes.Equal(c.ephemeral[:], message[:32]) {
-		s.stats.RepeatedInitiates++ // Late: the client is past it.
+		s.stats.RepeatedInitiates++ // A late copy: the client has finished the handshake.
 		return
 	}
 	if !s.limits.take(from, now, s.config.Handshakes, s.config.HandshakesPerHost) {
@@ -117,8 +117,7 @@ func (s *Server) initiate(from transport.Addr, packet []byte, now time.Duration)
 	s.reply(from)
 }
 
-// judge decides about a client by the payload of its Initiate: the ciphers it can do, and a token. It gives an accepted one
-// a session number.
+// judge decides about a client by the payload of its Initiate: its ciphers and a token. An accepted client gets a session number.
 func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Cipher, result status) {
 	for _, one := range [...]Cipher{AESGCM, ChaCha20Poly1305} {
 		if cipher == 0 && one&s.config.Ciphers&Cipher(payload[0]) != 0 {
@@ -147,7 +146,7 @@ func (s *Server) judge(c *session, payload []byte, now time.Duration) (cipher Ci
 	return cipher, accepted
 }
 
-// full reports whether there is no room for a session. The one that it would replace counts too.
+// full reports whether there is no room for a session. A session that the new one would replace counts as well.
 func (s *Server) full(c *session) bool {
 	if len(s.sessions) >= s.config.Sessions || len(s.pending) >= max(1, s.config.Sessions/2) {
 		return true
@@ -155,13 +154,13 @@ func (s *Server) full(c *session) bool {
 	return s.hostIsFull(c.from)
 }
 
-// hostIsFull reports whether the host of an address has all the sessions that one may have.
+// hostIsFull reports whether the host of an address has Config.SessionsPerHost sessions.
 func (s *Server) hostIsFull(from transport.Addr) bool {
 	host, ok := hostOf(from)
 	return ok && s.config.SessionsPerHost > 0 && s.hosts[host] >= s.config.SessionsPerHost
 }
 
-// countHost adds to the sessions of the host of an address.
+// countHost adds more, which may be negative, to the number of sessions of a host.
 func (s *Server) countHost(from transport.Addr, more int) {
 	host, ok := hostOf(from)
 	if !ok {
@@ -172,7 +171,7 @@ func (s *Server) countHost(from transport.Addr, more int) {
 	}
 }
 
-// keep stores an unconfirmed session in place of another of its address.
+// keep stores an unconfirmed session. It replaces an unconfirmed one of the same address.
 func (s *Server) keep(c *session) {
 	if old := s.pending[c.from]; old != nil {
 		s.end(old)
@@ -181,14 +180,14 @@ func (s *Server) keep(c *session) {
 	s.countHost(c.from, 1)
 }
 
-// logKeys writes the first keys of a session, for a program that reads a recording of it.
+// logKeys writes the first keys of a session to the key log.
 func logKeys(to io.Writer, id uint32, cipher Cipher, toServer, toClient [32]byte) {
 	if to != nil {
 		_, _ = fmt.Fprintf(to, keyLogWord+" %08x %s %x %x\n", id, cipher, toServer, toClient)
 	}
 }
 
-// limits bounds handshakes by second, in a table of fixed size. Hosts that share a slot share its limit.
+// limits limits handshakes per second, in all and by host. The table has a fixed size; hosts with the same slot share its limit.
 type limits struct {
 	seed   maphash.Seed
 	second time.Duration
@@ -196,7 +195,7 @@ type limits struct {
 	hosts  [hostSlots]uint16
 }
 
-// take reports whether one more handshake may be done in this second.
+// take counts one handshake and reports whether it is within the limits of this second.
 func (l *limits) take(from transport.Addr, now time.Duration, all, host int) bool {
 	if second := now / time.Second; second != l.second {
 		l.second, l.all = second, 0

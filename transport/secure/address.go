@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// appendAddress appends an address as bytes, for the cookie.
+// appendAddress appends the bytes of an address, as the cookie signs them.
 func appendAddress(b []byte, a transport.Addr) []byte {
 	ip := a.IP.Addr().As16()
 	b = append(b, ip[:]...)
@@ -16,8 +16,8 @@ func appendAddress(b []byte, a transport.Addr) []byte {
 	return append(b, a.Via)
 }
 
-// hostOf returns the IPv4 address or the /64 network of an IPv6 address. ok is false for this machine's own addresses and
-// for addresses without IP, which no limit concerns.
+// hostOf returns the IPv4 address, or the /64 network of an IPv6 address. ok is false for loopback and for addresses without IP:
+// they have no limits.
 func hostOf(a transport.Addr) (host netip.Prefix, ok bool) {
 	ip := a.IP.Addr().Unmap()
 	if !ip.IsValid() || ip.IsLoopback() {
@@ -31,7 +31,7 @@ func hostOf(a transport.Addr) (host netip.Prefix, ok bool) {
 	return host, err == nil
 }
 
-// isUnspecified reports whether an address has no IP that a client could use.
+// isUnspecified reports whether an address has no IP to which a client could send.
 func isUnspecified(a transport.Addr) bool {
 	return !a.IP.IsValid() || a.IP.Addr().IsUnspecified()
 }

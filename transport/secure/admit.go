@@ -8,17 +8,17 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Admission decides about the clients that may join: Tokens or Open.
+// Admission decides which clients may join: Tokens or Open.
 type Admission struct {
 	open    bool
 	servers []string
 }
 
-// Tokens admits clients with a connect token for this server, once each token. addresses are the addresses of this server as
-// Token.Servers has them. Without any it is the address that the connection is bound to.
+// Tokens admits clients with a connect token for this server; each token is accepted once. addresses are the server's addresses
+// as in Token.Servers. Without addresses it is the address to which the connection is bound.
 func Tokens(addresses ...string) *Admission { return &Admission{servers: slices.Clone(addresses)} }
 
-// Open admits everybody who has the server's public key: anyone may join. Listen logs a warning that says so.
+// Open admits everybody who has the server's public key. Listen logs a warning.
 func Open() *Admission { return &Admission{open: true} }
 
 // tokenID is the nonce of a token.
@@ -28,19 +28,19 @@ type tokenID [tokenNonceSize]byte
 type gate struct {
 	*Admission
 	key     Key
-	used    map[tokenID]int64 // To the Unix second in which the token expires.
-	limit   int               // Of used.
-	cleaned int64             // The Unix second in which expired ones were last removed.
+	used    map[tokenID]int64 // Value: Unix second in which the token expires.
+	limit   int               // Maximum of used.
+	cleaned int64             // Unix second in which expired tokens were last removed.
 }
 
-// warn logs that anyone may join.
+// warn logs that anyone may join, if the server uses Open.
 func (g *gate) warn(log *slog.Logger, local transport.Addr) {
 	if g.open {
 		log.Warn("secure: Open: ANYONE MAY JOIN who has the server's public key, under any name; use secure.Tokens to admit known users", "address", local)
 	}
 }
 
-// check judges the token of a client. A server with Open takes an empty one.
+// check validates the token of a client. With Open an empty token is valid.
 func (g *gate) check(token []byte, now time.Time) (who Identity, id tokenID, expires int64, result status) {
 	if len(token) == 0 {
 		if g.open {
@@ -91,7 +91,7 @@ func (g *gate) isUsed(id tokenID) bool {
 	return used
 }
 
-// use notes that a token is used, and reports false if it was before, or if there is no room.
+// use records that a token is used. It returns false if the token was used before or there is no room.
 func (g *gate) use(id tokenID, expires int64, now time.Time) bool {
 	if g.isUsed(id) || !g.room(now.Unix()) {
 		return false
@@ -100,7 +100,7 @@ func (g *gate) use(id tokenID, expires int64, now time.Time) bool {
 	return true
 }
 
-// room reports whether one more token can be remembered. A used token is never forgotten before it expires.
+// room reports whether one more used token can be stored. A used token is stored until it expires.
 func (g *gate) room(seconds int64) bool {
 	if len(g.used) >= g.limit && g.cleaned != seconds {
 		g.cleaned = seconds

@@ -12,20 +12,20 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// ClientConfig is the configuration of a client's end. Token or ServerKey is needed.
+// ClientConfig configures a client's end. Token or ServerKey is required.
 type ClientConfig struct {
-	Token     []byte    // The bytes of Issue. They name the server's key.
-	ServerKey PublicKey // The pinned key, for a server with Open. With a Token it must equal the key in it, or be zero.
+	Token     []byte    // A connect token, from Issue. It contains the server's public key.
+	ServerKey PublicKey // The public key of a server with Open. With a Token it must be zero or equal to the token's key.
 
-	Timeout    time.Duration // A handshake may take so long; default 10 s.
-	Silence    time.Duration // A session in which nothing comes for so long while the client sends is made anew; default 15 s.
-	RekeyEvery time.Duration // A key is used so long at most; default 2 min, at least one.
-	Ciphers    Cipher        // Ciphers that this machine can do; default: those it is fast with.
+	Timeout    time.Duration // Maximum duration of a handshake; default 10 s.
+	Silence    time.Duration // A session ends if nothing comes for this long while the client sends; the next Send makes a new one. Default 15 s.
+	RekeyEvery time.Duration // Maximum time in use of a key; default 2 min, at least 1 min.
+	Ciphers    Cipher        // Ciphers that the client accepts; default: those that are fast on this machine.
 
 	Now    func() time.Duration // Time since any fixed moment; default: since Dial.
-	Wall   func() time.Time     // The date, to see that a token has expired; default time.Now.
-	Random io.Reader            // Default: the random bytes of the system.
-	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	Wall   func() time.Time     // Calendar time, for the expiry of tokens; default time.Now.
+	Random io.Reader            // Default: the operating system's random bytes.
+	// KeyLog receives a line with the keys of each session. The keys let anyone read and forge the session: for debugging only.
 	KeyLog io.Writer
 }
 
@@ -34,19 +34,20 @@ const (
 	lastRetry  = time.Second
 )
 
-// progress counts the steps of a client's handshake.
+// progress is the state of a client's handshake.
 type progress uint8
 
 const (
-	idle       progress = iota // Send begins a handshake.
-	requesting                 // A cookie is on its way.
+	idle       progress = iota // The next Send begins a handshake.
+	requesting                 // A cookie was requested.
 	initiating                 // The first message of Noise was sent.
-	open                       // There is a session.
-	failed                     // Err says why.
+	open                       // The session is established.
+	failed                     // Err has the reason.
 )
 
-// Client is the end of a client. It implements transport.Conn. The first Send to an address begins a handshake with the server there;
-// datagrams are dropped until it is complete, but for the newest. Receive drives it. All methods are called from one goroutine.
+// Client is the client's end. It implements transport.Conn. The first Send to an address begins a handshake with the server
+// there, which Receive drives. Until it is complete only the newest datagram is stored, older ones are dropped. All methods are
+// called from one goroutine.
 type Client struct {
 	inner  transport.Conn
 	config ClientConfig
@@ -56,28 +57,28 @@ type Client struct {
 
 	state   progress
 	peer    transport.Addr
-	began   time.Duration // When the handshake did, or failed.
-	again   time.Duration // When its datagram is sent once more.
+	began   time.Duration // Start of the handshake, or time of its failure.
+	again   time.Duration // When hello is sent again.
 	pause   time.Duration
 	nonce   [8]byte
 	hs      *noise.HandshakeState
-	hello   []byte // The datagram that is sent until an answer comes.
+	hello   []byte // The handshake datagram that is repeated until an answer comes.
 	hint    error
-	err     error // Why the last handshake failed.
-	untold  bool  // Receive has not returned err.
+	err     error // Error of the last handshake.
+	untold  bool  // Receive has not returned err yet.
 	id      uint32
-	reset   [resetToken]byte // Only the server knows it too: the session is over when it comes.
-	sentAt  time.Duration    // The last datagram of the session.
+	reset   [resetToken]byte // Secret token by which the server proves that the session is over.
+	sentAt  time.Duration    // Time of the last datagram sent.
 	to      sealer
 	from    opener
 	heard   time.Duration
-	asked   time.Duration // The first Send after heard; below it: none.
-	waiting []byte        // The newest datagram before there is a session.
+	asked   time.Duration // Time of the first Send after heard. If it is not after heard, there was none.
+	waiting []byte        // The newest datagram, while there is no session.
 	scratch []byte
-	text    [pathText]byte // Of a Path.
-	asks    [pathText]byte // Of the newest question of the server.
-	moved   bool           // It was a new one, which Moved has not told.
-	mayMove time.Duration  // Moved tells nothing before.
+	text    [pathText]byte // Text of a Path.
+	asks    [pathText]byte // Text of the server's newest question.
+	moved   bool           // That text was new, and Moved has not returned it yet.
+	mayMove time.Duration  // Moved returns nothing before this time.
 	out     []byte
 }
 
@@ -86,8 +87,8 @@ var (
 	_ transport.Mover = (*Client)(nil)
 )
 
-// Dial wraps a client's connection. The connection belongs to the Client, which closes it. Nothing is sent before the first Send. The
-// error is ErrTokenMalformed, ErrTokenExpired, or says what is missing.
+// Dial wraps a client's connection. The Client owns the connection and closes it. Nothing is sent before the first Send. The
+// error is ErrTokenMalformed or ErrTokenExpired, or names what is missing.
 func Dial(inner transport.Conn, config ClientConfig) (*Client, error) {
 	orTime := func(v *time.Duration, other time.Duration) {
 		if *v <= 0 {
@@ -123,14 +124,14 @@ func Dial(inner transport.Conn, config ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// SetToken gives a new token for the next handshake, as after ErrTokenExpired. A session stays.
+// SetToken sets the token of the next handshake, for example after ErrTokenExpired. An established session stays.
 func (c *Client) SetToken(token []byte) error {
 	t, err := parseToken(token)
 	switch {
 	case err != nil:
 		return err
 	case c.config.Wall().Unix() > t.expires+int64(MaxTokenLife/time.Second):
-		return ErrTokenExpired // By far. The server's clock decides about the last day.
+		return ErrTokenExpired // Clearly expired. For the last day the server's clock decides.
 	case c.config.ServerKey != PublicKey{} && c.config.ServerKey != t.key:
 		return fmt.Errorf("%w: the token is for %v", ErrServerKey, t.key)
 	}
@@ -141,31 +142,31 @@ func (c *Client) SetToken(token []byte) error {
 	return nil
 }
 
-// Secure tells netcode that nobody on the path can read or change datagrams.
+// Secure implements transport.Secured: it returns true.
 func (c *Client) Secure() bool { return true }
 
 // Overhead implements transport.Overheader.
 func (c *Client) Overhead() int { return Overhead + transport.OverheadOf(c.inner) }
 
-// Waited implements transport.Timed: it is that of the connection inside.
+// Waited implements transport.Timed: it asks the inner connection.
 func (c *Client) Waited() time.Duration { return transport.WaitedOf(c.inner) }
 
 // LocalAddr implements transport.Conn.
 func (c *Client) LocalAddr() transport.Addr { return c.inner.LocalAddr() }
 
-// Close closes the connection inside.
+// Close closes the inner connection.
 func (c *Client) Close() error { return c.inner.Close() }
 
-// Stats returns the counters since the beginning.
+// Stats returns the counters since Dial.
 func (c *Client) Stats() ClientStats { return c.stats }
 
-// Err is the reason that the last handshake failed, nil if none did since the last session.
+// Err returns the error of the last handshake, nil after a successful one.
 func (c *Client) Err() error { return c.err }
 
-// Open reports whether there is a session.
+// Open reports whether a session is established.
 func (c *Client) Open() bool { return c.state == open }
 
-// Send seals a datagram, or begins a handshake with the server at the address.
+// Send seals and sends a datagram. Without a session it begins a handshake with the server at the address.
 func (c *Client) Send(to transport.Addr, datagram []byte) error {
 	if len(datagram) == 0 {
 		return nil
@@ -189,12 +190,12 @@ func (c *Client) Send(to transport.Addr, datagram []byte) error {
 	if c.asked < c.heard {
 		c.asked = now
 	} else if now-c.asked > c.config.Silence {
-		c.state = idle // The next Send begins anew.
+		c.state = idle // The next Send begins a new handshake.
 	}
 	return c.seal(datagram, now)
 }
 
-// mayRetry reports whether a failed handshake may be begun again: the token and the key have to be others after some errors.
+// mayRetry reports whether a failed handshake may be repeated. After some errors it may only with another token or key.
 func (c *Client) mayRetry(now time.Duration) bool {
 	return (errors.Is(c.err, ErrNoAnswer) || errors.Is(c.err, ErrFull)) && now-c.began >= lastRetry
 }
@@ -207,7 +208,7 @@ func (c *Client) seal(datagram []byte, now time.Duration) error {
 	return c.inner.Send(c.peer, c.out)
 }
 
-// begin begins a handshake.
+// begin starts a handshake.
 func (c *Client) begin(to transport.Addr, now time.Duration) error {
 	if _, err := io.ReadFull(c.config.Random, c.nonce[:]); err != nil {
 		return fmt.Errorf("secure: ClientConfig.Random: %w", err)
@@ -220,7 +221,7 @@ func (c *Client) begin(to transport.Addr, now time.Duration) error {
 	return nil
 }
 
-// drive sends the datagram of the handshake again when no answer came, and ends a handshake that takes too long.
+// drive repeats the handshake datagram while no answer comes, and ends the handshake after the timeout.
 func (c *Client) drive(now time.Duration) error {
 	if c.state != requesting && c.state != initiating {
 		return nil
@@ -236,7 +237,7 @@ func (c *Client) drive(now time.Duration) error {
 	return c.inner.Send(c.peer, c.hello)
 }
 
-// fail ends a handshake. Receive tells the error.
+// fail ends a handshake. The next Receive returns the error.
 func (c *Client) fail(err error, now time.Duration) {
 	if err == nil {
 		err = ErrNoAnswer
@@ -244,7 +245,7 @@ func (c *Client) fail(err error, now time.Duration) {
 	c.state, c.err, c.untold, c.began, c.hs, c.waiting = failed, err, true, now, nil, c.waiting[:0]
 }
 
-// Receive returns the next datagram of the server, and goes on with the handshake. It returns the error of a handshake that failed, once.
+// Receive returns the next datagram of the server and drives the handshake. It returns the error of a failed handshake once.
 func (c *Client) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	now := c.config.Now()
 	for range pullLimit {
@@ -321,7 +322,7 @@ func (c *Client) open(buf, packet []byte, now time.Duration) (int, error) {
 	return 0, nil
 }
 
-// answer takes a datagram of the handshake.
+// answer handles a datagram of the handshake.
 func (c *Client) answer(packet []byte, now time.Duration) error {
 	if len(packet) < refuseSize || packet[0] < kindChallenge || packet[0] > kindRefuse || packet[1] != version {
 		c.stats.Malformed++
@@ -346,7 +347,8 @@ func (c *Client) answer(packet []byte, now time.Duration) error {
 	return nil
 }
 
-// initiate sends the first message of Noise with a cookie. A cookie that comes again changes nothing, so the server knows a repeat.
+// initiate sends the first message of Noise with the cookie. A repeated cookie changes nothing, so that the server recognises
+// repeats of the Initiate.
 func (c *Client) initiate(cookie []byte, now time.Duration) error {
 	if c.state == initiating && string(cookie[:4]) == string(c.hello[helloSize:helloSize+4]) {
 		return nil
@@ -359,14 +361,14 @@ func (c *Client) initiate(cookie []byte, now time.Duration) error {
 	}
 	payload := append([]byte{byte(c.config.Ciphers)}, c.token...)
 	if c.hello, _, _, err = hs.WriteMessage(c.hello, payload); err != nil {
-		c.fail(fmt.Errorf("%w: %w", ErrServerKey, err), now) // The pinned key is no point of the curve.
+		c.fail(fmt.Errorf("%w: %w", ErrServerKey, err), now) // The server's public key is no point of the curve.
 		return nil
 	}
 	c.hs, c.state, c.again, c.pause = hs, initiating, now, firstRetry
 	return c.drive(now)
 }
 
-// accept takes the second message of Noise, which only the server with the expected key can have made.
+// accept handles the second message of Noise. Only the server with the expected key can have made it.
 func (c *Client) accept(message []byte, now time.Duration) error {
 	body, toServer, toClient, err := c.hs.ReadMessage(nil, message)
 	if err != nil || len(body) != acceptPayload || body[0] >= byte(numStatus) {
@@ -392,5 +394,5 @@ func (c *Client) accept(message []byte, now time.Duration) error {
 	logKeys(c.config.KeyLog, c.id, cipher, keyOut, keyIn)
 	waiting := c.waiting
 	c.waiting = c.waiting[:0]
-	return c.seal(waiting, now) // Even an empty one confirms the session.
+	return c.seal(waiting, now) // Also an empty one: it confirms the session.
 }

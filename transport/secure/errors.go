@@ -2,7 +2,7 @@ package secure
 
 import "errors"
 
-// Errors of a client. Receive returns the error once, Client.Err keeps it. Ask with errors.Is.
+// Errors of a client. Receive returns each once, Client.Err keeps the last. Test with errors.Is.
 var (
 	// ErrNoAnswer means that no server answered in ClientConfig.Timeout.
 	ErrNoAnswer = errors.New("secure: no answer: is this the address of a server that uses transport/secure?")
@@ -12,17 +12,17 @@ var (
 	ErrVersion = errors.New("secure: the server speaks another version of the handshake: update the older end")
 	// ErrCipher means that the ends have no cipher in common.
 	ErrCipher = errors.New("secure: no cipher in common: allow ChaCha20-Poly1305 at both ends")
-	// ErrFull means that the server has no room for one more session, or too many handshakes at the moment.
+	// ErrFull means that the server has no room for another session, or receives too many handshakes at present.
 	ErrFull = errors.New("secure: the server is full: try again later")
 	// ErrTokenMissing means that the server admits only clients with a connect token.
 	ErrTokenMissing = errors.New("secure: the server asks for a connect token: set ClientConfig.Token")
-	// ErrTokenMalformed means that the bytes are no connect token: they are cut, or too long.
+	// ErrTokenMalformed means that the bytes are no connect token: cut off, or too long.
 	ErrTokenMalformed = errors.New("secure: the connect token is cut or damaged: hand over all bytes of secure.Issue")
 	// ErrTokenForged means that the token was not made with the server's key, or was changed.
 	ErrTokenForged = errors.New("secure: the connect token was not made with the server's key")
-	// ErrTokenExpired means that the time of the token is over.
+	// ErrTokenExpired means that the token has expired.
 	ErrTokenExpired = errors.New("secure: the connect token has expired: get a new one, and compare the clocks of backend and server")
-	// ErrTokenEarly means that the token was made in the future of the server.
+	// ErrTokenEarly means that the token was issued in the future, by the server's clock.
 	ErrTokenEarly = errors.New("secure: the connect token is not valid yet: compare the clocks of backend and server")
 	// ErrTokenForeign means that the token is for other servers.
 	ErrTokenForeign = errors.New("secure: the connect token is for another server")
@@ -30,7 +30,7 @@ var (
 	ErrTokenUsed = errors.New("secure: the connect token was used before: get a new one")
 )
 
-// status is the result of a handshake at the server, in one byte.
+// status is the result of a handshake at the server, sent as one byte.
 type status uint8
 
 const (

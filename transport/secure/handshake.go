@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// The first byte of a datagram is its kind, the second of a handshake is the version:
+// The first byte of a datagram is its kind. The second byte of a handshake datagram is the version:
 //
 //	Request    1 | version | nonce 8 | zeros to 64 bytes             client: I want a cookie
 //	Challenge  2 | version | nonce 8 | stamp 4 | mac 16               server: here
@@ -44,23 +44,23 @@ const (
 	requestSize   = 64
 	challengeSize = helloSize + cookieSize
 	refuseSize    = helloSize + 1
-	noiseSize     = 32 + tagSize // A Noise message with an empty payload.
+	noiseSize     = 32 + tagSize // Size of a Noise message with an empty payload.
 	minInitiate   = challengeSize + noiseSize + 1
 	maxInitiate   = minInitiate + MaxTokenSize
 	resetToken    = 12
 	acceptPayload = 1 + 1 + 4 + resetToken // status, cipher, session, token
 	acceptSize    = helloSize + noiseSize + acceptPayload
 
-	// cookieLife is the time for which a cookie is good.
+	// cookieLife is the time for which a cookie is valid.
 	cookieLife = 10 * time.Second
 )
 
-// suite is the Noise cipher suite of the handshake. The cipher of the datagrams is agreed apart.
+// suite is the Noise cipher suite of the handshake. The cipher of the datagrams is negotiated separately.
 func suite() noise.CipherSuite {
 	return noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashSHA256)
 }
 
-// newHandshake begins a Noise handshake. prologue is the Initiate up to its cookie, so neither can be changed apart.
+// newHandshake begins a Noise handshake. prologue is the Initiate up to and including its cookie, which authenticates it.
 func newHandshake(static noise.DHKey, server []byte, prologue []byte, random io.Reader) (*noise.HandshakeState, error) {
 	return noise.NewHandshakeState(noise.Config{
 		CipherSuite: suite(), Pattern: noise.HandshakeNK, Random: random, Initiator: server != nil,
@@ -68,19 +68,19 @@ func newHandshake(static noise.DHKey, server []byte, prologue []byte, random io.
 	})
 }
 
-// appendHello begins a handshake datagram.
+// appendHello appends the header of a handshake datagram.
 func appendHello(b []byte, kind byte, nonce []byte) []byte {
 	return append(append(b, kind, version), nonce...)
 }
 
-// cookies makes and checks cookies without any memory of addresses.
+// cookies makes and checks cookies without storing addresses.
 type cookies struct {
 	mac  hash.Hash
 	text []byte
 	sum  [sha256.Size]byte
 }
 
-// newCookies makes a secret.
+// newCookies returns cookies with a random secret.
 func newCookies(random io.Reader) (*cookies, error) {
 	var secret [32]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
@@ -89,7 +89,7 @@ func newCookies(random io.Reader) (*cookies, error) {
 	return &cookies{mac: hmac.New(sha256.New, secret[:])}, nil
 }
 
-// sign returns the MAC of an address, a nonce and a stamp. It is good until the next call.
+// sign returns the MAC of an address, a nonce and a stamp. The result is valid until the next call.
 func (c *cookies) sign(from transport.Addr, nonce []byte, stamp uint32) []byte {
 	c.text = appendAddress(c.text[:0], from)
 	c.text = append(c.text, nonce...)
@@ -99,14 +99,14 @@ func (c *cookies) sign(from transport.Addr, nonce []byte, stamp uint32) []byte {
 	return c.mac.Sum(c.sum[:0])[:macSize]
 }
 
-// append appends a cookie.
+// append appends a cookie to b.
 func (c *cookies) append(b []byte, from transport.Addr, nonce []byte, now time.Duration) []byte {
 	stamp := stampOf(now)
 	b = binary.BigEndian.AppendUint32(b, stamp)
 	return append(b, c.sign(from, nonce, stamp)...)
 }
 
-// good checks a cookie.
+// good reports whether a cookie is authentic and not too old.
 func (c *cookies) good(cookie []byte, from transport.Addr, nonce []byte, now time.Duration) bool {
 	stamp := binary.BigEndian.Uint32(cookie)
 	if stampOf(now)-stamp > uint32(cookieLife/time.Second) {
@@ -115,16 +115,16 @@ func (c *cookies) good(cookie []byte, from transport.Addr, nonce []byte, now tim
 	return hmac.Equal(c.sign(from, nonce, stamp), cookie[4:cookieSize])
 }
 
-// stampOf is the time in seconds.
+// stampOf returns the time in whole seconds.
 func stampOf(now time.Duration) uint32 { return uint32(now / time.Second) }
 
-// wallClock is the time since its making, without jumps.
+// wallClock returns a monotonic clock that starts at zero.
 func wallClock() func() time.Duration {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }
 }
 
-// randomOr is a source of random bytes, by default that of the system.
+// randomOr returns random, or the operating system's source if it is nil.
 func randomOr(random io.Reader) io.Reader {
 	if random == nil {
 		return rand.Reader

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrKeyLog means that a file has no keys of sessions.
+// ErrKeyLog means that a file contains no session keys.
 var ErrKeyLog = errors.New("secure: no key log: give the file that Config.KeyLog or ClientConfig.KeyLog wrote")
 
 // Limits of a key log.
@@ -20,23 +20,23 @@ const (
 	mostLogged = 1 << 16 // sessions
 )
 
-// KeyLog opens captured datagrams with the keys that Config.KeyLog or ClientConfig.KeyLog wrote. It takes datagrams in any order, and
-// repeats. It belongs to one goroutine.
+// KeyLog opens captured datagrams with the keys that Config.KeyLog or ClientConfig.KeyLog wrote. It accepts datagrams in any
+// order, and repeats. It belongs to one goroutine.
 type KeyLog struct{ sessions map[uint32][]*loggedSession }
 
-// loggedSession is a session, with the keys of both directions. Two servers may give one number to two sessions.
+// loggedSession is the keys of one session. Two servers may use the same session number.
 type loggedSession struct{ ways [2]loggedWay }
 
-// loggedWay is one direction.
+// loggedWay is one direction of a session.
 type loggedWay struct {
 	cipher Cipher
-	keys   [][32]byte // By key epoch, as far as they were needed.
-	epoch  uint64     // Of aead.
+	keys   [][32]byte // By key epoch, as far as needed so far.
+	epoch  uint64     // Key epoch of aead.
 	aead   cipher.AEAD
-	window window // Completes numbers.
+	window window // Completes 32-bit numbers to 64 bits.
 }
 
-// ReadKeyLog reads a key log. Lines of other programs in the file are skipped. The errors are ErrKeyLog and those of in.
+// ReadKeyLog reads a key log. It skips lines of other programs. It returns ErrKeyLog or an error of in.
 func ReadKeyLog(in io.Reader) (*KeyLog, error) {
 	l := &KeyLog{sessions: map[uint32][]*loggedSession{}}
 	count, lines := 0, bufio.NewScanner(in)
@@ -63,10 +63,10 @@ func ReadKeyLog(in io.Reader) (*KeyLog, error) {
 	return l, nil
 }
 
-// cutText returns the begin of a line for an error, without its keys.
+// cutText returns the start of a line, without its keys, for an error message.
 func cutText(line string) string { return line[:min(len(line), len(keyLogWord)+9)] }
 
-// parseLogged reads what logKeys wrote.
+// parseLogged parses a line of logKeys.
 func parseLogged(words []string) (s *loggedSession, id uint32, ok bool) {
 	if len(words) != 5 {
 		return nil, 0, false
@@ -94,8 +94,8 @@ func parseLogged(words []string) (s *loggedSession, id uint32, ok bool) {
 	return s, binary.BigEndian.Uint32(number), true
 }
 
-// Open returns the datagram that is sealed in a captured one. Where there is none, it returns nil, and in words what the captured one is. What
-// it returns is a copy.
+// Open returns a copy of the datagram inside a captured one. If there is none it returns nil and describes the captured datagram
+// in words.
 func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
 	names := [...]string{kindRequest: "Request", kindChallenge: "Challenge", kindInitiate: "Initiate", kindAccept: "Accept", kindRefuse: "Refuse", kindReset: "Reset", kindPath: "Path"}
 	switch {
@@ -127,7 +127,8 @@ func (l *KeyLog) Open(datagram []byte) (plain []byte, what string) {
 	return nil, fmt.Sprintf("the keys of session %08x do not open it", id)
 }
 
-// unseal opens a datagram of the direction. Only one that opens moves the window, so a key is at most half of all 32-bit numbers away.
+// unseal opens a datagram of the direction. Only a datagram that opens moves the window, so that a forged number derives at most
+// 2^31 numbers' keys.
 func (w *loggedWay) unseal(datagram []byte) (text []byte, ok bool) {
 	number := w.window.expand(binary.BigEndian.Uint32(datagram[5:]))
 	if epoch := number >> epochBits; epoch != w.epoch {

@@ -16,32 +16,34 @@ import (
 )
 
 const (
-	pathText  = 8                   // Bytes of the text that a client returns.
-	pathSize  = Overhead + pathText // Bytes of a Path.
+	pathText  = 8                   // Size of the text that a client returns.
+	pathSize  = Overhead + pathText // Size of a Path.
 	resetSize = 1 + 4 + resetToken
 
-	// pathAgain is the time between two questions to new addresses of one session.
+	// pathAgain is the minimal time between two questions to new addresses of one session.
 	pathAgain = 100 * time.Millisecond
-	// pathSilence is the time without a datagram in either direction after which a client shows its address, which may be a new one.
+	// pathSilence is the time without a datagram in either direction after which a client shows the server its address, which may
+	// have changed.
 	pathSilence = 250 * time.Millisecond
-	// moveAgain is the time from one move that a client tells of to the next: copies of its datagrams from elsewhere make the server ask there.
+	// moveAgain is the minimal time between two moves that a client reports. Copies of its datagrams from other addresses cause
+	// questions too.
 	moveAgain = 5 * time.Second
-	// madeName marks the key of a name that is not its client's address, as that one is taken.
+	// madeName marks the key of a name that differs from the client's address, because another session has that name.
 	madeName = 1 << 63
 )
 
-// path is an address that a session may have moved to. The zero path is none.
+// path is an address to which a session may have moved. The zero path means none.
 type path struct {
 	to    transport.Addr
-	text  [pathText]byte // Random: only who has the session's keys and receives at the address can return it.
+	text  [pathText]byte // Random: only a client with the session's keys that receives at the address can return it.
 	asked time.Duration
 }
 
-// follow takes note of the address of a session's newest datagram. Another one than the session's is asked to prove itself; the session
-// stays where it is until it has. size is that of the datagram: the question is never longer.
+// follow checks the address of a session's newest datagram. If it differs from the session's, the server sends a question to it.
+// The session moves only when the client answers from there. size is the size of the datagram: the question is never longer.
 func (c *session) follow(s *Server, from transport.Addr, size int, now time.Duration) {
 	if from == c.from {
-		c.path.to = transport.Addr{} // The client is here. A copy of its datagrams from elsewhere changes nothing.
+		c.path.to = transport.Addr{} // The client is at its address. Copies of its datagrams from elsewhere change nothing.
 		return
 	}
 	if size < pathSize || c.path.asked != 0 && now-c.path.asked < pathAgain {
@@ -62,7 +64,7 @@ func (c *session) follow(s *Server, from transport.Addr, size int, now time.Dura
 	s.reply(from)
 }
 
-// answered takes a Path of a client. It moves the session if it returns the text from the address that was asked.
+// answered handles a Path of a client. It moves the session if the client returns the text from the address that was asked.
 func (c *session) answered(s *Server, from transport.Addr) {
 	if from == c.from || from != c.path.to || s.text != c.path.text || !c.mayMove(s, from) {
 		return
@@ -77,19 +79,19 @@ func (c *session) answered(s *Server, from transport.Addr) {
 		s.moved = append(s.moved, c)
 	}
 	c.from, c.path.to = from, transport.Addr{}
-	s.byAddress[from] = c // A session that was here keeps its keys and its name, and moves when its client sends.
+	s.byAddress[from] = c // A session that was at this address keeps its keys and name, and moves when its client sends.
 	s.stats.Moved++
 }
 
-// mayMove reports whether a session may go to another address: its host has to have room.
+// mayMove reports whether a session may move to an address: the host there must have room.
 func (c *session) mayMove(s *Server, to transport.Addr) bool {
 	before, _ := hostOf(c.from)
 	after, _ := hostOf(to)
 	return before == after || !s.hostIsFull(to)
 }
 
-// newName chooses the address by which the layer above knows a session: that of the session which it replaces, else the client's own,
-// else, if the session of a client that has moved away has that name, the client's own with a key.
+// newName chooses the name of a session. It is the name of the session that it replaces, or else the client's address. If a
+// session that has moved away has that name, a key is added to it.
 func (c *session) newName(s *Server) transport.Addr {
 	name := c.from
 	if old := s.byAddress[c.from]; old != nil {
@@ -101,15 +103,15 @@ func (c *session) newName(s *Server) transport.Addr {
 	return name
 }
 
-// resets makes the tokens that tell a client that its session is over. They follow from the server's key, so that a server that was
-// started anew knows them. The names of the server are in them: another server with the same key cannot end its sessions.
+// resets makes the tokens that prove to a client that its session is over. They are derived from the server's key and names. A
+// restarted server makes the same tokens; another server with the same key cannot.
 type resets struct {
 	mac    hash.Hash
 	sum    [sha256.Size]byte
 	limits limits
 }
 
-// newResets derives the key of the tokens.
+// newResets derives the key of the reset tokens.
 func newResets(key Key, local transport.Addr, names []string) *resets {
 	names = slices.Sorted(slices.Values(names))
 	if len(names) == 0 {
@@ -119,7 +121,7 @@ func newResets(key Key, local transport.Addr, names []string) *resets {
 	return &resets{mac: hmac.New(sha256.New, secret[:]), limits: limits{seed: maphash.MakeSeed()}}
 }
 
-// token returns the token of a session. It is good until the next call.
+// token returns the reset token of a session. The result is valid until the next call.
 func (r *resets) token(id uint32) []byte {
 	var text [4]byte
 	binary.BigEndian.PutUint32(text[:], id)
@@ -128,7 +130,7 @@ func (r *resets) token(id uint32) []byte {
 	return r.mac.Sum(r.sum[:0])[:resetToken]
 }
 
-// answer answers a datagram of a session that there is not. The answer is shorter, and limited as handshakes are.
+// answer answers a datagram of an unknown session. The answer is shorter than the datagram, and limited like handshakes.
 func (r *resets) answer(s *Server, to transport.Addr, packet []byte, now time.Duration) {
 	if !r.limits.take(to, now, s.config.Handshakes, s.config.HandshakesPerHost) {
 		return
@@ -154,8 +156,8 @@ func (c *Client) forget(packet []byte) {
 	}
 }
 
-// showPath sends a Path after silence: if the client's address has changed, the server asks the new one. A client that sends to the
-// game's rate needs none.
+// showPath sends a Path after silence. If the client's address has changed, the server asks the new one. A client that sends at
+// the rate of a game never needs it.
 func (c *Client) showPath(now time.Duration) error {
 	if c.state != open || now-c.heard < pathSilence || now-c.sentAt < pathSilence {
 		return nil
@@ -164,14 +166,14 @@ func (c *Client) showPath(now time.Duration) error {
 	return c.sealPath(now)
 }
 
-// noteMove takes the text of a question of the server. A text that is new means that the server sees this end at another address.
+// noteMove handles the text of a server's question. A new text means that the server sees this end at another address.
 func (c *Client) noteMove() {
 	if c.text != c.asks {
 		c.asks, c.moved = c.text, true
 	}
 }
 
-// Moved implements transport.Mover: the server sees this end at another address. It is told each 5 s at most.
+// Moved implements transport.Mover: the server sees this end at another address. It returns a move every 5 s at most.
 func (c *Client) Moved() (m transport.Move, ok bool) {
 	if !c.moved || c.config.Now() < c.mayMove {
 		return m, false

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Cipher is the AEAD of the datagrams of a session.
+// Cipher is the AEAD of a session's datagrams, or a set of them.
 type Cipher uint8
 
 const (
-	// AESGCM is AES-256-GCM: the faster one on processors with AES instructions.
+	// AESGCM is AES-256-GCM: faster on processors with AES instructions.
 	AESGCM Cipher = 1 << iota
-	// ChaCha20Poly1305 is the faster one on other processors.
+	// ChaCha20Poly1305 is faster on other processors.
 	ChaCha20Poly1305
 )
 
-// String names the cipher.
+// String returns the name of the cipher.
 func (c Cipher) String() string {
 	switch c {
 	case AESGCM:
@@ -31,7 +31,7 @@ func (c Cipher) String() string {
 	return "no cipher"
 }
 
-// usualCiphers are those that this machine is fast with.
+// usualCiphers returns the ciphers that are fast on this machine.
 func usualCiphers() Cipher {
 	switch runtime.GOARCH {
 	case "amd64", "arm64", "s390x", "ppc64le":
@@ -41,17 +41,17 @@ func usualCiphers() Cipher {
 }
 
 const (
-	// Overhead is the bytes that a session adds to a datagram: kind, session, number and tag.
+	// Overhead is the number of bytes that a session adds to a datagram: kind, session, number and tag.
 	Overhead = headerSize + tagSize
 
 	headerSize = 1 + 4 + 4
 	tagSize    = 16
 	nonceSize  = 12
-	epochBits  = 20 // A key is for 2^20 numbers.
+	epochBits  = 20 // A key epoch is 2^20 numbers.
 	windowSize = 1024
 )
 
-// newAEAD makes a cipher with a key. It is nil for a cipher that there is not.
+// newAEAD returns a cipher with a key, nil for an unknown cipher.
 func newAEAD(c Cipher, key [32]byte) cipher.AEAD {
 	switch c {
 	case AESGCM:
@@ -68,7 +68,7 @@ func newAEAD(c Cipher, key [32]byte) cipher.AEAD {
 	return nil
 }
 
-// nextKey is the key of the next key epoch.
+// nextKey returns the key of the next key epoch.
 func nextKey(key [32]byte) [32]byte { return derive(key, "netcode secure next key") }
 
 // sealer seals the datagrams of one direction.
@@ -76,10 +76,10 @@ type sealer struct {
 	cipher Cipher
 	aead   cipher.AEAD
 	key    [32]byte
-	epoch  uint64        // Of key.
-	number uint64        // Of the next datagram.
+	epoch  uint64        // Key epoch of key.
+	number uint64        // Number of the next datagram.
 	since  time.Duration // When the key came into use.
-	every  time.Duration // A key is used so long at most.
+	every  time.Duration // Maximum time in use of a key.
 	nonce  [nonceSize]byte
 }
 
@@ -88,7 +88,7 @@ func newSealer(c Cipher, key [32]byte, now, every time.Duration) sealer {
 	return sealer{cipher: c, aead: newAEAD(c, key), key: key, since: now, every: every}
 }
 
-// seal appends the sealed datagram to out, as a Data or a Path. A key that is too old ends: the number moves on to the next key epoch.
+// seal appends the sealed datagram to out, as a Data or a Path. If the key is too old the number jumps to the next key epoch.
 func (s *sealer) seal(out []byte, kind byte, id uint32, now time.Duration, datagram []byte) []byte {
 	if now-s.since >= s.every {
 		s.number = (s.number>>epochBits + 1) << epochBits
@@ -111,9 +111,9 @@ type opener struct {
 	cipher  Cipher
 	current cipher.AEAD
 	next    cipher.AEAD
-	before  cipher.AEAD // Nil in the first key epoch.
-	key     [32]byte    // Of next.
-	epoch   uint64      // Of current.
+	before  cipher.AEAD // nil in the first key epoch.
+	key     [32]byte    // Key of next.
+	epoch   uint64      // Key epoch of current.
 	window  window
 	nonce   [nonceSize]byte
 }
@@ -135,7 +135,7 @@ func newOpener(c Cipher, key [32]byte) opener {
 	return opener{cipher: c, current: newAEAD(c, key), next: newAEAD(c, next), key: next}
 }
 
-// open opens a sealed datagram into buf. Only a datagram that opens changes the state. packet has at least Overhead bytes.
+// open opens a sealed datagram into buf. State changes only if the datagram opens. packet has at least Overhead bytes.
 func (o *opener) open(buf, packet []byte) (n int, result fault) {
 	n = len(packet) - Overhead
 	if n > len(buf) {
@@ -170,13 +170,13 @@ func (o *opener) open(buf, packet []byte) (n int, result fault) {
 	return n, fine
 }
 
-// window is the numbers that were opened: the newest and the 1023 before it. The zero window is empty.
+// window is a replay window: the newest opened number and the 1023 before it. The zero window is empty.
 type window struct {
-	next uint64 // One more than the newest number.
+	next uint64 // The newest number plus one.
 	bits [windowSize / 64]uint64
 }
 
-// expand completes the low 32 bits of a number: it is the one nearest to the newest.
+// expand completes the low 32 bits to the number nearest to the newest one.
 func (w *window) expand(low uint32) uint64 {
 	number := w.next + uint64(int64(int32(low-uint32(w.next))))
 	if number > w.next && number-w.next > 1<<31 { // Below zero: a number of the first 2^32.
@@ -185,7 +185,7 @@ func (w *window) expand(low uint32) uint64 {
 	return number
 }
 
-// judge reports whether a number is new.
+// judge reports whether a number was not opened before.
 func (w *window) judge(number uint64) fault {
 	switch {
 	case number >= w.next:
@@ -198,7 +198,7 @@ func (w *window) judge(number uint64) fault {
 	return fine
 }
 
-// add notes a number that judge found new.
+// add records a number that judge accepted.
 func (w *window) add(number uint64) {
 	if number >= w.next {
 		if number-w.next >= windowSize {

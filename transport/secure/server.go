@@ -16,37 +16,37 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Config is the configuration of a server's end. The zero value of each field but Key and Admit is its default.
+// Config configures a server's end. Key and Admit are required. In other fields zero means the default.
 type Config struct {
-	Key   Key        // The server's secret: ReadKey of the file that `netcode key` wrote.
-	Admit *Admission // Tokens or Open. It has no default.
+	Key   Key        // The server's secret, from ReadKey.
+	Admit *Admission // Tokens or Open.
 
-	Sessions int // Sessions at a time, half of them unconfirmed at most; default 2048.
-	// SessionsPerHost bounds the sessions of one IPv4 address or /64 network of IPv6; below 0: any number; default an eighth of
-	// Sessions. This machine's own addresses are exempt, here and from HandshakesPerHost.
+	Sessions int // Maximum number of sessions, at most half of them unconfirmed; default 2048.
+	// SessionsPerHost is the maximum number of sessions of one IPv4 address or IPv6 /64 network. The default is an eighth of
+	// Sessions; below 0 there is no limit. Loopback addresses are exempt from this limit and from HandshakesPerHost.
 	SessionsPerHost   int
-	Handshakes        int           // Handshakes with curve operations a second; below 0: any number; default 1000, some 15 % of a core.
-	HandshakesPerHost int           // The same for one host, which is as in SessionsPerHost; below 0: any number; default 64.
-	UsedTokens        int           // Used tokens that are remembered until they expire; default 65536. Beyond it no token is admitted.
-	Timeout           time.Duration // A session without a datagram for so long ends; default 30 s.
-	RekeyEvery        time.Duration // A key is used so long at most; default 2 min, at least twice Timeout.
-	Ciphers           Cipher        // Ciphers to choose from, AESGCM|ChaCha20Poly1305; default both, AESGCM first.
+	Handshakes        int           // Maximum of handshakes with curve operations per second; default 1000, some 15 % of a core; below 0: no limit.
+	HandshakesPerHost int           // The same for one host, as in SessionsPerHost; default 64; below 0: no limit.
+	UsedTokens        int           // Maximum number of used tokens that are stored until they expire; default 65536. When it is reached no token is admitted.
+	Timeout           time.Duration // A session ends after this time without a datagram; default 30 s.
+	RekeyEvery        time.Duration // Maximum time in use of a key; default 2 min, at least twice Timeout.
+	Ciphers           Cipher        // Ciphers that the server accepts; default both, AESGCM preferred.
 
 	Now    func() time.Duration // Time since any fixed moment; default: since Listen.
-	Wall   func() time.Time     // The date, to judge tokens; default time.Now.
-	Random io.Reader            // Default: the random bytes of the system.
+	Wall   func() time.Time     // Calendar time, to check tokens; default time.Now.
+	Random io.Reader            // Default: the operating system's random bytes.
 	Logger *slog.Logger         // Default slog.Default.
-	// KeyLog gets a line with the keys of each session. Who has it can read and forge the session: debugging only.
+	// KeyLog receives a line with the keys of each session. The keys let anyone read and forge the session: for debugging only.
 	KeyLog io.Writer
 }
 
 const (
-	pendingTime = 5 * time.Second // An unconfirmed session lives so long.
-	pullLimit   = 1024            // Datagrams without content that one Receive takes at most.
+	pendingTime = 5 * time.Second // Maximum age of an unconfirmed session.
+	pullLimit   = 1024            // Maximum of datagrams that one Receive handles itself.
 	hostSlots   = 4096
 )
 
-// withDefaults fills the zero fields.
+// withDefaults sets the zero fields to their defaults.
 func (c Config) withDefaults() Config {
 	orInt := func(v *int, other int) {
 		if *v == 0 {
@@ -85,44 +85,43 @@ func (c Config) withDefaults() Config {
 // session is the keys that the server shares with a client.
 type session struct {
 	id        uint32
-	from      transport.Addr // The client's address at the moment.
-	name      transport.Addr // Its address for the layer above, which never changes.
-	path      path           // Another address that is being checked.
-	left      transport.Addr // It was there when Moved told last; the zero value: it is there still.
+	from      transport.Addr // The client's present address.
+	name      transport.Addr // The address for the layer above; never changes.
+	path      path           // An address to which the session may have moved.
+	left      transport.Addr // The address before moves that Moved has not returned yet; zero: none.
 	who       Identity
 	token     tokenID
-	expires   int64 // Of the token; 0: none.
+	expires   int64 // Expiry of the token; 0: no token.
 	out       sealer
 	in        opener
 	confirmed bool // The client has proved that it has the keys.
 	heard     time.Duration
-	ephemeral [32]byte // Of the Initiate, to know a repeat.
-	answer    []byte   // The Accept, for repeats.
+	ephemeral [32]byte // Key of the Initiate, to recognise repeats.
+	answer    []byte   // The Accept, sent again for repeats.
 }
 
-// Server is the end of a server. It implements transport.Conn and transport.BatchSender. A client keeps the address of its first
-// datagram for the layer above, also when its own changes: Path returns the one of the moment.
-// Datagrams are given out only for clients whose handshake is complete, and sent only to these. All methods are called from one
-// goroutine.
+// Server is the server's end. It implements transport.Conn and transport.BatchSender. It receives from and sends to clients with
+// a complete handshake only. The layer above knows a client by the address of its first datagram, its name, even after it moves:
+// Path returns the present address. All methods are called from one goroutine.
 type Server struct {
 	inner     transport.Conn
-	batch     transport.BatchSender // Nil where inner is none.
+	batch     transport.BatchSender // nil if inner does not implement it.
 	config    Config
 	gate      gate
 	static    noise.DHKey
 	cookies   *cookies
 	sessions  map[uint32]*session
-	byAddress map[transport.Addr]*session // Confirmed, by the client's address at the moment.
-	byName    map[transport.Addr]*session // Confirmed, by the address for the layer above.
+	byAddress map[transport.Addr]*session // Confirmed sessions by present address.
+	byName    map[transport.Addr]*session // Confirmed sessions by name.
 	pending   map[transport.Addr]*session
-	hosts     map[netip.Prefix]int // Sessions of each host.
+	hosts     map[netip.Prefix]int // Number of sessions of each host.
 	limits    limits
 	resets    *resets
-	moved     []*session // Those that left.
+	moved     []*session // Sessions with moves that Moved has not returned yet.
 	swept     time.Duration
 	stats     Stats
 
-	scratch []byte // A datagram that came.
+	scratch []byte // The received datagram.
 	text    [pathText]byte
 	out     []byte // Datagrams to send,
 	to      []transport.Addr
@@ -137,8 +136,7 @@ var (
 	_ transport.Mover       = (*Server)(nil)
 )
 
-// Listen wraps a server's connection. The connection belongs to the Server, which closes it. The error says which field of Config is
-// missing.
+// Listen wraps a server's connection. The Server owns the connection and closes it. The error names the missing field of Config.
 func Listen(inner transport.Conn, config Config) (*Server, error) {
 	config = config.withDefaults()
 	switch {
@@ -173,22 +171,22 @@ func Listen(inner transport.Conn, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Secure tells netcode that nobody on the path can read or change datagrams.
+// Secure implements transport.Secured: it returns true.
 func (s *Server) Secure() bool { return true }
 
 // Overhead implements transport.Overheader.
 func (s *Server) Overhead() int { return Overhead + transport.OverheadOf(s.inner) }
 
-// Waited implements transport.Timed: it is that of the connection inside.
+// Waited implements transport.Timed: it asks the inner connection.
 func (s *Server) Waited() time.Duration { return transport.WaitedOf(s.inner) }
 
 // LocalAddr implements transport.Conn.
 func (s *Server) LocalAddr() transport.Addr { return s.inner.LocalAddr() }
 
-// Close closes the connection inside.
+// Close closes the inner connection.
 func (s *Server) Close() error { return s.inner.Close() }
 
-// Stats returns the counters since the beginning.
+// Stats returns the counters since Listen.
 func (s *Server) Stats() Stats {
 	s.stats.Sessions, s.stats.UsedTokens = len(s.sessions), len(s.gate.used)
 	return s.stats
@@ -207,14 +205,13 @@ func (s *Server) Identity(of transport.Addr) (who Identity, ok bool) {
 	return Identity{}, false
 }
 
-// Proved implements transport.Prover by the connect tokens: Approval.User and Approval.Data of netcode are those of Identity.
+// Proved implements transport.Prover with the connect tokens: they become Approval.User and Approval.Data of netcode.
 func (s *Server) Proved(of transport.Addr) (user string, data []byte, ok bool) {
 	who, ok := s.Identity(of)
 	return who.User, who.Data, ok && who.User != ""
 }
 
-// Path returns the address at which a client receives at the moment, by the address that the layer above knows it by. ok is false if
-// there is no session.
+// Path returns the present address of a client. of is its name. ok is false if there is no session.
 func (s *Server) Path(of transport.Addr) (at transport.Addr, ok bool) {
 	if c := s.named(of); c != nil {
 		return c.from, true
@@ -222,7 +219,7 @@ func (s *Server) Path(of transport.Addr) (at transport.Addr, ok bool) {
 	return transport.Addr{}, false
 }
 
-// Moved implements transport.Mover: a client receives at another address, under the same name.
+// Moved implements transport.Mover: it returns a client whose address changed and whose name stayed.
 func (s *Server) Moved() (m transport.Move, ok bool) {
 	last := len(s.moved) - 1
 	if last < 0 {
@@ -235,7 +232,7 @@ func (s *Server) Moved() (m transport.Move, ok bool) {
 	return m, true
 }
 
-// named finds a session for the game, which may know the address with the Via of a transport.Join.
+// named finds a session for the game, whose address may have the Via of a transport.Join.
 func (s *Server) named(of transport.Addr) *session {
 	c := s.byName[of]
 	if c == nil {
@@ -245,7 +242,7 @@ func (s *Server) named(of transport.Addr) *session {
 	return c
 }
 
-// Send seals a datagram. To an address without a session nothing is sent, which is counted.
+// Send seals and sends a datagram. For an address without a session it only counts.
 func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	c := s.byName[to]
 	switch {
@@ -262,7 +259,7 @@ func (s *Server) Send(to transport.Addr, datagram []byte) error {
 	return s.inner.Send(c.from, s.out)
 }
 
-// SendAll implements transport.BatchSender: each datagram of each run is sealed, and the connection inside gets the runs.
+// SendAll implements transport.BatchSender. It seals each datagram of each run, and passes the runs to the inner connection.
 func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	if s.batch == nil {
 		return s.sendEach(to, runs, sizes)
@@ -274,7 +271,7 @@ func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (faile
 		}
 		size += len(run) + (len(run)/sizes[i]+1)*Overhead
 	}
-	if cap(s.out) < size { // Runs point into it, so it must not move.
+	if cap(s.out) < size { // Runs point into s.out, so it must not be reallocated.
 		s.out = make([]byte, 0, size+size/4)
 	}
 	s.out, s.to, s.runs, s.sizes, s.which = s.out[:0], s.to[:0], s.runs[:0], s.sizes[:0], s.which[:0]
@@ -294,7 +291,7 @@ func (s *Server) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (faile
 	return s.which[failed], err
 }
 
-// sealRun seals the datagrams of a run. A run that became longer than a datagram can be is cut in two.
+// sealRun seals the datagrams of a run. It splits a run that becomes longer than a datagram may be.
 func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.Duration) {
 	begin := len(s.out)
 	flush := func() {
@@ -316,7 +313,7 @@ func (s *Server) sealRun(c *session, which int, run []byte, size int, now time.D
 	flush()
 }
 
-// sendEach sends datagram by datagram.
+// sendEach sends the runs one datagram at a time.
 func (s *Server) sendEach(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
 	for i, run := range runs {
 		for len(run) > 0 {
@@ -333,7 +330,7 @@ func (s *Server) sendEach(to []transport.Addr, runs [][]byte, sizes []int) (fail
 	return failed, err
 }
 
-// Receive returns the next datagram of a client whose handshake is complete, and answers handshakes.
+// Receive returns the next datagram of a client with a complete handshake. It handles handshakes itself.
 func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	now := s.config.Now()
 	s.sweep(now)
@@ -355,8 +352,8 @@ func (s *Server) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return 0, transport.Addr{}, nil
 }
 
-// open opens a datagram of a session. The first one confirms it. The newest one from another address than the session's begins a check of
-// that address.
+// open opens a datagram of a session. The first one confirms the session. If the newest one comes from another address, a check
+// of that address begins.
 func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.Duration) (n int, name transport.Addr, err error) {
 	isPath := packet[0] == kindPath
 	if len(packet) < Overhead || isPath && len(packet) != pathSize {
@@ -406,7 +403,7 @@ func (s *Server) open(buf []byte, from transport.Addr, packet []byte, now time.D
 	return n, c.name, nil
 }
 
-// confirm makes a session that of its address: the one before it ends. Its token is used from here on.
+// confirm makes a session the one of its address, ends the session before it, and marks its token as used.
 func (s *Server) confirm(c *session) bool {
 	if c.expires != 0 && !s.gate.use(c.token, c.expires, s.config.Wall()) {
 		s.stats.TokenUsed++
@@ -425,7 +422,7 @@ func (s *Server) confirm(c *session) bool {
 	return true
 }
 
-// end forgets a session.
+// end removes a session.
 func (s *Server) end(c *session) {
 	delete(s.sessions, c.id)
 	if s.byAddress[c.from] == c {
@@ -443,7 +440,7 @@ func (s *Server) end(c *session) {
 	s.countHost(c.from, -1)
 }
 
-// sweep ends sessions that are silent, once a second.
+// sweep removes silent sessions, once a second.
 func (s *Server) sweep(now time.Duration) {
 	if now-s.swept < time.Second {
 		return

@@ -11,44 +11,44 @@ import (
 )
 
 const (
-	// MaxTokenSize is the most bytes of a connect token.
+	// MaxTokenSize is the maximum size of a connect token in bytes.
 	MaxTokenSize = 1024
-	// MaxUser is the most bytes of Token.User.
+	// MaxUser is the maximum size of Token.User in bytes.
 	MaxUser = 64
-	// MaxData is the most bytes of Token.Data.
+	// MaxData is the maximum size of Token.Data in bytes.
 	MaxData = 400
-	// MaxServers is the most addresses in Token.Servers.
+	// MaxServers is the maximum number of Token.Servers.
 	MaxServers = 4
-	// MaxTokenLife is the longest time from the making of a token to its end.
+	// MaxTokenLife is the maximum time from Issued to Expires.
 	MaxTokenLife = 24 * time.Hour
 
-	maxServerText  = 64 // Bytes of one address.
+	maxServerText  = 64 // Maximum size of one address in bytes.
 	tokenVersion   = 1
 	tokenNonceSize = chacha20poly1305.NonceSizeX
-	// clockSkew is the time by which a token may come from the future.
+	// clockSkew is the time by which Issued may be in the server's future.
 	clockSkew = time.Minute
 )
 
-// Token is the statement of a backend about a player.
+// Token is a statement of a backend about a player.
 type Token struct {
-	User    string    // Id of the player, 1 to MaxUser bytes.
-	Servers []string  // Addresses of the servers, 1 to MaxServers, as Tokens of each server names it: "play.example.org:9000".
-	Expires time.Time // Last moment of connecting, at most MaxTokenLife away. A minute is plenty. Rounded down to seconds.
-	Data    []byte    // Anything for the server's game, at most MaxData bytes. The player cannot read or change it.
-	Issued  time.Time // The moment of making; zero is now.
+	User    string    // ID of the player, 1 to MaxUser bytes.
+	Servers []string  // Addresses of 1 to MaxServers servers, each as its Tokens names it: "play.example.org:9000".
+	Expires time.Time // Last time to connect, at most MaxTokenLife after Issued, rounded down to seconds. A minute is plenty.
+	Data    []byte    // Any data for the server's game, at most MaxData bytes. The player can neither read nor change it.
+	Issued  time.Time // Time of issue; zero means now.
 }
 
 // Identity is the content of a client's token.
 type Identity struct {
-	User string // Token.User; empty where the server has Open and the client no token.
-	Data []byte // Token.Data; not to be changed.
+	User string // Token.User; empty if the server has Open and the client has no token.
+	Data []byte // Token.Data; do not change it.
 }
 
-// errToken is the error of Issue.
+// errToken is the base of all errors of Issue.
 var errToken = errors.New("secure: Issue")
 
-// Issue makes a connect token with the server's key. A player who has the bytes can connect with them, once. Hand them over by
-// HTTPS. The error names the field that is out of its range.
+// Issue makes a connect token with the server's key. Anyone who has the token can connect with it, once: send it over HTTPS. The
+// error names the field that is out of range.
 func Issue(key Key, t Token) ([]byte, error) {
 	if t.Issued.IsZero() {
 		t.Issued = time.Now()
@@ -93,7 +93,7 @@ func Issue(key Key, t Token) ([]byte, error) {
 	return aead.Seal(b, nonce, secret, b[:open]), nil
 }
 
-// openToken is the part of a token that everybody can read.
+// openToken is the unencrypted part of a token.
 type openToken struct {
 	key             PublicKey
 	servers         [MaxServers][]byte
@@ -103,7 +103,7 @@ type openToken struct {
 	nonce, sealed   []byte
 }
 
-// parseToken reads the open part of a token.
+// parseToken parses the unencrypted part of a token.
 func parseToken(b []byte) (t openToken, err error) {
 	const fixed = 1 + 32 + 1
 	if len(b) < fixed || len(b) > MaxTokenSize || b[0] != tokenVersion {
@@ -133,7 +133,7 @@ func parseToken(b []byte) (t openToken, err error) {
 	return t, nil
 }
 
-// read opens the secret part with the server's key.
+// read decrypts the secret part with the server's key.
 func (t *openToken) read(key Key) (Identity, status) {
 	k := key.derive("netcode secure token key")
 	aead, err := chacha20poly1305.NewX(k[:])
@@ -150,8 +150,8 @@ func (t *openToken) read(key Key) (Identity, status) {
 	return Identity{User: string(secret[1 : 1+secret[0]]), Data: secret[1+secret[0]:]}, accepted
 }
 
-// TokenServers returns the addresses that a token is for, in the order of Token.Servers: a client connects to the first, and to the
-// next if that does not answer.
+// TokenServers returns the server addresses in a token, in the order of Token.Servers. A client connects to the first; if that
+// does not answer, to the next.
 func TokenServers(token []byte) ([]string, error) {
 	t, err := parseToken(token)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Config sizes a connection. The zero value takes the defaults.
+// Config has the limits of a connection. Zero fields mean the defaults.
 type Config struct {
-	Queue       int // datagrams that wait for Receive at most, rounded up to a power of two; default 1024
-	MaxDatagram int // longest datagram sent or received in bytes, at most transport.MaxDatagram; default 2048
-	ReadBuffer  int // bytes that the kernel is asked to hold for reading; it may grant less; default 1 MiB
-	WriteBuffer int // bytes that the kernel is asked to hold for sending; it may grant less; default 1 MiB
-	// Fragments lets the network cut datagrams that a path does not take: for games with a Config.PacketSize above 1472. By default
-	// such a datagram is lost, and sessions find the size that a path takes. It is so on Linux only; elsewhere the system decides.
+	Queue       int // maximum number of datagrams that wait for Receive, rounded up to a power of two; default 1024
+	MaxDatagram int // maximum size of a datagram in bytes, at most transport.MaxDatagram; default 2048
+	ReadBuffer  int // requested size of the kernel's receive buffer in bytes; it may grant less; default 1 MiB
+	WriteBuffer int // requested size of the kernel's send buffer in bytes; it may grant less; default 1 MiB
+	// Fragments allows IP fragmentation, for games with a Config.PacketSize above 1472. By default a datagram that is too large
+	// for a path is lost, and sessions find the right size. The setting works on Linux only; elsewhere the system decides.
 	Fragments bool
 
-	single bool // one datagram a read, as where the kernel cannot do otherwise: for tests
+	single bool // for tests: one datagram per read, as on kernels without GRO
 }
 
 const (
@@ -49,7 +49,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Conn is a bound UDP socket. It implements transport.Conn. Receive belongs to one goroutine; Send, Stats and Close may be
+// Conn is a bound UDP socket. It implements transport.Conn. Receive is called from one goroutine; Send, Stats and Close may be
 // called from any.
 type Conn struct {
 	socket  *net.UDPConn
@@ -58,15 +58,15 @@ type Conn struct {
 	sender  sender
 	queue   queue
 	stats   counters
-	fault   atomic.Pointer[error] // the newest fault of the reader that Receive has not told
+	fault   atomic.Pointer[error] // newest error of the reader that Receive has not returned
 	closed  atomic.Bool
-	closing chan struct{} // closed by Close, wakes a reader that pauses
+	closing chan struct{} // closed by Close; wakes a reader that pauses
 	ended   chan struct{} // closed when the reader has returned
 
-	coalesced bool // a read may return several datagrams
+	coalesced bool // one read may return several datagrams (GRO)
 
-	start  time.Time     // the moments of the queue count from here
-	waited time.Duration // of the datagram that Receive returned last
+	start  time.Time     // origin of the times in the queue
+	waited time.Duration // result of Waited
 }
 
 var (
@@ -76,8 +76,8 @@ var (
 	_ transport.Timed       = (*Conn)(nil)
 )
 
-// Resolve returns the address of a server from text like "192.0.2.7:9000", "[::1]:9000" or "game.example:9000". It looks up a
-// name, and waits for the answer.
+// Resolve returns the address of a server from text such as "192.0.2.7:9000", "[::1]:9000" or "game.example:9000". It blocks
+// while it resolves a name.
 func Resolve(server string) (transport.Addr, error) {
 	found, err := net.ResolveUDPAddr("udp", server)
 	if err != nil {
@@ -86,8 +86,8 @@ func Resolve(server string) (transport.Addr, error) {
 	return transport.AddrOf(found.AddrPort()), nil
 }
 
-// Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
-// Without an IP the socket takes IPv6 and IPv4 where the system can do both.
+// Listen binds a socket to an address such as "127.0.0.1:9000", "[::1]:0" or ":9000" and starts to read. Port 0 assigns a port.
+// Without an IP the socket accepts IPv6 and IPv4 if the system supports both.
 func Listen(addr string, config Config) (*Conn, error) {
 	config = config.withDefaults()
 	resolved, err := net.ResolveUDPAddr("udp", addr)
@@ -98,7 +98,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("udp: %w", err)
 	}
-	// Wishes: a kernel that grants less drops earlier, and drops are survived.
+	// The kernel may grant less: then it drops earlier, and drops are tolerated.
 	_ = socket.SetReadBuffer(config.ReadBuffer)
 	_ = socket.SetWriteBuffer(config.WriteBuffer)
 
@@ -124,8 +124,8 @@ func Listen(addr string, config Config) (*Conn, error) {
 	return c, nil
 }
 
-// Send hands the datagram to the kernel, or drops and counts it when the kernel has no room. Other faults are returned,
-// counted, and concern this datagram alone.
+// Send passes the datagram to the kernel. If the kernel has no room the datagram is dropped and counted. Other errors are counted
+// and returned, and concern this datagram only.
 func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	switch {
 	case c.closed.Load():
@@ -155,10 +155,10 @@ func (c *Conn) Send(to transport.Addr, datagram []byte) error {
 	return err
 }
 
-// reachable reports whether an address is one of UDP: an IP address and a port, and nothing else.
+// reachable reports whether an address is one of UDP: IP and port only.
 func reachable(to transport.Addr) bool { return to.IsValid() && to.Key == 0 && to.Via == 0 }
 
-// SendRun implements transport.RunSender: on Linux the kernel is asked to cut the datagrams itself, in one call.
+// SendRun implements transport.RunSender. On Linux the kernel splits the datagrams itself, in one call (GSO).
 func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
 	if size > 0 && size < len(datagrams) && size <= c.largest && reachable(to) && !c.closed.Load() {
 		n := uint64((len(datagrams) + size - 1) / size)
@@ -189,9 +189,9 @@ func (c *Conn) SendRun(to transport.Addr, datagrams []byte, size int) error {
 	return first
 }
 
-// SendAll implements transport.BatchSender: on Linux up to 64 runs go in one call.
+// SendAll implements transport.BatchSender. On Linux one call sends up to 64 runs (sendmmsg).
 func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed int, err error) {
-	if len(runs) == 1 { // as from a server with one client
+	if len(runs) == 1 { // usual for a server with one client
 		if n := len(runs[0]); n > 0 && n <= sizes[0] {
 			return 0, c.Send(to[0], runs[0])
 		}
@@ -199,7 +199,7 @@ func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed 
 	}
 	for at := 0; at < len(runs); {
 		n, alone := c.sendVolley(to[at:], runs[at:], sizes[at:])
-		if n == 0 { // the first is to be sent by itself
+		if n == 0 { // send the datagrams of the first run singly
 			n, alone = 1, 1
 		}
 		for ; alone != 0; alone &= alone - 1 {
@@ -213,7 +213,7 @@ func (c *Conn) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (failed 
 	return failed, err
 }
 
-// Receive returns the oldest datagram in the queue. When it is empty it tells a fault of the socket, each at most once.
+// Receive returns the oldest datagram in the queue. If the queue is empty it returns an error of the socket, each at most once.
 func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	if c.closed.Load() {
 		return 0, transport.Addr{}, transport.ErrClosed
@@ -235,17 +235,17 @@ func (c *Conn) Receive(buf []byte) (n int, from transport.Addr, err error) {
 	return 0, transport.Addr{}, err
 }
 
-// Waited implements transport.Timed: it is the time since the goroutine of the connection read the datagram. It belongs to the goroutine
-// of Receive.
+// Waited implements transport.Timed: it returns the time since the reading goroutine read the datagram. It is called from the
+// goroutine of Receive.
 func (c *Conn) Waited() time.Duration { return c.waited }
 
-// LocalAddr returns the address that the socket is bound to.
+// LocalAddr returns the address to which the socket is bound.
 func (c *Conn) LocalAddr() transport.Addr { return c.local }
 
-// Stats returns the counters since the beginning. Each is exact, their moment is not the same.
+// Stats returns the counters since Listen. They are read one after the other, not at one moment.
 func (c *Conn) Stats() Stats { return c.stats.load() }
 
-// Close closes the socket and returns when its goroutine has ended. Datagrams in the queue are gone.
+// Close closes the socket and waits for its goroutine. Queued datagrams are dropped.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		<-c.ended
@@ -257,21 +257,21 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Stats counts the datagrams of one socket.
+// Stats has the counters of one socket.
 type Stats struct {
-	Sent          uint64 // taken by the kernel
+	Sent          uint64 // accepted by the kernel
 	BytesSent     uint64 // of these, without headers
-	Runs          uint64 // runs: writes of the kernel with several datagrams each
-	Volleys       uint64 // calls of the kernel with several of those, or of single datagrams
+	Runs          uint64 // writes with several datagrams each (GSO)
+	Volleys       uint64 // calls with several writes each (sendmmsg)
 	SendDropped   uint64 // dropped because the kernel had no room
-	SendErrors    uint64 // refused for another reason, which Send returned
+	SendErrors    uint64 // failed with an error that Send returned
 	Received      uint64 // put into the queue
 	BytesReceived uint64 // of these, without headers
-	RunsReceived  uint64 // reads of the kernel with several datagrams each
-	Overflowed    uint64 // came while the queue was full
+	RunsReceived  uint64 // reads with several datagrams each (GRO)
+	Overflowed    uint64 // dropped because the queue was full
 	TooLarge      uint64 // longer than Config.MaxDatagram, or than the buffer given to Receive
-	Empty         uint64 // had no byte
-	ReadErrors    uint64 // faults of the socket while reading
+	Empty         uint64 // without content
+	ReadErrors    uint64 // errors while reading
 }
 
 type counters struct {

@@ -1,17 +1,18 @@
-// Package udp is a UDP socket as a transport.Conn: one goroutine reads into a fixed queue, sending never waits.
+// Package udp is a UDP socket as a transport.Conn. One goroutine reads into a queue of fixed size; sending never blocks.
 //
-// On Unix a datagram for which the kernel has no room is dropped and counted. Elsewhere the standard library sends, which
-// may wait a moment in that case; the browser has no UDP, there the package only compiles.
+// On Unix a datagram is dropped and counted if the kernel has no room. Elsewhere the standard library sends, which may block for
+// a moment in that case. Browsers have no UDP: there the package only compiles.
 //
-// On Linux several datagrams go to the kernel in one write (GSO) and come in one read (GRO). Six of 1200 bytes to each of 16
-// sockets of one machine take 0.33 of the time of single calls with GSO, and 0.17 with both; GRO alone gains 2 to 4 %
-// (go test ./transport/udp -run '^$' -bench Runs). ECN is not read: no gain was measured, since no line here marks packets.
+// On Linux one write sends several datagrams (GSO) and one read receives several (GRO). Six datagrams of 1200 bytes to each of 16
+// sockets of one machine take 0.33 of the time of single calls with GSO, and 0.17 with both; GRO alone saves 2 to 4 % (go test
+// ./transport/udp -run '^$' -bench Runs). ECN is not read: it had no measurable gain, since no line in the tests marks packets.
 //
 // # Files
 //
-//   - conn.go: the Conn; reader.go: the goroutine that reads
-//   - send_unix.go, sendto_unix.go, send_other.go: sends one datagram without waiting
-//   - volley_linux.go, volley_other.go, sendmmsg_linux_amd64.go, sendmmsg_linux_arm64.go: sends many in one call
-//   - offload_linux.go, offload_other.go: reads several as one
-//   - whole_linux.go, whole_other.go: forbids fragments
+//   - conn.go: Conn, Stats
+//   - reader.go: the reading goroutine and the queue to Receive
+//   - send_unix.go, sendto_unix.go, send_other.go: send one datagram without blocking
+//   - volley_linux.go, volley_other.go, sendmmsg_linux_amd64.go, sendmmsg_linux_arm64.go: send many runs in one call (sendmmsg)
+//   - offload_linux.go, offload_other.go: several datagrams in one read or write (GRO, GSO)
+//   - whole_linux.go, whole_other.go: forbid IP fragmentation
 package udp

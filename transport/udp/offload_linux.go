@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// udpGRO is UDP_GRO of linux/udp.h, which package syscall does not name: one read returns datagrams of one sender that came
-// together, one behind the other, all of a size but for the last, which may be shorter.
+// udpGRO is UDP_GRO of linux/udp.h, which package syscall does not define. One read then returns consecutive datagrams of one
+// sender, all of one size; the last may be shorter.
 const udpGRO = 104
 
-// coalesce asks the kernel for that, and reports whether it does it. Within one machine a run that was sent in one call then
-// stays in one piece on its whole way; else the sender's call cuts it into as many as it has datagrams.
+// coalesce enables GRO and reports whether the kernel supports it. Within one machine a run then stays in one piece from sender
+// to receiver.
 func coalesce(socket *net.UDPConn) bool {
 	raw, err := socket.SyscallConn()
 	if err != nil {
@@ -24,7 +24,7 @@ func coalesce(socket *net.UDPConn) bool {
 	return err == nil && done
 }
 
-// sizeOf is of which size the datagrams of a read are, 0 where it was one.
+// sizeOf returns the size of the datagrams in a read, 0 for a single one. control is the kernel's control data.
 func sizeOf(control []byte) int {
 	header := syscall.CmsgLen(0)
 	ints := syscall.SizeofCmsghdr - 8 // struct cmsghdr starts with a size_t and two ints
@@ -45,25 +45,25 @@ func sizeOf(control []byte) int {
 	return 0
 }
 
-// udpSegment is UDP_SEGMENT of linux/udp.h, which package syscall does not name: the kernel cuts one write into datagrams
-// of so many bytes, of which the last may have fewer.
+// udpSegment is UDP_SEGMENT of linux/udp.h, which package syscall does not define. The kernel splits one write into datagrams of
+// that size; the last may be shorter.
 const udpSegment = 103
 
-// controlSize is room for a control message with a number of 16 bits, on machines of 32 and 64 bits.
+// controlSize is the room for a control message with a 16-bit number, on machines of 32 and 64 bits.
 const controlSize = 32
 
-// canSegment asks the kernel whether it knows segments: one that does not would take no notice of being asked to cut, and
-// send everything as one datagram.
+// canSegment reports whether the kernel supports GSO. A kernel without it would ignore the control message and send everything as
+// one datagram.
 func canSegment(descriptor int) bool {
 	_, err := syscall.GetsockoptInt(descriptor, syscall.IPPROTO_UDP, udpSegment)
 	return err == nil
 }
 
-// segmentControl is the control message that lets a write carry datagrams of a size.
+// segmentControl returns the control message that makes the kernel split a write into datagrams of size bytes.
 func segmentControl(room *[controlSize]byte, size int) []byte {
 	control := room[:syscall.CmsgSpace(2)]
 	length := uint64(syscall.CmsgLen(2))
-	// struct cmsghdr starts with a size_t and two ints; what precedes the ints is the size_t's width.
+	// struct cmsghdr starts with a size_t and two ints; ints is the width of the size_t.
 	ints := syscall.SizeofCmsghdr - 8
 	if ints == 8 {
 		binary.NativeEndian.PutUint64(control, length)

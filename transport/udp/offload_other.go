@@ -4,14 +4,14 @@ package udp
 
 import "net"
 
-// coalesce returns false: only Linux reads several datagrams as one.
+// coalesce returns false: only Linux has GRO.
 func coalesce(*net.UDPConn) bool { return false }
 
 func sizeOf([]byte) int { return 0 }
 
 const controlSize = 1
 
-// canSegment returns false: only Linux cuts writes into datagrams.
+// canSegment returns false: only Linux has GSO.
 func canSegment(int) bool { return false }
 
 func segmentControl(*[controlSize]byte, int) []byte { return nil }

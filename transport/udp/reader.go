@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// patience is the number of faults in a row without a pause: single ones, as from ICMP messages, come between
-	// good datagrams. A socket that only fails must leave the processor to the game, and be back before a peer's timeout.
+	// patience is the number of consecutive errors without a pause. Single errors, such as from ICMP messages, come between good
+	// datagrams. A socket that always fails must not use up the processor, and must recover before a peer's timeout.
 	patience = 16
 	minPause = time.Millisecond
 	maxPause = 100 * time.Millisecond
 )
 
-// read is the goroutine of a connection. Only the end of the socket ends it: an ICMP message that a stranger provoked, or
-// a kernel short of memory, must not deafen a server.
+// read is the goroutine of a connection. It ends only with the socket: an ICMP message provoked by a stranger, or a kernel short
+// of memory, must not stop a server from receiving.
 func (c *Conn) read() {
 	defer close(c.ended)
-	// One byte more than a datagram may have: one that fills it was cut.
+	// One byte more than the maximum: a datagram that fills it was cut.
 	buffer, control := make([]byte, c.largest+1), []byte(nil)
 	if c.coalesced {
 		buffer, control = make([]byte, max(largestRead, c.largest+1)), make([]byte, controlRead)
 	}
-	faults := 0 // in a row
+	faults := 0 // consecutive
 	for {
 		n, size, from, err := c.readOnce(buffer, control)
 		if err != nil {
@@ -55,13 +55,13 @@ func (c *Conn) read() {
 }
 
 const (
-	// largestRead is the most bytes that the kernel returns of datagrams that came together.
+	// largestRead is the maximum size of a read with several datagrams.
 	largestRead = 1 << 16
-	// controlRead is the room for its control data about them.
+	// controlRead is the room for its control data.
 	controlRead = 64
 )
 
-// readOnce reads a datagram, or several of a size that came together: size is 0 where it was one.
+// readOnce reads one datagram, or several of equal size. size is 0 for a single one.
 func (c *Conn) readOnce(buffer, control []byte) (n, size int, from netip.AddrPort, err error) {
 	if !c.coalesced {
 		n, from, err = c.socket.ReadFromUDPAddrPort(buffer)
@@ -86,12 +86,12 @@ func (c *Conn) came(from netip.AddrPort, datagram []byte, at time.Duration) {
 	}
 }
 
-// pause grows with each fault in a row.
+// pause returns the pause after a number of consecutive errors; it grows with the number.
 func pause(faults int) time.Duration {
 	return min(minPause<<min(faults-1, 10), maxPause)
 }
 
-// rest waits and reports false when the connection was closed meanwhile.
+// rest waits. It returns false if the connection was closed meanwhile.
 func (c *Conn) rest(pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -103,19 +103,19 @@ func (c *Conn) rest(pause time.Duration) bool {
 	}
 }
 
-// queue is a ring of datagrams between the goroutine that reads the socket and the one that calls Receive: one may put,
-// one may take, neither waits for the other. A slot takes memory for the longest datagram that it has held: a client that
-// is sent little has little.
+// queue is a ring of datagrams from the reading goroutine to the one that calls Receive. It has one producer and one consumer and
+// never blocks. A slot's memory fits the longest datagram that it has stored: a client that receives short datagrams needs
+// little.
 type queue struct {
-	slots []slot // its length is a power of two
-	size  int    // bytes of one slot at most
+	slots []slot // a power of two
+	size  int    // maximum bytes of one slot
 	head  atomic.Uint64
 	tail  atomic.Uint64
 }
 
 type slot struct {
 	from netip.AddrPort
-	at   time.Duration // when it came
+	at   time.Duration // time of arrival
 	data []byte
 }
 
@@ -130,7 +130,7 @@ func newQueue(slots, size int) queue {
 	return queue{slots: make([]slot, n), size: size}
 }
 
-// put copies a datagram in and reports whether there was room. It is at most as long as a slot.
+// put stores a copy of a datagram, at most size bytes, and reports whether there was room.
 func (q *queue) put(from netip.AddrPort, datagram []byte, at time.Duration) bool {
 	head := q.head.Load()
 	if head-q.tail.Load() == uint64(len(q.slots)) {
@@ -145,8 +145,8 @@ func (q *queue) put(from netip.AddrPort, datagram []byte, at time.Duration) bool
 	return true
 }
 
-// take copies the oldest datagram out and returns its whole length: more than len(buf) if it did not fit, 0 if none waits. It also
-// returns its sender, and when it came.
+// take removes the oldest datagram, copies it into buf, and returns its size, sender and time of arrival. The size exceeds
+// len(buf) if it did not fit, and is 0 if none is waiting.
 func (q *queue) take(buf []byte) (int, netip.AddrPort, time.Duration) {
 	tail := q.tail.Load()
 	if tail == q.head.Load() {

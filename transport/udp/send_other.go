@@ -7,10 +7,10 @@ import (
 	"net/netip"
 )
 
-// sender sends by the standard library where the system has no call that refuses to wait.
+// sender sends through the standard library, on systems without a non-blocking send.
 type sender struct {
 	socket   *net.UDPConn
-	segments bool // Never: the library sends one datagram at a time.
+	segments bool // Always false: the library sends one datagram at a time.
 }
 
 func (s *sender) open(socket *net.UDPConn) error {
@@ -18,13 +18,13 @@ func (s *sender) open(socket *net.UDPConn) error {
 	return nil
 }
 
-// send never reports that the kernel was full: the library waits for room instead.
+// send never reports a full kernel: the library waits for room instead.
 func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
 	_, err = s.socket.WriteToUDPAddrPort(datagram, to)
 	return false, err
 }
 
-// sendRun tells that the system takes one datagram at a time.
+// sendRun returns ok = false: the system has no GSO.
 func (s *sender) sendRun(netip.AddrPort, []byte, int) (full, ok bool, err error) {
 	return false, false, nil
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// maxZones bounds the names of network interfaces that are remembered.
+// maxZones is the maximum number of cached names of network interfaces.
 const maxZones = 64
 
-// sender sends without waiting. The standard library would park the goroutine until the kernel has room; here the tick goes
-// on and the datagram is dropped, since a newer state replaces it. The memory of the call is here, so that it allocates
-// nothing.
+// sender sends without blocking. The standard library would park the goroutine until the kernel has room. Here the datagram is
+// dropped and the tick continues, since newer state replaces it. sender contains the memory of the call, so that sending does not
+// allocate.
 type sender struct {
 	mu    sync.Mutex
 	raw   syscall.RawConn
-	ipv6  bool                     // the family of the socket
+	ipv6  bool                     // address family of the socket
 	write func(descriptor uintptr) // writeOnce
 	zones map[string]uint32
 
-	segments bool // the kernel cuts a write into datagrams
+	segments bool // the kernel supports GSO
 	inet4    syscall.SockaddrInet4
 	inet6    syscall.SockaddrInet6
 	datagram []byte
-	control  []byte // what tells the kernel how to cut it; nil: not at all
+	control  []byte // GSO control message; nil: none
 	room     [controlSize]byte
 	err      error
 	volley   mmsgBatch
@@ -56,7 +56,7 @@ func (s *sender) open(socket *net.UDPConn) error {
 	return err
 }
 
-// send reports whether the kernel was full.
+// send sends one datagram. full means that the kernel had no room.
 func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
 	s.mu.Lock()
 	if err = s.address(to); err == nil {
@@ -66,8 +66,8 @@ func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error)
 	return full, err
 }
 
-// sendRun is send for datagrams of size bytes, the last of which may be shorter. It returns false when the kernel does not
-// take them at once: nothing was sent then.
+// sendRun sends datagrams of size bytes each; the last may be shorter. ok is false if the kernel cannot send them in one call;
+// then nothing was sent.
 func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,13 +84,13 @@ func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, o
 	case errors.Is(err, net.ErrClosed):
 		return false, true, err
 	case errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOPROTOOPT):
-		s.segments = false // the network device cannot: it will not learn to
+		s.segments = false // the network device does not support it
 	}
-	return false, false, nil // each datagram tells what is wrong with it
+	return false, false, nil // the caller sends singly, to learn which datagram fails
 }
 
-// writeAll writes what is one datagram, or several by the control data. Control holds the descriptor as Write does, without what
-// Write does to be ready to wait.
+// writeAll writes one datagram, or several with the control message. It uses RawConn.Control, which locks the descriptor as Write
+// does, but without the preparations to wait.
 func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 	s.datagram, s.control, s.err = data, control, nil
 	err = s.raw.Control(s.write)
@@ -109,7 +109,7 @@ func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 	return false, s.err
 }
 
-// writeOnce does not wait for room.
+// writeOnce writes once, without waiting for room.
 func (s *sender) writeOnce(descriptor uintptr) {
 	for again := true; again; again = s.err == syscall.EINTR {
 		if s.control == nil {
@@ -120,7 +120,7 @@ func (s *sender) writeOnce(descriptor uintptr) {
 	}
 }
 
-// to is the socket address that address filled in.
+// to returns the socket address that address has set.
 func (s *sender) to() syscall.Sockaddr {
 	if s.ipv6 {
 		return &s.inet6
@@ -128,7 +128,7 @@ func (s *sender) to() syscall.Sockaddr {
 	return &s.inet4
 }
 
-// address fills in the socket address of the socket's family. An IPv6 socket reaches IPv4 by mapped addresses.
+// address sets the socket address for the family of the socket. An IPv6 socket reaches IPv4 by IPv4-mapped addresses.
 func (s *sender) address(to netip.AddrPort) error {
 	if s.ipv6 {
 		zone, err := s.zone(to.Addr().Zone())
@@ -145,7 +145,7 @@ func (s *sender) address(to netip.AddrPort) error {
 	return nil
 }
 
-// zone returns the number of a network interface: the zone of a link-local address names one.
+// zone returns the index of a network interface by its name, which is the zone of a link-local address.
 func (s *sender) zone(name string) (uint32, error) {
 	if name == "" {
 		return 0, nil

@@ -1,4 +1,4 @@
 package udp
 
-// sysSendmmsg is the number of sendmmsg(2), which package syscall names on other processors only.
+// sysSendmmsg is the number of sendmmsg(2). Package syscall defines it on other processors only.
 const sysSendmmsg = 307

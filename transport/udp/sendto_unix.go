@@ -4,7 +4,7 @@ package udp
 
 import "syscall"
 
-// writeOne hands the datagram to the kernel.
+// writeOne sends one datagram.
 func (s *sender) writeOne(descriptor uintptr) error {
 	return syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, s.to())
 }

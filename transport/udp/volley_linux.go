@@ -9,36 +9,36 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// mostInVolley is the number of runs in one call of the kernel.
+// mostInVolley is the maximum number of runs in one system call.
 const mostInVolley = 64
 
-// nameSize is that of struct sockaddr_in6, the longer one.
+// nameSize is the size of struct sockaddr_in6, nameSize4 that of struct sockaddr_in.
 const (
 	nameSize  = syscall.SizeofSockaddrInet6
 	nameSize4 = syscall.SizeofSockaddrInet4
 )
 
-// message is struct mmsghdr.
+// message is the kernel's struct mmsghdr.
 type message struct {
 	header syscall.Msghdr
 	sent   uint32
 	_      [4]byte
 }
 
-// mmsgBatch is runs to any addresses that go to the kernel in one call: what a call costs beside its datagrams is a tenth to a
-// fifth of what it costs with one short one. Its memory stays, so that nothing is allocated.
+// mmsgBatch is a batch of runs, to any addresses, that one sendmmsg sends. The overhead per datagram is a tenth to a fifth of
+// that of a call for one short datagram. Its memory is reused, so that sending does not allocate.
 type mmsgBatch struct {
 	n        int
 	messages [mostInVolley]message
 	pieces   [mostInVolley]syscall.Iovec
 	names    [mostInVolley][nameSize]byte
 	controls [mostInVolley][controlSize]byte
-	errs     [mostInVolley]syscall.Errno // what became of each
+	errs     [mostInVolley]syscall.Errno // result of each run
 	write    func(descriptor uintptr)    // writeOnce
-	off      bool                        // the kernel does not know the call
+	off      bool                        // the kernel does not support sendmmsg
 }
 
-// add puts a run behind the others. size is 0 where it is one datagram.
+// add appends a run. size is 0 for a single datagram.
 func (w *mmsgBatch) add(s *sender, data []byte, size int) {
 	i := w.n
 	w.n++
@@ -56,7 +56,7 @@ func (w *mmsgBatch) add(s *sender, data []byte, size int) {
 	w.errs[i] = 0
 }
 
-// putName writes the address that the sender has filled in as the kernel has it, and returns how long that is.
+// putName writes the address of the sender in the kernel's form and returns its size.
 func (s *sender) putName(name *[nameSize]byte) int {
 	if s.ipv6 {
 		binary.NativeEndian.PutUint16(name[:], syscall.AF_INET6)
@@ -73,8 +73,8 @@ func (s *sender) putName(name *[nameSize]byte) int {
 	return nameSize4
 }
 
-// writeOne hands the datagram to the kernel. The scheduler is not told of the call, which does not wait: that alone is more code
-// than all else around it.
+// writeOne sends one datagram by a raw system call, which does not notify the scheduler: the call never blocks, and the
+// notification would cost more than the rest.
 func (s *sender) writeOne(descriptor uintptr) error {
 	name := &s.volley.names[0]
 	if errno := sendto(descriptor, s.datagram, name[:s.putName(name)]); errno != 0 {
@@ -83,7 +83,7 @@ func (s *sender) writeOne(descriptor uintptr) error {
 	return nil
 }
 
-// writeOnce hands all to the kernel, and does not wait for room.
+// writeOnce sends all messages, without waiting for room.
 func (w *mmsgBatch) writeOnce(descriptor uintptr) {
 	for at := 0; at < w.n; {
 		n, errno := sendmmsg(descriptor, w.messages[at:w.n])
@@ -91,14 +91,14 @@ func (w *mmsgBatch) writeOnce(descriptor uintptr) {
 		case errno == syscall.EINTR:
 		case n > 0:
 			at += n
-		default: // the first did not go; those behind it are tried all the same
+		default: // the first message failed; try the ones behind it
 			w.errs[at] = max(errno, 1)
 			at++
 		}
 	}
 }
 
-// load puts as many of the first runs into the volley as go in one call and have nothing wrong with them.
+// load fills the batch with the first runs that one call can send. It stops at a run that is invalid.
 func (w *mmsgBatch) load(c *Conn, to []transport.Addr, runs [][]byte, sizes []int) {
 	s := &c.sender
 	for w.n = 0; w.n < min(len(runs), mostInVolley); {
@@ -115,8 +115,8 @@ func (w *mmsgBatch) load(c *Conn, to []transport.Addr, runs [][]byte, sizes []in
 	}
 }
 
-// sendVolley sends as many of the first runs as go in one call, and returns how many these are; 0 where that is not
-// to be done. Of some of them each datagram has to be sent by itself, to learn what is wrong with it.
+// sendVolley sends the first runs in one call and returns their number, 0 if the call is not possible. alone has a bit for each
+// run whose datagrams must be sent singly, to learn which one fails.
 func (c *Conn) sendVolley(to []transport.Addr, runs [][]byte, sizes []int) (n int, alone uint64) {
 	s := &c.sender
 	w := &s.volley
@@ -129,7 +129,7 @@ func (c *Conn) sendVolley(to []transport.Addr, runs [][]byte, sizes []int) (n in
 		return 0, 0
 	}
 	if w.write == nil {
-		w.write = w.writeOnce // kept: a fresh one each time would be an allocation
+		w.write = w.writeOnce // stored: a new method value would allocate each time
 	}
 	err := s.raw.Control(w.write)
 	for i := range w.pieces[:w.n] {
@@ -141,7 +141,7 @@ func (c *Conn) sendVolley(to []transport.Addr, runs [][]byte, sizes []int) (n in
 	return w.n, w.count(c, runs, sizes)
 }
 
-// count counts what became of the runs, and returns those of which each datagram has to be sent by itself.
+// count updates the counters and returns the runs whose datagrams must be sent singly, as bits.
 func (w *mmsgBatch) count(c *Conn, runs [][]byte, sizes []int) (alone uint64) {
 	var sent, bytes, together, dropped int
 	for i, errno := range w.errs[:w.n] {

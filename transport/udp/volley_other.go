@@ -4,8 +4,8 @@ package udp
 
 import "github.com/arche-netcode/netcode/transport"
 
-// mmsgBatch is of no use where several runs cannot go in one call.
+// mmsgBatch is empty on systems without sendmmsg.
 type mmsgBatch struct{}
 
-// sendVolley tells that nothing went.
+// sendVolley returns 0: nothing was sent.
 func (c *Conn) sendVolley([]transport.Addr, [][]byte, []int) (n int, alone uint64) { return 0, 0 }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// keepWhole asks the kernel to set DF on all datagrams and to send them whatever it believes of the path (RFC 8899, 4.4). A kernel that
-// does not know it fragments: then sessions find a size that arrives in pieces, which is as good.
+// keepWhole sets DF on all datagrams and makes the kernel ignore its path MTU (RFC 8899, section 4.4). A kernel without this
+// option fragments. Sessions then find a size that arrives in fragments, which works as well.
 func keepWhole(socket *net.UDPConn) {
 	raw, err := socket.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package udp
 
 import "net"
 
-// keepWhole does nothing: the system decides.
+// keepWhole does nothing: the system decides about fragmentation.
 func keepWhole(*net.UDPConn) {}

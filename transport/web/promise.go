@@ -8,7 +8,7 @@ import (
 	"syscall/js"
 )
 
-// await waits for a promise. It must not be called from a function that JavaScript calls: that one would wait for itself.
+// await waits for a promise. Never call it from a function that JavaScript calls: it would deadlock.
 func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	done, failed := make(chan js.Value, 1), make(chan error, 1)
 	then := js.FuncOf(func(_ js.Value, args []js.Value) any {
@@ -20,7 +20,7 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 		return nil
 	})
 	var finally js.Func
-	finally = js.FuncOf(func(js.Value, []js.Value) any { // Once the promise has called one of the two, none is called again.
+	finally = js.FuncOf(func(js.Value, []js.Value) any { // A promise settles once: no other callback follows.
 		then.Release()
 		catch.Release()
 		finally.Release()
@@ -37,7 +37,7 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	}
 }
 
-// first is the argument of a JavaScript function that may be called with none.
+// first returns the argument of a JavaScript callback, which may be missing.
 func first(args []js.Value) js.Value {
 	if len(args) == 0 {
 		return js.Undefined()
@@ -45,7 +45,7 @@ func first(args []js.Value) js.Value {
 	return args[0]
 }
 
-// toGo copies a Uint8Array into buf, and returns its whole length.
+// toGo copies a Uint8Array into buf and returns the length of the array.
 func toGo(buf []byte, array js.Value) int {
 	n := array.Length()
 	if n <= len(buf) {
@@ -54,7 +54,7 @@ func toGo(buf []byte, array js.Value) int {
 	return n
 }
 
-// toJS makes a Uint8Array of bytes.
+// toJS returns the bytes as a Uint8Array.
 func toJS(b []byte) js.Value {
 	array := js.Global().Get("Uint8Array").New(len(b))
 	js.CopyBytesToJS(array, b)

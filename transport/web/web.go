@@ -12,16 +12,15 @@ import (
 	"github.com/arche-netcode/netcode/transport/queued"
 )
 
-// Config names a server. At least one URL is needed.
+// Config names a server. At least one URL is required.
 type Config struct {
 	queued.Config
-	WebTransport string // URL of transport/webtransport, like "https://game.example/netcode"; empty for none.
-	WebSocket    string // URL of transport/websocket, like "wss://game.example/ws"; empty for none.
-	// Hashes are the SHA-256 hashes of certificates that no authority signs, for development: webtransport.NewCertificate returns
-	// one. Without hashes the certificate must be one of a known authority.
+	WebTransport string // URL of transport/webtransport, such as "https://game.example/netcode"; empty for none.
+	WebSocket    string // URL of transport/websocket, such as "wss://game.example/ws"; empty for none.
+	// Hashes are the SHA-256 hashes of self-signed certificates, for development: webtransport.NewCertificate returns one.
+	// Without hashes a known authority must have signed the certificate.
 	Hashes [][]byte
-	// Wait is the time after which an attempt by WebTransport is given up for WebSocket; default 3 s. Networks that drop UDP
-	// answer nothing.
+	// Wait is the maximum time for WebTransport before Dial tries WebSocket; default 3 s. Networks that drop UDP never answer.
 	Wait time.Duration
 }
 
@@ -36,8 +35,8 @@ type Conn struct {
 // errNoURL means that Config names no server.
 var errNoURL = errors.New("web: Dial needs Config.WebTransport or Config.WebSocket")
 
-// Dial connects to a server: by WebTransport, and if that fails or takes longer than Config.Wait, by WebSocket. ctx is for connecting
-// alone. It must not be called from a function that JavaScript calls. Connect the client to Server.
+// Dial connects to a server by WebTransport. If that fails or takes longer than Config.Wait, it uses WebSocket. ctx limits
+// connecting only. Never call Dial from a function that JavaScript calls. Connect the client to Server.
 func Dial(ctx context.Context, config Config) (*Conn, error) {
 	if config.Wait <= 0 {
 		config.Wait = 3 * time.Second
@@ -53,7 +52,7 @@ func Dial(ctx context.Context, config Config) (*Conn, error) {
 	return c, nil
 }
 
-// open chooses the way.
+// open opens WebTransport or WebSocket.
 func (c *Conn) open(ctx context.Context, config Config) (queued.Pipe, error) {
 	c.fallback = errNoURL
 	if config.WebTransport != "" {
@@ -77,17 +76,17 @@ func (c *Conn) open(ctx context.Context, config Config) (queued.Pipe, error) {
 	return s, nil
 }
 
-// By returns the way that Dial chose: "WebTransport" or "WebSocket".
+// By returns the chosen transport: "WebTransport" or "WebSocket".
 func (c *Conn) By() string { return c.by }
 
-// Fallback returns the reason that the connection is not by WebTransport, nil if it is.
+// Fallback returns the reason why the connection is not WebTransport, nil if it is.
 func (c *Conn) Fallback() error { return c.fallback }
 
 // Server returns the address of the server.
 func (c *Conn) Server() transport.Addr { return c.server.Addr() }
 
-// Done is closed when the connection has ended. A connection is never dialed again: Dial makes another one.
+// Done returns a channel that is closed when the connection has ended. Dial again for a new connection.
 func (c *Conn) Done() <-chan struct{} { return c.server.Done() }
 
-// Err returns the reason that the connection ended, nil before.
+// Err returns the reason why the connection ended, nil before.
 func (c *Conn) Err() error { return c.server.Err() }

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// mostBuffered is the number of bytes in the browser's buffer at which a WebSocket counts as blocked.
+	// mostBuffered is the number of bytes in the browser's send buffer from which a WebSocket counts as blocked.
 	mostBuffered = 4096
-	// bufferedPause is the time between two looks at that buffer: the browser tells nobody when it has room.
+	// bufferedPause is the polling interval for that buffer: browsers have no event for it.
 	bufferedPause = 4 * time.Millisecond
-	// mostArrived is the number of messages that wait for Read.
+	// mostArrived is the maximum number of messages that wait for Read.
 	mostArrived = 256
 )
 
@@ -29,7 +29,7 @@ type socket struct {
 	funcs   []js.Func
 }
 
-// openSocket waits for a WebSocket.
+// openSocket opens a WebSocket and waits until it is open.
 func openSocket(ctx context.Context, url string) (*socket, error) {
 	ws, err := construct(js.Global().Get("WebSocket"), url)
 	if err != nil {
@@ -42,12 +42,12 @@ func openSocket(ctx context.Context, url string) (*socket, error) {
 	s.on("onclose", func(js.Value) { s.cancel() })
 	s.on("onmessage", func(event js.Value) {
 		data := event.Get("data")
-		if data.Type() != js.TypeObject { // text: no datagram
+		if data.Type() != js.TypeObject { // text is no datagram
 			return
 		}
 		select {
 		case s.arrived <- data:
-		default: // A datagram that finds a full queue is lost, as in a socket.
+		default: // If the queue is full the datagram is lost, as in a socket.
 		}
 	})
 	select {
@@ -62,7 +62,7 @@ func openSocket(ctx context.Context, url string) (*socket, error) {
 	return nil, err
 }
 
-// on sets a handler of the WebSocket.
+// on sets an event handler of the WebSocket.
 func (s *socket) on(event string, do func(event js.Value)) {
 	f := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		do(first(args))
@@ -72,7 +72,7 @@ func (s *socket) on(event string, do func(event js.Value)) {
 	s.ws.Set(event, f)
 }
 
-// Write implements queued.Pipe. It waits while the browser has bytes that the network did not take.
+// Write implements queued.Pipe. It waits while the browser's send buffer is filled.
 func (s *socket) Write(datagram []byte) error {
 	for s.ws.Get("bufferedAmount").Int() > mostBuffered {
 		select {
@@ -84,7 +84,7 @@ func (s *socket) Write(datagram []byte) error {
 	if s.ctx.Err() != nil {
 		return errEnded
 	}
-	s.ws.Call("send", toJS(datagram)) // In a closing state it does nothing.
+	s.ws.Call("send", toJS(datagram)) // It does nothing while the socket closes.
 	return nil
 }
 

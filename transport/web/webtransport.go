@@ -16,14 +16,14 @@ var errEnded = errors.New("web: the connection has ended")
 // errMissing means that the browser has no WebTransport.
 var errMissing = errors.New("web: the browser has no WebTransport, or the page is no secure context")
 
-// session is a WebTransport of the browser as a queued.Pipe.
+// session is a WebTransport session of the browser as a queued.Pipe.
 type session struct {
 	wt, datagrams, reader, writer js.Value
 	ctx                           context.Context
 	cancel                        context.CancelFunc
 }
 
-// openSession waits for a session.
+// openSession opens a session and waits until it is ready.
 func openSession(ctx context.Context, url string, hashes [][]byte) (*session, error) {
 	constructor := js.Global().Get("WebTransport")
 	if constructor.IsUndefined() {
@@ -41,7 +41,7 @@ func openSession(ctx context.Context, url string, hashes [][]byte) (*session, er
 	if err != nil {
 		return nil, err
 	}
-	ignore(wt.Get("closed")) // A rejection that nobody handles is an error on the page's console.
+	ignore(wt.Get("closed")) // An unhandled rejection would be an error on the page's console.
 	if _, err := await(ctx, wt.Get("ready")); err != nil {
 		wt.Call("close")
 		return nil, err
@@ -59,7 +59,7 @@ func openSession(ctx context.Context, url string, hashes [][]byte) (*session, er
 	return s, nil
 }
 
-// construct is new: a URL that the browser refuses is an exception.
+// construct calls a JavaScript constructor. An exception, such as for an invalid URL, becomes an error.
 func construct(constructor js.Value, args ...any) (made js.Value, err error) {
 	defer func() {
 		if thrown, ok := recover().(js.Error); ok {
@@ -69,7 +69,7 @@ func construct(constructor js.Value, args ...any) (made js.Value, err error) {
 	return constructor.New(args...), nil
 }
 
-// ignore handles the rejection of a promise.
+// ignore handles the rejection of a promise by doing nothing.
 func ignore(promise js.Value) {
 	promise.Call("catch", js.Global().Get("Function").New())
 }

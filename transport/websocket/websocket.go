@@ -17,30 +17,31 @@ import (
 )
 
 const (
-	// writeTimeout ends a connection that takes nothing for so long.
+	// writeTimeout ends a connection that accepts no data for this long.
 	writeTimeout = 10 * time.Second
-	// socketBuffer is the size of a socket's buffer for sending, in bytes: datagrams in it are not replaced by newer ones.
+	// socketBuffer is the size of a socket's send buffer in bytes. It is small, because newer datagrams cannot replace those in
+	// it.
 	socketBuffer = 16 << 10
 )
 
-// Config sets up a Server. The zero value takes the defaults.
+// Config configures a Server. Zero fields mean the defaults.
 type Config struct {
 	queued.Config
-	// Origins are the hosts of pages that may connect, as "game.example" or "*.game.example:8080". A page of the server's own host
-	// always may. A client that is no browser sends no origin, and may.
+	// Origins are the hosts of pages that may connect, such as "game.example" or "*.game.example:8080". Pages of the server's own
+	// host may always connect, and so may clients without an Origin header, which are no browsers.
 	Origins []string
 	// IP returns the address of a request's client, for a server behind a proxy. By default it is the address of the connection.
 	IP func(r *http.Request) netip.AddrPort
 }
 
-// Server is a transport.Conn of the WebSockets that its handler accepts.
+// Server is a transport.Conn over the WebSockets that its handler accepts.
 type Server struct {
 	*queued.Conn
 	config Config
 }
 
-// NewServer returns a server without connections. local is for LocalAddr alone. Give its ServeHTTP to an http.Server, with ConnContext
-// ShortBuffer.
+// NewServer returns a server without connections. local is the result of LocalAddr. Use the Server as handler of an http.Server
+// whose ConnContext is ShortBuffer.
 func NewServer(local transport.Addr, config Config) *Server {
 	if config.IP == nil {
 		config.IP = remoteIP
@@ -49,11 +50,11 @@ func NewServer(local transport.Addr, config Config) *Server {
 }
 
 func remoteIP(r *http.Request) netip.AddrPort {
-	ip, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero value is an address without IP
+	ip, _ := netip.ParseAddrPort(r.RemoteAddr) // zero on an error: an address without IP
 	return ip
 }
 
-// ServeHTTP makes a WebSocket of a request and returns when it has ended.
+// ServeHTTP accepts a WebSocket and returns when it has ended.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: s.config.Origins, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -66,13 +67,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-peer.Done()
 }
 
-// ShortBuffer is for http.Server.ConnContext: it makes the socket's buffer for sending short, so that what waits in it is not old.
+// ShortBuffer is for http.Server.ConnContext. It shortens the socket's send buffer, so that the data in it is never old.
 func ShortBuffer(ctx context.Context, c net.Conn) context.Context {
 	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
 		c = wrapped.NetConn()
 	}
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(socketBuffer) // a wish
+		_ = tcp.SetWriteBuffer(socketBuffer) // best effort
 	}
 	return ctx
 }
@@ -83,7 +84,7 @@ type Conn struct {
 	server *queued.Peer
 }
 
-// Dial connects to a server by a URL like "wss://game.example/ws". ctx is for connecting alone. Connect the client to Server.
+// Dial connects to a server at a URL such as "wss://game.example/ws". ctx limits connecting only. Connect the client to Server.
 func Dial(ctx context.Context, url string, config queued.Config) (*Conn, error) {
 	socket, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -99,10 +100,10 @@ func Dial(ctx context.Context, url string, config queued.Config) (*Conn, error) 
 // Server returns the address of the server.
 func (c *Conn) Server() transport.Addr { return c.server.Addr() }
 
-// Done is closed when the connection has ended. A connection is never dialed again: Dial makes another one.
+// Done returns a channel that is closed when the connection has ended. Dial again for a new connection.
 func (c *Conn) Done() <-chan struct{} { return c.server.Done() }
 
-// Err returns the reason that the connection ended, nil before.
+// Err returns the reason why the connection ended, nil before.
 func (c *Conn) Err() error { return c.server.Err() }
 
 // pipe is one WebSocket.
@@ -144,14 +145,14 @@ func (p *pipe) Read(buf []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rest, err := io.Copy(io.Discard, message) // To SetReadLimit at most.
+	rest, err := io.Copy(io.Discard, message) // Limited by SetReadLimit.
 	if err == nil && rest > 0 {
 		err = transport.ErrTooLarge
 	}
 	return n, err
 }
 
-// Close implements queued.Pipe. It waits for nobody.
+// Close implements queued.Pipe. It does not wait.
 func (p *pipe) Close() error {
 	p.cancel()
 	return p.socket.CloseNow()

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// certificateLife is less than the 14 days that browsers allow for a certificate that a page pins.
+// certificateLife is less than the 14 days that browsers allow for a pinned certificate.
 const certificateLife = 10 * 24 * time.Hour
 
-// NewCertificate makes a certificate that no authority signs, for names or IP addresses, from an hour ago for ten days. hash is
-// what a page gives to serverCertificateHashes, and a native client to Pin.
+// NewCertificate makes a self-signed certificate for host names or IP addresses. It is valid from one hour ago for ten days. Pass
+// hash to serverCertificateHashes in a page, or to Pin in a native client.
 func NewCertificate(now time.Time, hosts ...string) (certificate tls.Certificate, hash [sha256.Size]byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -47,13 +47,13 @@ func NewCertificate(now time.Time, hosts ...string) (certificate tls.Certificate
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, sha256.Sum256(der), nil
 }
 
-// ErrOtherCertificate means that a server has not the certificate that Pin trusts.
+// ErrOtherCertificate means that the server's certificate is not the pinned one.
 var ErrOtherCertificate = errors.New("webtransport: the server has another certificate than the pinned one")
 
-// Pin returns the TLS configuration of a client that trusts one certificate alone, by its SHA-256 hash.
+// Pin returns the TLS configuration of a client that trusts only the certificate with this SHA-256 hash.
 func Pin(hash [sha256.Size]byte) *tls.Config {
 	return &tls.Config{
-		InsecureSkipVerify: true, // The hash below is checked in place of a chain.
+		InsecureSkipVerify: true, // VerifyConnection checks the hash instead of a chain.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 || sha256.Sum256(state.PeerCertificates[0].Raw) != hash {
 				return ErrOtherCertificate

@@ -18,13 +18,13 @@ type Conn struct {
 	server *queued.Peer
 }
 
-// Dial connects to a server by a URL like "https://game.example:443/netcode". ctx is for connecting alone. tls may be nil: then the
-// server's certificate must be one of a known authority. Pin trusts one certificate. Connect the client to Server.
+// Dial connects to a server at a URL such as "https://game.example:443/netcode". ctx limits connecting only. If tls is nil a
+// known authority must have signed the server's certificate. Pin trusts one certificate. Connect the client to Server.
 func Dial(ctx context.Context, url string, tls *tls.Config, config queued.Config) (*Conn, error) {
 	return dialOver(ctx, &webtransport.Transport{TLSClientConfig: tls}, url, config)
 }
 
-// dialOver is Dial over a transport that may have a socket of its own.
+// dialOver is Dial through a given transport, which may have its own socket.
 func dialOver(ctx context.Context, over *webtransport.Transport, url string, config queued.Config) (*Conn, error) {
 	_, accepted, err := over.Dial(ctx, url, nil)
 	if err != nil {
@@ -40,8 +40,8 @@ func dialOver(ctx context.Context, over *webtransport.Transport, url string, con
 // Server returns the address of the server.
 func (c *Conn) Server() transport.Addr { return c.server.Addr() }
 
-// Done is closed when the session has ended. A session is never dialed again: Dial makes another one.
+// Done returns a channel that is closed when the session has ended. Dial again for a new session.
 func (c *Conn) Done() <-chan struct{} { return c.server.Done() }
 
-// Err returns the reason that the session ended, nil before.
+// Err returns the reason why the session ended, nil before.
 func (c *Conn) Err() error { return c.server.Err() }

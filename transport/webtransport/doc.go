@@ -1,11 +1,11 @@
-// Package webtransport is a transport.Conn over WebTransport: datagrams of QUIC (RFC 9221) in a session over HTTP/3. Browsers and
-// native clients connect to the same server. It is a module of its own, because it needs github.com/quic-go/quic-go and
+// Package webtransport is a transport.Conn over WebTransport: QUIC datagrams (RFC 9221) in a session over HTTP/3. Browsers and
+// native clients connect to the same server. It is a separate module, because it needs github.com/quic-go/quic-go and
 // github.com/quic-go/webtransport-go.
 //
-// QUIC encrypts, and proves the address of a client before it answers with more than it got. Its congestion control makes
-// SendDatagram block; here only the goroutine of the connection waits, and newer datagrams replace older ones: see package queued.
+// QUIC encrypts, and verifies a client's address before it sends it more than it received. Its congestion control blocks
+// SendDatagram. Here only the goroutine of the connection waits, and newer datagrams replace older ones: see package queued.
 //
-// A datagram has at most 1215 bytes at first (measured with Chromium 156), so Config.PacketSize of 1200, the default, fits.
+// At first a datagram has at most 1215 bytes (measured with Chromium 156), so that the default Config.PacketSize of 1200 fits.
 //
 // # Files
 //

@@ -23,42 +23,42 @@ import (
 )
 
 const (
-	// mostStreams is the number of streams that a client may open: a session needs one, HTTP/3 three in one direction.
+	// mostStreams is the maximum number of streams that a client may open: a session needs one, HTTP/3 three in one direction.
 	mostStreams = 4
-	// idleTimeout ends a QUIC connection from which nothing comes.
+	// idleTimeout ends a QUIC connection that receives nothing.
 	idleTimeout = 30 * time.Second
-	// defaultConnections is that of queued.Config.
+	// defaultConnections is the default of queued.Config.Connections.
 	defaultConnections = 4096
 )
 
-// Config sets up a Server. TLS is needed, the rest takes defaults.
+// Config configures a Server. TLS is required, other zero fields mean the defaults.
 type Config struct {
 	queued.Config
-	// TLS has the certificate: of an authority that browsers trust, or of NewCertificate.
+	// TLS has the certificate: from an authority that browsers trust, or from NewCertificate.
 	TLS *tls.Config
-	// Path is that of the URL; default "/netcode".
+	// Path is the path of the URL; default "/netcode".
 	Path string
-	// Origins are the hosts of pages that may connect, as "game.example" or "*.game.example:8080". A page of the server's own host
-	// and port always may. A client that is no browser sends no origin, and may.
+	// Origins are the hosts of pages that may connect, such as "game.example" or "*.game.example:8080". Pages of the server's own
+	// host and port may always connect, and so may clients without an Origin header, which are no browsers.
 	Origins []string
 }
 
-// Server is a transport.Conn of the WebTransport sessions that it accepts.
+// Server is a transport.Conn over the WebTransport sessions that it accepts.
 type Server struct {
 	*queued.Conn
 	config  Config
 	socket  net.PacketConn
 	quic    *quic.Transport
 	wt      *webtransport.Server
-	open    atomic.Int64 // QUIC connections.
-	conns   sync.Map     // Of netip.AddrPort to *quic.Conn.
+	open    atomic.Int64 // Number of QUIC connections.
+	conns   sync.Map     // netip.AddrPort -> *quic.Conn.
 	refused atomic.Uint64
 }
 
 // Secure implements transport.Secured: QUIC encrypts.
 func (s *Server) Secure() bool { return true }
 
-// Listen binds a UDP socket to an address like ":443" and accepts sessions.
+// Listen binds a UDP socket to an address such as ":443" and accepts sessions.
 func Listen(addr string, config Config) (*Server, error) {
 	if config.TLS == nil {
 		return nil, fmt.Errorf("webtransport: Listen(%s): Config.TLS is needed, with a certificate", addr)
@@ -74,7 +74,7 @@ func Listen(addr string, config Config) (*Server, error) {
 	return serve(socket, config)
 }
 
-// serve accepts sessions on a socket, which it owns and whose addresses are *net.UDPAddr.
+// serve accepts sessions on a socket and takes ownership of it. The socket's addresses are *net.UDPAddr.
 func serve(socket net.PacketConn, config Config) (*Server, error) {
 	if config.Path == "" {
 		config.Path = "/netcode"
@@ -84,7 +84,7 @@ func serve(socket net.PacketConn, config Config) (*Server, error) {
 	}
 	local := transport.AddrOf(socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	s := &Server{Conn: queued.New(local, config.Config), config: config, socket: socket}
-	// Every address proves itself by a Retry (RFC 9000 section 8.1.2) before the handshake costs more than a hash.
+	// Every client proves its address by a Retry (RFC 9000, section 8.1.2) before the handshake costs more than a hash.
 	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return true }}
 	tlsConfig := http3.ConfigureTLSConfig(config.TLS)
 	listener, err := s.quic.ListenEarly(tlsConfig, &quic.Config{
@@ -104,7 +104,7 @@ func serve(socket net.PacketConn, config Config) (*Server, error) {
 	return s, nil
 }
 
-// accept takes QUIC connections until the listener is closed.
+// accept accepts QUIC connections until the listener is closed.
 func (s *Server) accept(listener *quic.EarlyListener) {
 	for {
 		conn, err := listener.Accept(context.Background())
@@ -126,12 +126,12 @@ func (s *Server) accept(listener *quic.EarlyListener) {
 			if isUDP {
 				defer s.conns.CompareAndDelete(transport.AddrOf(from.AddrPort()).IP, conn)
 			}
-			_ = s.wt.ServeQUICConn(conn) // It returns when the connection ends.
+			_ = s.wt.ServeQUICConn(conn) // It returns when the connection has ended.
 		}()
 	}
 }
 
-// upgrade makes a session of a request.
+// upgrade turns a request into a session.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	accepted, err := s.wt.Upgrade(w, r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	<-peer.Done()
 }
 
-// mayConnect judges the origin of a page.
+// mayConnect reports whether the origin of a request may connect.
 func (s *Server) mayConnect(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -171,8 +171,8 @@ func (s *Server) mayConnect(r *http.Request) bool {
 	return false
 }
 
-// Rate returns the bytes a second that QUIC's congestion control lets through to a peer at the moment: its window in each round trip. ok is
-// false for a peer that there is not. Faster sending makes newer datagrams replace older ones.
+// Rate returns the bytes per second that QUIC's congestion control allows to a peer at present: its window per round trip. ok is
+// false if there is no such peer. If more is sent, newer datagrams replace older ones.
 func (s *Server) Rate(of transport.Addr) (bytesPerSecond int, ok bool) {
 	conn, ok := s.conns.Load(of.IP)
 	if !ok {
@@ -183,7 +183,7 @@ func (s *Server) Rate(of transport.Addr) (bytesPerSecond int, ok bool) {
 	return int(float64(stats.CongestionWindow) / round.Seconds()), true
 }
 
-// Refused returns the number of QUIC connections that were refused because Config.Connections were open.
+// Refused returns the number of QUIC connections refused because of Config.Connections.
 func (s *Server) Refused() uint64 { return s.refused.Load() }
 
 // Close ends all sessions and closes the socket.

@@ -1,2 +1,2 @@
-// Package trace records which functions are entered, in order. Command walk puts the calls into a copy of the module.
+// Package trace records the entered functions in order. Command walk adds the calls to a copy of the module.
 package trace

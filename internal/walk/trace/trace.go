@@ -3,20 +3,20 @@ package trace
 // Call is one entry into a function.
 type Call struct {
 	Function string // folder/file.go:Type.Method
-	Depth    int    // of calls, 1 for the first
+	Depth    int    // call depth, from 1
 }
 
-// Recorder records calls between Start and Stop. It is for one goroutine.
+// Recorder records calls between Start and Stop. It belongs to one goroutine.
 type Recorder struct {
 	calls []Call
 	depth int
 	on    bool
 }
 
-// Default is the recorder that the instrumented copy reports to.
+// Default is the recorder of the instrumented copy.
 var Default Recorder
 
-// Enter records a call.
+// Enter records the entry into a function.
 func Enter(function string) {
 	r := &Default
 	r.depth++
@@ -25,15 +25,15 @@ func Enter(function string) {
 	}
 }
 
-// Leave ends a call.
+// Leave records the return from a function.
 func Leave() { Default.depth-- }
 
-// Start forgets all calls and records from now on.
+// Start drops all calls and starts to record.
 func (r *Recorder) Start() {
 	r.calls, r.on, r.depth = r.calls[:0], true, 0
 }
 
-// Stop ends the recording and returns a copy of the calls.
+// Stop stops recording and returns a copy of the calls.
 func (r *Recorder) Stop() []Call {
 	r.on = false
 	return append([]Call(nil), r.calls...)
