@@ -128,7 +128,7 @@ type Bits struct {
 	Miss uint   // Versions.Miss, times 256
 }
 
-// ReadGroup is components of which one symbol tells which changed.
+// ReadGroup is a group of components. One symbol of a record tells which of them changed.
 type ReadGroup struct {
 	Rows    [Lanes]*ReadRow     // nil: ReadRows does not read it
 	Which   *uint16             // entries of the symbol that tells which components changed
