@@ -34,11 +34,11 @@ func TestEveryCodecIsVerified(t *testing.T) {
 		sizes[r.Scenario+" "+name] = r.Params["bytes"].(float64)
 	}
 	for name, want := range map[string]float64{
-		"peers.row.encode netcode Layout":          45,
+		"peers.row.encode netcode Value":           45,
 		"peers.row.encode benc std":                45,
 		"peers.input.encode netcode axes and bits": 5,
-		"peers.input.encode netcode Layout":        21,
-		"peers.joysticks.encode netcode Layout":    16,
+		"peers.input.encode netcode Value":         21,
+		"peers.joysticks.encode netcode Value":     16,
 		"peers.joysticks.encode protobuf nested":   24,
 		"peers.joysticks.encode protobuf flat":     20,
 	} {
