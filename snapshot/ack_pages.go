@@ -8,15 +8,15 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ackState is the state of one entity that the client has acknowledged, and the records on their way.
+// ackState is the server's knowledge of the client's records of one entity: the newest acknowledged one and the newest sent one.
 type ackState struct {
-	base  tick.Tick // T: tick of the newest acknowledged record of this life; tick.None: none
-	went  tick.Tick // tick in which the newest record was sent
-	span  uint16    // T - T': how many ticks before T the baseline of T's own record lies; 0: not usable
-	after uint16    // the first record sent since T, in ticks after T, at most maxSpan; 0: none, or not known
+	base  tick.Tick // T: tick of the newest acknowledged record of this lifetime; tick.None: none
+	went  tick.Tick // tick of the newest record that was sent
+	span  uint16    // T - T', where T' is the baseline of T's own record; 0: there is no usable T'
+	after uint16    // tick of the first record sent after T, minus T, at most maxSpan; 0: none, or not known
 }
 
-// newestUpTo reports whether T is the newest record up to a tick that the client can have.
+// newestUpTo reports whether the client cannot have a record that is newer than T and not after tick t.
 func (a *ackState) newestUpTo(t tick.Tick) bool {
 	return a.base <= t && (a.went <= a.base || a.after > 0 && a.base+tick.Tick(a.after) > t)
 }
@@ -29,41 +29,42 @@ func (a *ackState) sends(t tick.Tick) {
 	a.went = t
 }
 
-// ackRecord is the own ack state of an entity that is no member of its page.
+// ackRecord is the ack state of an entity that is no member of its page.
 type ackRecord struct {
 	ackState
-	mask Mask // the rows that the client was shown at T
+	mask Mask // rows of the record of tick T
 }
 
-// ackPage is the ack state of 64 entities of one client.
+// ackPage is the ack state of 64 entities of one client, and the reference ticks of their page.
 //
-// Entities of a page are sent together and lost together. So the state is stored once for all that have the same one, the
-// members; every other entity has its own in View.acks. Sending or acknowledging all members is one
-// operation. An event that concerns some of them makes these leave first. Which entities are members changes no byte.
+// Entities of a page are mostly sent in one packet and acknowledged together. So entities with equal ack states share one: they are
+// the members of the page. Every other entity has its own ackRecord in View.acks. To send or to acknowledge all members is one
+// operation. An event that concerns only some members takes these out first. Membership affects speed only, not the bytes that are
+// sent.
 //
-// A View also remembers which entities of a page had a record in each recent tick (sentPages). Of a tick whose every packet with a record of the
-// page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
-// reference that packets name as R; the newest one before that is N, the second baseline.
+// A View also stores which entities of a page had a record in each recent tick (sentPages). A tick is complete for a page if every
+// packet with records of the page of that tick was acknowledged. The client then has exactly these records. R is the newest complete
+// tick, and packets name it as the base tick of a list. N is the newest complete tick before R, and gives the second baseline.
 //
-// Large records cost the more to encode the more pairs of R and N clients have. So R of such a page is the even one of the two
-// newest ticks, where both are complete and there are some clients (docs/adr/0033).
-type ackPage struct { // what writing a packet needs is in the first 64 bytes
-	members uint64
-	sending uint64    // members with a record of tick sentTo, of which the common state does not tell yet
+// Encoded pages are shared by clients with equal R and N. For pages of large records with several clients, R therefore is an even
+// tick: of the two newest ticks, if both are complete, the even one (docs/adr/0033).
+type ackPage struct { // the fields that a packet is written from are in the first 64 bytes
+	members uint64    // entities with the shared ack state
+	sending uint64    // members with a record of tick sentTo, which ackState.went does not include yet
 	refOf   uint64    // entities with a record of R
 	nearOf  uint64    // entities with a record of N
-	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
-	near    tick.Tick // N: the newest complete tick before R, at most format.MaxNear ticks; tick.None: none
+	ref     tick.Tick // R: the newest complete tick, or the one before it; tick.None: none
+	near    tick.Tick // N: the newest complete tick from R - format.MaxNear to R - 1; tick.None: none
 	ackState
 	sentTo tick.Tick
-	since  tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
-	lost   tick.Tick // no tick up to this one can be R: a resync came after it
+	since  tick.Tick // newest tick in which an entity came into sight, or its rows changed for this client alone
+	lost   tick.Tick // newest tick that cannot be R, since a resync came after it
 	topOf  uint64    // entities with a record of top
 	top    tick.Tick // the newest complete tick; tick.None: none
-	even   bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
+	even   bool      // R is the even one of two complete ticks: the newest records are large, and there are leastSharing clients
 }
 
-// ack returns the ack state of an index, with what was sent.
+// ack returns the ack state of an index. It includes a send of a member that the shared state does not have yet.
 func (v *View) ack(index uint32) ackState {
 	g, bit := &v.pages[index/format.PageEntities], uint64(1)<<(index%format.PageEntities)
 	if g.members&bit == 0 {
@@ -76,15 +77,15 @@ func (v *View) ack(index uint32) ackState {
 	return a
 }
 
-// shown returns the rows that the client was shown of an index at T. Now are the rows that it may see.
+// shown returns the rows of an index in the record of tick T. now is the rows that the client may see at present.
 func (v *View) shown(index uint32, now Mask) Mask {
 	if v.pages[index/format.PageEntities].members>>(index%format.PageEntities)&1 != 0 {
-		return now // the rows of a member are those of T
+		return now // a member leaves the page before its rows change
 	}
 	return v.acks[index].mask
 }
 
-// alone takes an index out of the members of its page and returns its own state, which the caller may change.
+// alone takes an index out of the members of its page. It returns the index's own ack record, which the caller may change.
 func (v *View) alone(index uint32) *ackRecord {
 	g := &v.pages[index/format.PageEntities]
 	if bit := uint64(1) << (index % format.PageEntities); g.members&bit != 0 {
@@ -102,27 +103,27 @@ func (v *View) allAlone(w uint32, of uint64) {
 	}
 }
 
-// rowsSince returns the tick since which the rows of a visible index have been the same for this client.
+// rowsSince returns the tick since which a visible index has had the same set of rows for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
 	shape := v.store.shape[index]
 	if w := index / format.PageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%format.PageEntities)&1 != 0 {
-		shape = v.overrides.shape[index] // a component that is hidden came or went unseen
+		shape = v.overrides.shape[index] // without changes of components that the client may not see
 	}
 	return max(shape, v.touchedAt(index), v.lifetimes[index].life)
 }
 
-// rowsSincePage returns a tick since which the rows of every visible entity of a page have been the same for this client: not
-// always the first such tick.
+// rowsSincePage returns a tick since which each visible entity of a page has had the same set of rows for this client. It may be later
+// than the first such tick.
 func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w], v.pages[w].since) }
 
-// otherRows reports whether the rows of a visible index became others for this client after a tick.
+// otherRows reports whether the set of rows of a visible index changed for this client after a tick.
 func (v *View) otherRows(index uint32, after tick.Tick) bool {
 	w := index / format.PageEntities
-	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the page first: it is enough most often
+	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the test of the page comes first: most often it decides
 }
 
-// keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
-// of these entities are members still.
+// keepMost divides the members of a page into those in of and the others, and takes the smaller part out of the page. It returns the
+// members in of that remain: all of them or none.
 func (v *View) keepMost(w uint32, of uint64) uint64 {
 	g := &v.pages[w]
 	in := of & g.members
@@ -137,8 +138,8 @@ func (v *View) keepMost(w uint32, of uint64) uint64 {
 	return 0
 }
 
-// sentPage notes that records of some entities of a page are sent at tick t. A page may be sent in several packets: the
-// common state tells of it when the last member was sent.
+// sentPage notes that records of some entities of a page are sent at tick t. A page may be sent in several packets of a tick. The
+// shared ack state changes when the last member was sent.
 func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 	g := &v.pages[w]
 	if g.sending != 0 && g.sentTo != t {
@@ -156,7 +157,8 @@ func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 	}
 }
 
-// settlePage makes the common state of a page tell of all that was sent.
+// settlePage puts the sends that are noted in sending into the shared ack state. Members that were not sent leave the page, or those
+// that were, whichever are fewer.
 func (v *View) settlePage(w uint32) {
 	if g := &v.pages[w]; g.sending != 0 && v.keepMost(w, g.sending) != 0 {
 		g.sends(g.sentTo)
@@ -164,7 +166,8 @@ func (v *View) settlePage(w uint32) {
 	}
 }
 
-// joinPage makes an index a member of its page if its state is the common one, or the first member.
+// joinPage makes an index a member of its page if its rows have not changed since T and its ack state equals the members'. A page
+// without members takes any ack state.
 func (v *View) joinPage(index uint32) {
 	w := index / format.PageEntities
 	g, own := &v.pages[w], v.acks[index].ackState
@@ -180,8 +183,8 @@ func (v *View) joinPage(index uint32) {
 	g.members |= 1 << (index % format.PageEntities)
 }
 
-// gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the
-// same state. Without it every entity has its own state, and the same is written.
+// gather makes members of entities with a record of the page's newest complete tick, if their ack states are equal. Without it, each
+// entity has its own ack state, and the same bytes are sent.
 func (v *View) gather(w uint32) {
 	if plain.On {
 		return

@@ -5,8 +5,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Lost tells that the packet with this sequence is presumed lost (rule 8). Its records are sent again, in their newest state,
-// unless a newer packet has them.
+// Lost notes that the packet with this sequence is presumed lost (rule 8). The newest state of its entities is sent again, unless a
+// newer packet has them.
 func (v *View) Lost(seq uint64) {
 	v.flushSpawns()
 	if p := v.sent.get(seq); p != nil && p.pending {
@@ -30,8 +30,7 @@ func (v *View) lost(p *sentPacket) {
 	}
 }
 
-// counts reports whether the client needs a packet for one of its entities: the packet has the newest record of it, or its despawn,
-// and the client has not acknowledged that.
+// counts reports whether a packet has the newest record of an entity, or its despawn, and the client has not acknowledged it.
 func (v *View) counts(p *sentPacket, e *sentGroup, index uint32) bool {
 	switch {
 	case v.ack(index).went != p.tick:
@@ -42,10 +41,10 @@ func (v *View) counts(p *sentPacket, e *sentGroup, index uint32) bool {
 	return v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
 }
 
-// InFlight yields the packets that the client must have beside what it has acknowledged, so that nothing is missing that was sent:
-// the oldest first. Each has the newest record of an entity, or its despawn, and is neither acknowledged nor lost. While nothing is
-// Pending, a client that has these packets lacks nothing as of the store's tick, but entities that are TooLarge. It looks at each
-// record on its way and allocates nothing.
+// InFlight yields the packets on their way that the client needs, the oldest first. Such a packet has the newest record of an entity,
+// or its despawn, and is neither acknowledged nor lost. If nothing is Pending, a client with these packets and the acknowledged ones
+// has everything as of the store's tick. The only exceptions are entities that are TooLarge. The cost is one look at each record on
+// its way; nothing is allocated. Package consistent uses it.
 func (v *View) InFlight(yield func(packet uint64) bool) {
 	v.flushSpawns()
 	for seq := max(v.sent.oldest, 1); seq <= v.sent.newest; seq++ {
@@ -68,9 +67,9 @@ func (v *View) needed(p *sentPacket) bool {
 	return false
 }
 
-// MayRepeat reports whether the payload of a packet may be sent again as it was: nothing that it has was hidden since, by Hide, Keep
-// or SetRows. Of rows that name entities it does not remember which: anything that was hidden since counts as named. It returns false
-// for a packet that is forgotten.
+// MayRepeat reports whether the payload of a packet may be sent again unchanged: nothing in it was hidden since, by Hide, Keep or
+// SetRows. A packet with rows that name entities may not be repeated after anything was hidden. It returns false for a packet that is
+// forgotten. Package consistent uses it.
 func (v *View) MayRepeat(packet uint64) bool {
 	p := v.sent.get(packet)
 	if p == nil {
@@ -96,8 +95,8 @@ func (v *View) MayRepeat(packet uint64) bool {
 	return true
 }
 
-// hidSince reports whether a record of a tick may have something that was hidden since. A component that has not changed since the
-// record's baseline is not in it.
+// hidSince reports whether a record of tick t may contain a row that was hidden since. A row that did not change between the record's
+// baseline and t is not in the record.
 func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 	switch {
 	case int(index) >= len(v.hidden):
@@ -106,7 +105,7 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 		return true
 	case v.hidden[index].rows <= t:
 		return false
-	case !v.visible.has(index) || v.lifetimes[index].life > t: // Which components were hidden is forgotten.
+	case !v.visible.has(index) || v.lifetimes[index].life > t: // the hidden rows of that lifetime are forgotten
 		return true
 	}
 	for m := e.rows.Minus(v.rowsOf(index)); !m.IsZero(); m = m.Rest() {
@@ -118,12 +117,12 @@ func (v *View) hidSince(t tick.Tick, e *sentGroup, index uint32) bool {
 	return false
 }
 
-// Wrote returns the newest tick for which a payload was written; tick.None before the first.
+// Wrote returns the newest tick for which a payload was written, tick.None before the first.
 func (v *View) Wrote() tick.Tick { return v.wrote }
 
-// Resync serves a client that has lost its past (rule 5). It forgets every baseline, sends everything visible in full, and
-// takes no baseline from packets before nextSeq. It returns false, and changes nothing, for an epoch that was served already.
-// An answer is sent even when nothing is visible.
+// Resync serves a client that has lost its past (rule 5). It forgets every baseline and sends everything visible in full.
+// Acknowledgements of packets before nextSeq make no baseline. A payload is sent even if nothing is visible. It returns false, and
+// changes nothing, for an epoch that was served already.
 func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
@@ -147,13 +146,13 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	return true
 }
 
-// dropBase notes that the client holds nothing of an entity.
+// dropBase notes that the client has no record of an entity.
 func (a *ackRecord) dropBase() { a.base, a.mask, a.span, a.after = tick.None, Mask{}, 0, 0 }
 
-// Served reports whether a resync of this epoch, or a later one, was served.
+// Served reports whether a resync of this epoch or a later one was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 
-// Acked tells that the client has decoded the packet with this sequence. Its records become baselines and its despawns are
+// Acked notes that the client has decoded the packet with this sequence. The packet's records become baselines and its despawns are
 // settled (rules 2, 7). It may come after Lost for the same sequence.
 func (v *View) Acked(seq uint64) {
 	v.flushSpawns()
@@ -184,14 +183,14 @@ func (v *View) Acked(seq uint64) {
 	}
 }
 
-// settle notes that the client knows of a despawn.
+// settle notes that the client has received a despawn that was sent at tick t.
 func (v *View) settle(index uint32, t tick.Tick) {
 	p := &v.lifetimes[index]
 	if v.ties.n > 0 && t >= p.ended {
 		v.ties.untie(index, t)
 	}
 	if !v.despawnOwed.has(index) || t < p.ended {
-		return // of another life: a despawn is written after the end that it tells of, and before any later one
+		return // the despawn of an earlier lifetime: each despawn is sent after the end of its lifetime and before the next end
 	}
 	v.despawnOwed.unset(index)
 	v.unsent.unset(index)
@@ -199,12 +198,12 @@ func (v *View) settle(index uint32, t tick.Tick) {
 	p.shown = 0
 }
 
-// confirm makes a record the entity's baseline, unless the record is of an earlier lifetime or older than the baseline. span
-// is that of the record's group.
+// confirm makes a record of tick t the entity's baseline. It does nothing for a record of an earlier lifetime or older than the
+// baseline. span is that of the record's group.
 func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.alone(index)
 	if q.base == tick.None {
-		// A life begins after all records of earlier ones.
+		// The first tick of a lifetime is after all records of earlier ones.
 		if !v.visible.has(index) || t < v.lifetimes[index].life {
 			return
 		}
@@ -217,14 +216,14 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 		v.ties.untie(index, t)
 	}
 	if v.moved(index) <= t {
-		// The client has the newest there is, whatever else is on its way.
+		// The client has the newest state, whatever else is on its way.
 		v.unacked.unset(index)
 		v.unsent.unset(index)
 	}
 }
 
-// ackedPage notes that the client holds records of some entities of a page of tick t, all of which were coded against what
-// lies span ticks before t.
+// ackedPage notes that the client has records of tick t of some entities of a page. All of them were coded against the tick t - span.
+// Members of the page are noted together, the others by confirm.
 func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
 	g, rest := &v.pages[w], of
 	v.settlePage(w)
@@ -234,7 +233,7 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 			v.confirmed(w, in, t)
 			rest &^= in
 		}
-	} else if in != 0 { // it came late
+	} else if in != 0 { // an acknowledgement of a newer tick came before
 		v.confirmed(w, in, t)
 		rest &^= in
 	}
@@ -243,7 +242,7 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 	}
 }
 
-// confirmed notes the members of a page whose newest state the client has, since it has a record of tick t.
+// confirmed clears the unsent and unacked bits of members of a page whose newest state is of tick t or before.
 func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	s := v.store
 	if v.ties.n > 0 {
@@ -251,7 +250,7 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	}
 	own := len(v.ownWrites.newest) > 0
 	if t < s.tick && !own {
-		of &^= s.changed[w] // what moved now has a newer state
+		of &^= s.changed[w] // they have changed after t
 	}
 	if t < s.tick || own || len(v.overrides.touched) > 0 {
 		for word := of; word != 0; word &= word - 1 {
@@ -264,16 +263,16 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	v.unsent[w] &^= of
 }
 
-// meet notes that the client has acknowledged a record of an entity's present lifetime for the first time.
+// meet notes the first acknowledgement of an attended entity in its present lifetime. See Met.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
 		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
 	}
 }
 
-// Met returns the attended entities that the client has acknowledged since ClearMet, of their present lifetime, and once more
-// after a resync. The slice is the view's own.
+// Met returns the attended entities ([Store.Attend]) that the client acknowledged for the first time in their present lifetime, since
+// ClearMet. A resync makes an entity appear once more. The slice is the view's own. Package collections uses it.
 func (v *View) Met() []wire.NetworkID { return v.met }
 
-// ClearMet starts a new list.
+// ClearMet empties the list of Met.
 func (v *View) ClearMet() { v.met = v.met[:0] }

@@ -8,33 +8,33 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// groupLinks stores links between a group and entities that the client still has to see leave it: they died, were hidden, or
-// went to another group or to none. A link lasts until a packet with the entity is acknowledged, since that packet has all
-// that was lacking of the group (docs/adr/0018).
+// groupLinks stores links between groups and entities whose departure the client must still see together with the group: they died,
+// were hidden, or changed to another group or none. A link ends when a packet with the entity is acknowledged, since that packet had
+// everything that the client lacked of the group (docs/adr/0018).
 type groupLinks struct {
-	n     int // there are; with none, nothing else here is looked at
-	nodes []groupLink
-	free  int32   // the first of those that are free, by next
-	first []int32 // by index: its ties
-	heads []int32 // by group modulo the length, a power of two: the ties of such groups
+	n     int         // number of links; if 0, no other field is read
+	nodes []groupLink // the links; number 0 is unused
+	free  int32       // first free node, linked by next
+	first []int32     // by index: its first link
+	heads []int32     // by group modulo the length, a power of two: the first link with such a group
 	atomicUnits
 }
 
-// groupLink links one index to one group. The zeroth is none.
+// groupLink links one index to one group. Its neighbours in both lists are numbers of nodes, 0 for none.
 type groupLink struct {
 	index, group     uint32
-	at               tick.Tick // since when
-	next             int32     // the next one of the index
-	before, follower int32     // of the same head
+	at               tick.Tick // tick of the departure
+	next             int32     // the next link of the index, or the next free node
+	before, follower int32     // neighbours in the list of its head
 }
 
-// tiesEach is the average number of links for each index.
+// tiesEach bounds the average number of links of an index.
 const tiesEach = 2
 
 // has reports whether an index has a link.
 func (t *groupLinks) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
 
-// tie links an index to a group from a tick on. A link that exists is renewed. It says false when there is no room.
+// tie links an index to a group as of tick at. An existing link gets that tick. It returns false if there is no room.
 func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
 	t.changes++
 	for n := t.first[index]; n != 0; n = t.nodes[n].next {
@@ -70,7 +70,7 @@ func (t *groupLinks) lead(n int32) {
 	*head = n
 }
 
-// untie ends the links that an index had at a tick.
+// untie ends the links of an index that were made at tick at or before.
 func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	if !t.has(index) {
 		return
@@ -97,7 +97,7 @@ func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	}
 }
 
-// reserve makes room for the links of n indexes, with capacity for room of them.
+// reserve makes room for the links of n indexes, with capacity for room indexes.
 func (t *groupLinks) reserve(n, room int) {
 	if len(t.nodes) == 0 {
 		t.nodes = append(t.nodes, groupLink{})
@@ -119,7 +119,7 @@ func (t *groupLinks) reserve(n, room int) {
 	}
 }
 
-// bind links an index to the group that it was in before tick t. It does nothing if there was none.
+// bind links an index to its group at the tick before t, if it had one.
 func (v *View) bind(index uint32, t tick.Tick) {
 	group := v.groupBefore(index, t)
 	if group == 0 {
@@ -133,7 +133,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 	}
 }
 
-// left links the entities that left a group in the newest commit, if the client lacks something of them.
+// left links the entities that left a group in the newest commit to that group, if the client lacks changes of them.
 func (v *View) left() {
 	for _, index := range v.store.groups.left {
 		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
@@ -142,7 +142,7 @@ func (v *View) left() {
 	}
 }
 
-// untieWord ends the links of some entities of a word: a packet of tick t with them was acknowledged.
+// untieWord ends links of some entities of word w: a packet of tick at with them was acknowledged.
 func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
 	for ; of != 0; of &= of - 1 {
 		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
@@ -156,29 +156,30 @@ func (v *View) untie(index uint32) {
 	}
 }
 
-// atomicUnits is the units of a packet that have despawns. A snapshot has despawns before records: so the units are chosen,
-// and their room is kept, before anything is written.
+// atomicUnits is the atomic units of a packet that have despawns. An atomic unit is everything that must be in one packet: groups that
+// are linked, with the despawns of their former members. Despawns come before records in a snapshot. So the units are chosen first,
+// and the room of their records is reserved.
 type atomicUnits struct {
-	leaving []uint32 // of the unit that was gathered: whose despawn is owed; the records are of View.lacking
-	groups  groupSet // that it is of
-	marked  bitset   // who is in it
-	out     bool     // some of it belongs to another tick's packets
+	leaving []uint32 // collected unit: indexes with a despawn due; View.lacking has those with records
+	groups  groupSet // collected unit: its groups
+	marked  bitset   // collected unit: its indexes
+	out     bool     // collected unit: a part of it belongs to packets of another tick
 
-	seen    unitsKey  // as of which due and mine are
-	changes uint64    // of what is tied, lacking or waiting, but by packets
-	anew    bool      // due and mine are found anew for each packet, for tests,
-	looked  int       // and how often a unit was gathered
-	due     []uint32  // one of each unit that may go out
-	placed  []uint32  // one of each that does
-	mine    bitset    // who is in any unit with a despawn
-	parting bitset    // of these, whose despawn goes out
-	cursor  uint32    // the unit to begin with: the last packet had no room for it
-	waited  bool      // the last packet was more than others leave to these units
-	slack   int       // bits that the units written by measure may take beyond what they took there
-	stuck   tick.Tick // since then no packet has had room for the first one, with some left for messages; tick.None
+	seen    unitsKey  // the state for which due and mine were computed
+	changes uint64    // counts changes of links, of what the client lacks and of what waits, except by packets
+	anew    bool      // for tests: due and mine are computed for each packet
+	looked  int       // for tests: number of collected units
+	due     []uint32  // units that may be sent: the lowest index with a despawn of each
+	placed  []uint32  // those of due that are in this packet
+	mine    bitset    // indexes of any unit with a despawn
+	parting bitset    // indexes whose despawn is in this packet, by its unit
+	cursor  uint32    // the unit to begin with: the last packet had no room for it; 0: none
+	waited  bool      // the units of the last packet took more than a third of it
+	slack   int       // bits that the units may take beyond what measure wrote, since runs are aligned
+	stuck   tick.Tick // first tick of the packets that had too little room for the first unit, beside messages; tick.None: none
 }
 
-// unitsKey is all that units depend on but packets. While it is the same, the units are those of the packet before, without
+// unitsKey is everything that units depend on, except packets. While it stays the same, the units are those of the last packet without
 // those that were sent.
 type unitsKey struct {
 	tick, observed         tick.Tick
@@ -189,8 +190,8 @@ func (v *View) unitsKey() unitsKey {
 	return unitsKey{v.store.tick, v.observed, v.ties.changes, v.sights, v.overrides.looks}
 }
 
-// collectUnit lists the entities of the unit of an index, into lacking and leaving: what the client lacks of its groups, and
-// of the groups of these.
+// collectUnit collects the unit of an index into View.lacking and atomicUnits.leaving: what the client lacks of the index, of its
+// groups, and of the groups of all of these.
 func (p *packetWriter) collectUnit(index uint32) {
 	v := p.v
 	t := &v.ties
@@ -205,7 +206,7 @@ func (p *packetWriter) collectUnit(index uint32) {
 				continue
 			}
 			for _, index := range m.indexes {
-				if !v.despawnOwed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
+				if !v.despawnOwed.has(index) { // whose despawn is due: its links tell the groups that it had when it was hidden
 					p.reach(index)
 				}
 			}
@@ -216,7 +217,7 @@ func (p *packetWriter) collectUnit(index uint32) {
 			}
 		}
 	}
-	slices.Sort(v.lacking) // the order in which ties were made tells of what else there was
+	slices.Sort(v.lacking) // the order of links would tell the client about hidden entities
 	for _, list := range [...][]uint32{v.lacking, t.leaving} {
 		for _, index := range list {
 			t.marked.unset(index)
@@ -224,7 +225,7 @@ func (p *packetWriter) collectUnit(index uint32) {
 	}
 }
 
-// reach adds an index to the unit, with its groups, if the client lacks anything of it.
+// reach adds an index and its groups to the collected unit, if the client lacks anything of it.
 func (p *packetWriter) reach(index uint32) {
 	v := p.v
 	t := &v.ties
@@ -249,13 +250,14 @@ func (p *packetWriter) reach(index uint32) {
 	}
 }
 
+// join adds a group to the collected unit.
 func (t *atomicUnits) join(group uint32) {
 	if group != 0 {
 		t.groups.add(group)
 	}
 }
 
-// each calls do for each index of the unit.
+// each calls do for each index of the collected unit.
 func (p *packetWriter) each(do func(index uint32)) {
 	for _, index := range p.v.lacking {
 		do(index)
@@ -265,7 +267,7 @@ func (p *packetWriter) each(do func(index uint32)) {
 	}
 }
 
-// chooseUnits chooses the units with despawns that the packet has, and keeps their room.
+// chooseUnits chooses the units with despawns of this packet and reserves their room.
 func (p *packetWriter) chooseUnits() {
 	v := p.v
 	t := &v.ties
@@ -287,14 +289,14 @@ func (p *packetWriter) chooseUnits() {
 	p.writeListsHead()
 	head := p.w
 	if p.refers {
-		p.ending = delta.MaxCodeLength // where a list ends
+		p.ending = delta.MaxCodeLength // the end of a list
 	}
 	p.place()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()+t.slack
 	p.w, p.run = mark, openRun{}
 }
 
-// collectAll finds all units with a despawn.
+// collectAll computes due and mine: all units with a despawn.
 func (p *packetWriter) collectAll() {
 	v := p.v
 	t := &v.ties
@@ -309,14 +311,14 @@ func (p *packetWriter) collectAll() {
 	}
 }
 
-// drop removes the units that the packet before has.
+// drop removes from due the units that the last packet sent.
 func (p *packetWriter) drop() {
 	t := &p.v.ties
 	for i := 0; i < len(t.placed); {
 		from, _ := slices.BinarySearch(t.due, t.placed[i])
 		upTo := from
 		for i < len(t.placed) && upTo < len(t.due) && t.due[upTo] == t.placed[i] && !p.remains(t.placed[i]) {
-			upTo++ // they lie side by side mostly
+			upTo++ // most often they are neighbours in due
 			i++
 		}
 		if upTo == from {
@@ -327,20 +329,20 @@ func (p *packetWriter) drop() {
 	}
 }
 
-// remains reports whether the unit of an owed despawn is due.
+// remains reports whether the unit of a despawn is still due in this tick.
 func (p *packetWriter) remains(index uint32) (due bool) {
 	p.collectUnit(index)
 	p.each(func(index uint32) { due = due || p.v.unsent.has(index) })
 	return due && !p.v.ties.out
 }
 
-// find collects the unit of an owed despawn.
+// find collects the unit of a despawn, and adds it to due if it may be sent now.
 func (p *packetWriter) find(index uint32) {
 	v := p.v
 	t := &v.ties
 	p.collectUnit(index)
 	if len(t.leaving)+len(v.lacking) == 1 {
-		return // as if it were tied to nothing
+		return // a despawn alone is no unit: writeDespawns writes it
 	}
 	due := false
 	p.each(func(index uint32) {
@@ -352,7 +354,8 @@ func (p *packetWriter) find(index uint32) {
 	}
 }
 
-// place chooses as many of the due units as there is room for.
+// place chooses those of the due units that fit the packet, in order from the cursor. If the last packet's units took more than a
+// third of it, these get at most a third while other records wait. A unit that does not even fit an empty packet is split.
 func (p *packetWriter) place() {
 	t := &p.v.ties
 	first, _ := slices.BinarySearch(t.due, t.cursor)
@@ -368,7 +371,7 @@ func (p *packetWriter) place() {
 		w, last, run, slack := p.w, p.last, p.run, t.slack
 		size, dead := p.measure()
 		if need := p.w.Bits() + t.slack + p.ending + dead; i == 0 && need > p.full && need <= p.most {
-			p.full = min(need+p.full, p.most) // it is lent its room, and the others have theirs
+			p.full = min(need+p.full, p.most) // the first unit borrows its room, and other records keep theirs
 		}
 		fits := !p.w.Overflowed() && p.w.Bits()+t.slack+p.ending+dead <= p.full && p.sent.n+p.waiting+len(t.leaving)+len(p.v.lacking) <= maxRecords
 		if fits && (alone || !t.waited || used+size <= third) {
@@ -383,7 +386,7 @@ func (p *packetWriter) place() {
 		}
 		p.w, p.last, p.run, t.slack = w, last, run, slack
 		switch {
-		case !fits && p.short && !p.wholeLent(): // it waits for a loan
+		case !fits && p.short && !p.wholeLent(): // the unit waits until the budget lends more room
 		case !fits && i == 0 && p.partial && !p.short && t.stuck == tick.None:
 			t.stuck = p.s
 		case !fits && len(t.placed) == 0 && (!p.partial || p.short || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
@@ -412,8 +415,8 @@ func (p *packetWriter) othersWait() bool {
 	return false
 }
 
-// measure writes the records of the collected unit. It returns the most bits that the unit takes with its despawns, and those
-// of the despawns alone.
+// measure writes the records of the collected unit. It returns the most bits of the unit with its despawns, and the most bits of the
+// despawns alone.
 func (p *packetWriter) measure() (size, dead int) {
 	v := p.v
 	t := &v.ties
@@ -421,7 +424,7 @@ func (p *packetWriter) measure() (size, dead int) {
 	for _, index := range v.lacking {
 		p.prepare(index, &v.single)
 		if p.writeAt(&v.single); p.run.n == 1 {
-			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
+			t.slack += 7 // a new run is aligned to a byte: at another position it may need 7 more zeros
 		}
 	}
 	for _, index := range t.leaving {
@@ -430,12 +433,12 @@ func (p *packetWriter) measure() (size, dead int) {
 	return size + p.w.Bits() + t.slack + dead, dead
 }
 
-// despawnBits is the most that a despawn takes.
+// despawnBits returns the most bits of a despawn.
 func (p *packetWriter) despawnBits(index uint32) int {
 	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shown)
 }
 
-// splitUnit ends the links of the collected unit.
+// splitUnit ends the links of the collected unit, so that its entities are sent apart.
 func (p *packetWriter) splitUnit() {
 	v := p.v
 	v.stats.TornGroups++
@@ -445,7 +448,7 @@ func (p *packetWriter) splitUnit() {
 	})
 }
 
-// despawnMask returns the entities of a word whose despawn may be in the packet.
+// despawnMask returns the entities of word w whose despawn may be in this packet.
 func (p *packetWriter) despawnMask(w int) uint64 {
 	if !p.tied {
 		return p.v.unsent[w]
@@ -454,8 +457,8 @@ func (p *packetWriter) despawnMask(w int) uint64 {
 	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
 }
 
-// unitMask returns the entities of a word that belong to a unit with a despawn. They are not written singly: writeUnit
-// decides about each.
+// unitMask returns the entities of word w that belong to a unit with a despawn. They are not written singly; writeUnit decides about
+// each.
 func (p *packetWriter) unitMask(w int) uint64 {
 	if !p.tied || p.split {
 		return 0
@@ -463,8 +466,8 @@ func (p *packetWriter) unitMask(w int) uint64 {
 	return p.v.ties.mine[w]
 }
 
-// limitDespawn sets the limit for one despawn. One of a chosen unit has its room kept; any other ends before the room that is kept.
-// plain is the limit of the others.
+// limitDespawn sets the limit for the despawn of an index. A despawn of a chosen unit uses the room that was reserved for it. Any
+// other despawn ends before the reserved room, and at plain at the latest.
 func (p *packetWriter) limitDespawn(index uint32, plain int) {
 	if !p.tied {
 		return
@@ -488,16 +491,17 @@ func (p *packetWriter) writeUnits() {
 	}
 }
 
-// writeUnit writes all that must be sent with an index, where there are links.
+// writeUnit writes the unit of an index. done false means that the caller goes on with the entity alone or with its group. wrote false
+// means that the packet has no room.
 func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
 	p.collectUnit(index)
 	switch {
 	case v.ties.out && p.split:
-		return true, false // others of it may have gone one by one: it is its turn in the next tick
+		return true, false // other entities of it may have been sent one by one: the unit is sent in the next tick
 	case v.ties.out || len(v.ties.leaving) > 0:
 		v.plan.took(index)
-		return true, true // it goes with its despawns, or all of it in the next tick
+		return true, true // it is sent with its despawns, or as a whole in the next tick
 	case len(v.lacking) <= 1:
 		return false, false
 	case p.fitsAll():
@@ -510,11 +514,11 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 		return true, p.writeEntity(index)
 	}
 	p.split = true
-	return false, false // it is one group
+	return false, false // the unit has no links: it is one group
 }
 
-// outgrew reports whether the records of the collected unit have not fit a packet, in the worst case, for the length of the
-// window. Then the unit does not wait for an empty packet.
+// outgrew reports whether the collected unit has links older than W, and full records that are larger than a payload. Such a unit does
+// not wait for an empty packet.
 func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
@@ -527,19 +531,19 @@ func (p *packetWriter) outgrew() bool {
 	return old && v.payload > 0 && size > 8*v.payload
 }
 
-// starvedGroup is a group that found no room in a packet, behind despawns or a list. A group of nearly a packet's size would
-// find none for ever.
+// starvedGroup is an entity, group or unit that found no room behind despawns or a list. If it is almost as large as a packet, it
+// would never find room there. So a later packet begins with it.
 type starvedGroup struct {
-	index   uint32    // one of the group, plus one; 0 = of none
+	index   uint32    // 1 + an index of it; 0: there is none
 	at      tick.Tick // when it found no room
-	packets int       // that were written since
+	packets int       // packets since then
 }
 
-// patience is the number of packets that may leave such a group out.
+// patience is the number of packets that may be written without the starved group.
 const patience = 1
 
-// refused notes that there was no room for an index, and reports whether it is large. A small record finds room in the next
-// packet.
+// refused notes that there was no room for an index, and reports whether its record is large: more than half of the packet was free. A
+// small record fits the next packet.
 func (p *packetWriter) refused(index uint32) (large bool) {
 	v := p.v
 	large = p.w.Bits() < p.full/2
@@ -549,8 +553,8 @@ func (p *packetWriter) refused(index uint32) (large bool) {
 	return large
 }
 
-// passes reports whether a packet leaves out an index for which there was no room. It does where the budget cuts packets
-// short: else a record larger than the tick's share would block all others.
+// passes reports whether the packet leaves out an index that found no room, and goes on with the next one. It does so only under a
+// short budget: otherwise a record larger than the tick's share would block all others.
 func (p *packetWriter) passes(index uint32) bool {
 	if !p.short || !p.v.plan.active || !p.refused(index) {
 		return false
@@ -559,8 +563,8 @@ func (p *packetWriter) passes(index uint32) bool {
 	return true
 }
 
-// beginsWithStarved reports whether a packet begins with the group that was left out. It counts the packets since then, and forgets a
-// group that was sent meanwhile.
+// beginsWithStarved reports whether this packet begins with the starved group. It counts the packets, and forgets a group that was
+// sent meanwhile.
 func (p *packetWriter) beginsWithStarved() bool {
 	v := p.v
 	h := &v.starved
@@ -576,11 +580,11 @@ func (p *packetWriter) beginsWithStarved() bool {
 	return h.packets > patience
 }
 
-// wholeLent reports whether a budget lends as much as an otherwise empty packet has.
+// wholeLent reports whether the budget lends a whole packet.
 func (p *packetWriter) wholeLent() bool { return p.most >= 8*p.v.payload-endBits }
 
-// writeStarved writes the group that was left out. If messages left too little room even for that alone, the others come
-// first. A budget may lend it room, and the others have theirs behind it.
+// writeStarved writes the starved group. If messages left too little room for it, other records come first. If the group borrows room,
+// the limit rises, so that other records keep their room behind it.
 func (p *packetWriter) writeStarved() {
 	v := p.v
 	h := v.starved

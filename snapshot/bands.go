@@ -7,26 +7,26 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A component with distance bands (netcode.Bands) has a row for each band, with coarser steps. One that has more fields than in an older build
-// (Protocol.Support) has a row with those of that build. The game writes the component alone. Each
-// commit derives the others from it, at the turns that their rates give them. A View shows one of these rows and hides the others,
-// so that deltas, baselines, losses and the cache of encoded deltas are those of any component.
+// A component with distance bands (netcode.Bands) has a row for each band, with coarser steps. A component that has more fields than
+// in an older build (Protocol.Support) has a row with the fields of that build. The game writes the component alone, and each commit
+// derives the other rows from it, at their rates. A View shows one of these rows to its client and hides the others. So bands need no
+// code of their own for deltas, baselines, losses and the delta cache.
 
 // bands derives the rows of the bands.
 type bands struct {
 	rows   []bandRow
-	before tick.Tick        // the capture before this one
+	before tick.Tick        // tick of the capture before this one
 	ids    []wire.NetworkID // scratch: entities to replace
 	lanes  []uint32         // scratch: their new rows
-	one    []uint32         // scratch: a row
+	one    []uint32         // scratch: one row
 }
 
 // bandRow is the row of one band.
 type bandRow struct {
-	row, of int // of the band, and of the component itself
+	row, of int // rows of the band, and of the component
 	every   tick.Tick
 	coarse  quantize.Conversion
-	waits   bitset // entities of which the component changed since it was derived
+	waits   bitset // entities whose component changed after the row was derived
 }
 
 func newBands(schema *Schema) (b bands) {
@@ -41,7 +41,7 @@ func newBands(schema *Schema) (b bands) {
 	return b
 }
 
-// deriveBands brings the rows of the bands to what their components are in this capture.
+// deriveBands derives the rows of all bands from their components.
 func (s *Store) deriveBands() {
 	for i := range s.bands.rows {
 		b := &s.bands.rows[i]
@@ -53,7 +53,7 @@ func (s *Store) deriveBands() {
 				}
 			}
 		}
-		for i := range s.refs.changed { // those that only name other entities are not in s.changed
+		for i := range s.refs.changed { // changes that only name other entities are not in s.changed
 			if c := &s.refs.changed[i]; c.row == b.of {
 				b.waits.set(c.index)
 			}
@@ -62,7 +62,7 @@ func (s *Store) deriveBands() {
 	}
 }
 
-// deriveBand derives the rows of one band that have their turn. A component that comes or goes does not wait.
+// deriveBand derives the rows of one band that are due in this tick. A component that was added or removed is always due.
 func (s *Store) deriveBand(b *bandRow) {
 	all, n := &s.bands, int(s.schema.Widths[b.row])
 	all.ids, all.lanes = all.ids[:0], all.lanes[:0]
@@ -79,7 +79,7 @@ func (s *Store) deriveBand(b *bandRow) {
 			case !had:
 				b.coarse.Row(s.rows.row(index, b.of), all.one)
 				s.Set(id, b.row, all.one)
-			case s.schema.Tags.Union(s.schema.Refs).Has(b.row): // of an older build: no band is one
+			case s.schema.Tags.Union(s.schema.Refs).Has(b.row): // of an older build: bands have neither tags nor entity fields
 				b.coarse.Row(s.rows.row(index, b.of), all.one)
 				s.Set(id, b.row, all.one)
 			case b.every > 1 && !s.Turn(id, b.every, all.before, s.tick):
@@ -96,9 +96,8 @@ func (s *Store) deriveBand(b *bandRow) {
 	}
 }
 
-// SetBands sets which rows the client gets of the components of an entity that have bands: of each one of [format.Banded].Family. At the
-// begin of a lifetime these are the components themselves. A component that the client may not see stays hidden. The call does
-// nothing for an entity that is not visible.
+// SetBands sets which rows of components with bands the client gets of an entity: rows has one row of each [format.Banded].Family. A
+// lifetime begins with the components themselves. A hidden component stays hidden. The call does nothing if the entity is not visible.
 func (v *View) SetBands(id wire.NetworkID, rows Mask) {
 	v.overrides.banded = true
 	if v.deferCall(deferredCall{what: orderBands, id: id, rows: rows}) {
@@ -132,7 +131,7 @@ func (v *View) LacksBands() bool {
 	return false
 }
 
-// Bands returns the rows that the client gets of the components of an entity that have bands, or a form in an older build.
+// Bands returns the rows that the client gets of an entity, among the components with bands or with a form in an older build.
 func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 	if len(v.store.bands.rows) == 0 || !v.Visible(id) {
 		return Mask{}
@@ -143,8 +142,8 @@ func (v *View) Bands(id wire.NetworkID) (rows Mask) {
 	return rows
 }
 
-// unfold returns rows, as game code names them, with the bands that the client gets of an entity in place of the components. One that comes
-// into sight begins as the component itself.
+// unfold replaces components in rows by the bands that the client gets of an entity. A component that the client could not see before
+// begins as itself.
 func (v *View) unfold(index uint32, rows Mask) Mask {
 	now := v.rowsOf(index)
 	for _, b := range v.store.schema.Families() {

@@ -8,7 +8,7 @@ import (
 )
 
 // SentBaselines knows at the server what the records of the newest payloads are coded against. It implements replica.Baselines, so
-// that a payload can be read where it was written. Its answers hold for payloads of the store's tick, until the next acknowledgement,
+// that the server can decode and print its own payloads. It is valid for payloads of the store's tick, until the next acknowledgement,
 // change of sight or commit.
 type SentBaselines struct{ v *View }
 
@@ -38,7 +38,7 @@ func (b SentBaselines) RecordAt(index uint32, t tick.Tick) (rows format.Mask, ba
 	return Mask{}, tick.None, false
 }
 
-// NewestAt implements replica.Baselines: of an implicit record that is T.
+// NewestAt implements replica.Baselines. It returns T of an implicit record.
 func (b SentBaselines) NewestAt(index uint32, _ tick.Tick) (t tick.Tick, ok bool) {
 	if int(index) >= len(b.v.acks) {
 		return tick.None, false
@@ -60,7 +60,7 @@ func (b SentBaselines) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, boo
 	return lanes, lanes != nil
 }
 
-// ListAt implements replica.Baselines: the entities of the pages whose R that is.
+// ListAt implements replica.Baselines. It returns the entities with a record of R, of the pages whose R is t.
 func (b SentBaselines) ListAt(t tick.Tick) (list []uint32, ok bool) {
 	for w := range b.v.pages {
 		g := &b.v.pages[w]

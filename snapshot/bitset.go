@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// bitset holds one bit per network index. Sets that are combined are grown
-// together, so their lengths agree.
+// bitset has one bit for each network index. Sets that are combined are grown together, so their lengths are equal.
 type bitset []uint64
 
 func (b bitset) has(i uint32) bool {

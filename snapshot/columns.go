@@ -1,17 +1,16 @@
 package snapshot
 
-// pageRows is the number of rows of a column that are made at a time. Memory follows the indexes in use, not the highest one.
+// pageRows is the number of rows that are allocated at a time. So memory depends on the indexes in use, not on the highest one.
 const (
 	pageRows  = 1 << pageShift
 	pageShift = 8
 )
 
-// columns holds the newest row of every entity, one column per component,
-// indexed by network index, in pages.
+// columns stores the newest row of every entity: for each component an array in pages, by index.
 type columns struct {
 	schema *Schema
 	masks  []Mask
-	pages  [][][]uint32 // by row and page: pageRows rows, nil while none was set
+	pages  [][][]uint32 // by row and page: pageRows rows; nil if none was set
 }
 
 func newColumns(schema *Schema, capacity int) columns {
@@ -29,8 +28,7 @@ func (c *columns) grow(index uint32) {
 	}
 }
 
-// row is the place of a row, whether the entity has it or not. Its page is
-// made at the first use.
+// row returns the place of a row, whether the entity has it or not. It allocates the page at first use.
 func (c *columns) row(index uint32, row int) []uint32 {
 	n, page := int(c.schema.Widths[row]), int(index/pageRows)
 	if pages := c.pages[row]; page < len(pages) {
@@ -41,7 +39,7 @@ func (c *columns) row(index uint32, row int) []uint32 {
 	return c.newRow(row, page, int(index%pageRows)*n, n)
 }
 
-// newRow makes the page of a row, if it was not made yet.
+// newRow allocates the page of a row, unless it exists, and returns the place of the row.
 func (c *columns) newRow(row, page, at, n int) []uint32 {
 	if page >= len(c.pages[row]) {
 		c.pages[row] = grown(c.pages[row], page+1, cap(c.masks)/pageRows+1)
@@ -52,7 +50,7 @@ func (c *columns) newRow(row, page, at, n int) []uint32 {
 	return c.pages[row][page][at : at+n : at+n]
 }
 
-// get is a row that the entity has, or nil.
+// get returns the lanes of a row, nil if the entity lacks it.
 func (c *columns) get(index uint32, row int) []uint32 {
 	if int(index) >= len(c.masks) || !c.masks[index].Has(row) {
 		return nil
@@ -60,7 +58,7 @@ func (c *columns) get(index uint32, row int) []uint32 {
 	return c.row(index, row)
 }
 
-// grown returns s with at least need elements, taking room for want at once.
+// grown returns s with at least need elements. If it allocates, it makes room for want elements.
 func grown[T any](s []T, need, want int) []T {
 	if need <= len(s) {
 		return s

@@ -4,8 +4,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// SetRows sets the components of a visible entity that the client may see. A lifetime begins with all. Components that the
-// client may not see any more are removed there.
+// SetRows sets the components of a visible entity that the client may see. A lifetime begins with all components. The client removes
+// components that it may no longer see.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
 		return
@@ -20,7 +20,7 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	v.changeRows(id.Index, was, rows)
 }
 
-// changeRows changes the rows that the client may see of a visible entity.
+// changeRows changes the rows of a visible entity that the client may see, from was to rows.
 func (v *View) changeRows(index uint32, was, rows Mask) {
 	if was == rows {
 		return
@@ -37,8 +37,8 @@ func (v *View) changeRows(index uint32, was, rows Mask) {
 	}
 }
 
-// Rows returns the components that the client may see of an entity, whether it has them or not. It returns none when the
-// entity is not visible.
+// Rows returns the components of an entity that the client may see, whether the entity has them or not. It returns none if the entity
+// is not visible.
 func (v *View) Rows(id wire.NetworkID) Mask {
 	if !v.Visible(id) {
 		return Mask{}
@@ -46,6 +46,7 @@ func (v *View) Rows(id wire.NetworkID) Mask {
 	return v.store.schema.Fold(v.rowsOf(id.Index))
 }
 
+// rowsOf returns the rows of an index that the client may see.
 func (v *View) rowsOf(index uint32) Mask {
 	if int(index) >= len(v.overrides.rows) {
 		return AllRows()
@@ -53,13 +54,8 @@ func (v *View) rowsOf(index uint32) Mask {
 	return v.overrides.rows[index].Not()
 }
 
-// A component that a client may not see is not there for it: that it changed,
-// came or went is no change, and no record is made for it, now or later. Only
-// entities of which components are hidden are asked about, and only those of
-// them that changed.
-
-// hideRows notes which components of an index are hidden. A hidden component does not exist for the client: its changes are
-// no changes, and cause no record.
+// hideRows sets the rows of an index that are hidden. A hidden row does not exist for the client: no change of it causes a record, now
+// or later. Only entities with hidden rows (masked) take the slower tests below.
 func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked = o.masked.grownTo(int(index) + 1)
 	if o.rows[index] = rows; rows.IsZero() {
@@ -69,7 +65,7 @@ func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked.set(index)
 }
 
-// alike reports whether each of some entities of a word has the rows hidden that all have at first.
+// alike reports whether each of some entities of word w has exactly the rows hidden that are hidden at first (usual).
 func (o *clientOverrides) alike(w uint32, of uint64) bool {
 	if o.usual.IsZero() {
 		return int(w) >= len(o.masked) || o.masked[w]&of == 0
@@ -82,7 +78,7 @@ func (o *clientOverrides) alike(w uint32, of uint64) bool {
 	return true
 }
 
-// reshape notes which entities with hidden components got or lost a component that the client may see.
+// reshape notes the entities with hidden components that got or lost a component that the client may see.
 func (v *View) reshape() {
 	for _, index := range v.store.reshaped {
 		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
@@ -91,7 +87,7 @@ func (v *View) reshape() {
 	}
 }
 
-// lacks takes in the changes of the newest commit for a client with hidden components.
+// lacks adds the changes of the newest commit to unsent, for a client with hidden components.
 func (v *View) lacks() {
 	for _, w := range v.store.words {
 		changed := v.store.changed[w] & v.visible[w]
@@ -103,7 +99,8 @@ func (v *View) lacks() {
 	}
 }
 
-// dropUnseen returns the entities of a word whose changes the client may not see at all, and notes that.
+// dropUnseen returns the entities of word w that have no change that the client may see. For these it notes that the commit is no
+// change for the client.
 func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
 	for ; of != 0; of &= of - 1 {
 		if index := firstOf(w, of); !v.seesChange(index) {
@@ -114,8 +111,8 @@ func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
 	return silent
 }
 
-// seesChange reports whether the client may see any change of an entity in the newest capture. Rows that name entities are
-// refreshRefs' business.
+// seesChange reports whether the client may see any change of an entity in the newest capture, except in rows that name entities:
+// refreshRefs notes these.
 func (v *View) seesChange(index uint32) bool {
 	s := v.store
 	if v.maskChanged(index) {
@@ -129,13 +126,13 @@ func (v *View) seesChange(index uint32) bool {
 	return false
 }
 
-// maskChanged reports whether the newest capture spawned an entity, or changed the rows that the client may see.
+// maskChanged reports whether the newest capture spawned an entity, or changed the set of its rows that the client may see.
 func (v *View) maskChanged(index uint32) bool {
 	s := v.store
 	return s.shape[index] == s.tick && (s.born[index] == s.tick || s.was[index].Differ(s.rows.masks[index]).Overlaps(v.rowsOf(index)))
 }
 
-// maskOf returns the rows of an entity that the client may see.
+// maskOf returns the rows that an entity has and the client may see.
 func (v *View) maskOf(index uint32) Mask {
 	if int(index) >= len(v.overrides.rows) {
 		return v.store.rows.masks[index]

@@ -9,32 +9,30 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// deltaBatch encodes the deltas of up to delta.MaxStreams entities together, row by row. Most entities have the same T and T';
-// the others are encoded when their record asks. It equals deltaCache.encode for each.
+// deltaBatch encodes the deltas of up to delta.MaxStreams entities with the same rows, T and T' together, row by row. Other entities
+// are encoded one by one when their record is prepared. The plain code that it equals is deltaCache.encode.
 type deltaBatch struct {
 	index   [delta.MaxStreams]uint32
-	missing [delta.MaxStreams]bool // a baseline of it is missing
+	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
 	n       int
-	room    int       // of how many more the records may fit the packet
-	mask    Mask      // their rows
-	t       tick.Tick // their baseline
-	before  tick.Tick
+	room    int       // how many more records may fit the packet
+	mask    Mask      // rows of all entities
+	t       tick.Tick // T
+	before  tick.Tick // T'
 	columns [delta.MaxStreamRows]delta.BatchColumn
-	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of rows lie, as far as aim finds that
+	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
 	strands delta.Batch
-	made    [delta.MaxStreams]uint32 // their numbers, 0 where a baseline is missing
+	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
 
 const (
 	// leastTogether is the least number of deltas that are worth a batch.
 	leastTogether = 4
-	// leastRecord is about as many bits as a record takes at least: no more bodies are
-	// made ahead than the packet may have room for.
+	// leastRecord is about the least bits of a record. With it newBatch bounds how many records the packet may have room for.
 	leastRecord = 24
 )
 
-// together reports whether deltas of these rows can be encoded together: few rows of few lanes, none of which is written
-// whole.
+// together reports whether deltas of these rows can be encoded in a batch: few rows with few lanes, and none that is sent whole.
 func together(s *Schema, rows Mask) bool {
 	if rows.IsZero() || rows.Overlaps(s.Whole) || rows.Count() > delta.MaxStreamRows {
 		return false
@@ -47,8 +45,8 @@ func together(s *Schema, rows Mask) bool {
 	return true
 }
 
-// encodeAhead encodes the deltas of the unlisted entities of a word. If the first was encoded for another client, so were the
-// rest, most often.
+// encodeAhead encodes the deltas of the unlisted entities of a word. It does nothing if the first entity has a delta: most often
+// another client then needed all of them.
 func (p *packetWriter) encodeAhead(w int, word uint64) {
 	d := p.cache
 	if bits.OnesCount64(word) < leastTogether {
@@ -66,14 +64,15 @@ func (p *packetWriter) encodeAhead(w int, word uint64) {
 }
 
 const (
-	// fewEntities is the least number of entities of a page that make a batch without those of other pages.
+	// fewEntities is the least number of entities of a page that make a batch alone, without other pages.
 	fewEntities = 16
-	// pagesAhead bounds how many pages have theirs made together, and pairsAhead of how many pairs of R and N.
+	// pagesAhead bounds the pages that share batches, and pairsAhead the different pairs of R and N among them.
 	pagesAhead = 256
 	pairsAhead = 4
 )
 
-// encodePagesAhead encodes the deltas of a listed page, and of pages behind it where each has few.
+// encodePagesAhead encodes the deltas of page w of a list. If few of its entities wait, it joins them with those of the pages behind
+// it.
 func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	v, end := p.v, w+1
 	switch {
@@ -98,7 +97,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	p.ahead = end
 }
 
-// addPage adds the entities of a page that wait to a batch. It returns how many have another T or T', or other rows.
+// addPage adds the entities of a page that wait to a batch. It returns how many have another T, T' or set of rows than the batch.
 func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
 	wait := p.waitsIn(w)
 	if wait == 0 {
@@ -124,7 +123,7 @@ func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
 	return others
 }
 
-// newBatch returns an empty batch, nil where nothing is encoded ahead.
+// newBatch returns an empty batch, nil if nothing is to be encoded ahead.
 func (p *packetWriter) newBatch() *deltaBatch {
 	b := &p.cache.batch
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
@@ -134,7 +133,7 @@ func (p *packetWriter) newBatch() *deltaBatch {
 	return b
 }
 
-// addToBatch adds an entity to a batch as addVersion does, if its record will be implicit.
+// addToBatch adds an entity to a batch if its record will be implicit. See addVersion.
 func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) (other bool) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
@@ -156,7 +155,8 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) (other bool) {
 	return base != tick.None && known && p.addVersion(b, index, rows, base, before)
 }
 
-// addVersion adds an entity to a batch if it was not encoded yet. It says other if it has not the rows, T and T' of the first.
+// addVersion adds an entity to a batch unless its delta was encoded already. It returns other true if the entity has another T, T' or
+// set of rows than the batch.
 func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, before tick.Tick) (other bool) {
 	s := p.v.store
 	if p.cache.deltas.find(index, rows, base, before) != 0 {
@@ -186,7 +186,7 @@ func (p *packetWriter) encodeBound(b *deltaBatch) {
 	}
 }
 
-// addAll encodes a batch, none of which was encoded yet, and stores the deltas.
+// addAll encodes a batch and stores its deltas. None of them may be in the cache.
 func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask.Minus(s.schema.Tags)
 	of.make(s, rows, of.t, of.before)
@@ -206,7 +206,7 @@ func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 	}
 }
 
-// make makes the bits of all bodies.
+// make encodes the deltas into the batch's streams of bits.
 func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	columns, v := b.gatherRows(s, rows, t, before)
 	b.strands.Begin(b.n, s.schema.Codes.Which[len(columns)-1], columns, &v)
@@ -216,12 +216,12 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 }
 
-// gatherRows finds the versions of all rows, and returns the columns.
+// gatherRows fills the columns with the versions of all rows, and returns them.
 func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
 	way := s.past.way(s.tick, t, before)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
-		v.Before = b.index[:] // some slice: what is in it is not asked
+		v.Before = b.index[:] // any slice but nil: only its being there counts
 	}
 	n := 0
 	clear(b.missing[:b.n])
@@ -235,8 +235,9 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]del
 	return b.columns[:n], v
 }
 
-// aim begins the i-th column. It finds where the three versions of a row lie, stripe by stripe, and asks for their memory, so that
-// gather waits for all of them together. Most rows changed since T and T' and are at the log offset.
+// aim begins the i-th column. It finds where the versions of a row lie in memory, stripe by stripe, and prefetches them. So gather
+// waits for all of them at once. aim finds those stripes whose entries lie at the usual distance in the log (logOffset): most rows
+// changed in the ticks after T and T'.
 func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Tick) {
 	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
@@ -264,8 +265,8 @@ func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Ti
 	}
 }
 
-// gather fills in the i-th column, as Store.versions does: the rows that aim has found, those that have not changed since T', and
-// any others.
+// gather fills the i-th column: first from what aim found, then rows that did not change since T', then by find. The result is that of
+// Store.versions.
 func (b *deltaBatch) gather(s *Store, i, row int, t, before tick.Tick) {
 	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
@@ -293,7 +294,7 @@ func (b *deltaBatch) gather(s *Store, i, row int, t, before tick.Tick) {
 	}
 }
 
-// find finds the versions of a row of the k-th entity, whatever they were.
+// find fills in the versions of a row of the k-th entity by Store.versions.
 func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
 	e := cachedDelta{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}

@@ -10,34 +10,34 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// EncodeCache stores the encoded deltas, texts of pages and scratch memory of one goroutine that writes. Views may be written by several
-// goroutines at once if each has an EncodeCache of its own. Each View is still written by one at a time, and neither the Store nor any
-// View may be changed meanwhile. Every EncodeCache writes the same bytes. A [View.Write] uses the Store's own.
+// EncodeCache stores the encoded deltas and the texts of pages of one tick, and scratch memory, for one goroutine. Several goroutines
+// may write packets at once if each has its own EncodeCache. Each View is written by one goroutine at a time, and neither the Store
+// nor a View is changed meanwhile. The bytes do not depend on the EncodeCache. [View.Write] uses the Store's own.
 type EncodeCache struct {
 	store  *Store
 	deltas deltaCache
 	batch  deltaBatch
 	pages  pageCache
 	floats floatBodies
-	packs  bool // whole rows are packed once for all clients
-	plain  bool // no fast path: each page is written entity by entity
-	alone  bool // in the tick before, fewer deltas were used again than made
-	made   uint64
-	used   uint64 // of deltas, when this tick began
+	packs  bool   // rows that are sent whole are packed once for all clients
+	plain  bool   // no fast path: each page is written entity by entity
+	alone  bool   // in the last tick, fewer deltas were used again than encoded
+	made   uint64 // deltaCache.made when this tick began
+	used   uint64 // deltaCache.used when this tick began
 }
 
-// NewEncodeCache returns an EncodeCache, which the Store keeps for good.
+// NewEncodeCache returns a new EncodeCache of the Store. It cannot be removed.
 func (s *Store) NewEncodeCache() *EncodeCache {
 	d := &EncodeCache{store: s}
 	s.caches = append(s.caches, d)
 	return d
 }
 
-// EncodeCache returns the Store's own.
+// EncodeCache returns the Store's own EncodeCache, which Write uses.
 func (s *Store) EncodeCache() *EncodeCache { return &s.cache }
 
-// Shared returns how many deltas were encoded, and how often one was used again for another client. With several EncodeCaches it is not
-// the same in each run.
+// Shared returns how many deltas were encoded, and how often one was used again for another client. With several EncodeCaches the
+// numbers depend on how clients are spread over them.
 func (s *Store) Shared() (made, again uint64) {
 	made, used := s.cache.deltas.made, s.cache.deltas.used
 	for _, d := range s.caches {
@@ -46,7 +46,7 @@ func (s *Store) Shared() (made, again uint64) {
 	return made, used - min(made, used)
 }
 
-// PagesShared returns how often the records of a page were copied from another client's packet.
+// PagesShared returns how often the text of a page was used again for another client.
 func (s *Store) PagesShared() uint64 {
 	n := s.cache.pages.copied
 	for _, d := range s.caches {
@@ -63,32 +63,32 @@ func (d *EncodeCache) begin() {
 	c.reset(d.store)
 }
 
-// cachedDelta tells how the rows of an entity differ from those at T. Its bits depend on the entity, T and T', and on nothing that is a
-// client's own, so every client with the same T and T' gets the same; those of rows that are written whole are an exception. It fills
-// a cache line, with its first 64 bits.
+// cachedDelta is the encoded difference of an entity's rows from those at T. Its bits depend on the entity, T, T' and the rows alone,
+// so clients with the same T and T' share it. Rows that are sent whole are not in it; a delta with such rows is one client's own. The
+// struct fills a cache line, with the first 64 bits of the delta.
 type cachedDelta struct {
 	t      tick.Tick
 	before tick.Tick
 	mask   Mask
-	word   uint64 // the bits, if there are at most 64
-	bits   uint32
-	at     uint32 // first word among those of the cache
-	next   uint32 // number of another delta of the same index; 0: there is none
+	word   uint64 // the first 64 bits
+	bits   uint32 // length
+	at     uint32 // first word in deltaCache.code
+	next   uint32 // number of the previous delta of the same index; 0: none
 	index  uint32
-	deltas uint8 // rows that differ, and are coded as deltas
+	deltas uint8 // rows that differ from T and are coded as deltas
 	same   uint8 // rows that do not differ
-	none   bool  // a baseline is not held any more
+	none   bool  // there are no bits: a baseline is no longer in the history
 }
 
-// deltaCache stores the deltas of one tick, by number: in the order in which they were encoded, from 1 on.
+// deltaCache stores the deltas of one tick. Their numbers are in the order of encoding, from 1.
 type deltaCache struct {
 	tick    tick.Tick
-	first   []uint32      // by index: number of its newest delta, valid only if entries[number].index is the index
-	entries []cachedDelta // the first one is unused
+	first   []uint32      // by index: number of its newest delta; valid only if entries[number].index is the index
+	entries []cachedDelta // by number; the first one is unused
 	code    delta.BitBuffer
-	symbols []delta.DeltaSymbol // of a delta that a trainer sees
+	symbols []delta.DeltaSymbol // scratch: symbols of one delta, for a trainer
 	made    uint64              // deltas encoded
-	used    uint64              // times that one was put into a packet
+	used    uint64              // times that a delta was written into a packet
 }
 
 // reset forgets the deltas of earlier ticks.
@@ -96,17 +96,17 @@ func (c *deltaCache) reset(s *Store) {
 	c.tick = s.tick
 	c.first = grown(c.first, len(s.gens), cap(s.gens))
 	c.code.Reset()
-	if cap(c.entries) < len(s.gens)+1 { // one for each index
+	if cap(c.entries) < len(s.gens)+1 { // room for one delta of each index
 		c.entries = make([]cachedDelta, 0, cap(s.gens)+1)
 	}
 	c.entries = append(c.entries[:0], cachedDelta{})
 }
 
-// get returns the number of the delta of an entity's record against T and, unless before is tick.None, T'. Mask is rows that the entity
-// had at both. Whole are those of them that changed and are written whole, behind the delta.
+// get returns the number of the delta of an entity against T and T', and encodes it if needed. before is T' or tick.None. The entity
+// had the rows of mask at both. whole is those rows of mask that changed and are sent whole, behind the delta.
 func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
 	c.used++
-	if !plain.On && !mask.Overlaps(s.schema.Whole) { // else the rows that changed are this client's own
+	if !plain.On && !mask.Overlaps(s.schema.Whole) { // otherwise the delta is this client's own
 		if number := c.find(index, mask, t, before); number != 0 {
 			return number
 		}
@@ -114,7 +114,7 @@ func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick,
 	return c.encode(s, index, mask, t, before, whole)
 }
 
-// find returns the number of a delta that was encoded in this tick, 0 if it was not.
+// find returns the number of a delta that was encoded in this tick, 0 if there is none.
 func (c *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) uint32 {
 	number := c.newest(index)
 	for number != 0 {
@@ -135,7 +135,8 @@ func (c *deltaCache) newest(index uint32) uint32 {
 	return 0
 }
 
-// add returns the number of a new delta, without bits. Clients with long round trips, or with loss, need several of an index.
+// add adds a delta without bits and returns its number. An index has several deltas if its clients have different T or T', by loss or
+// longer round trips.
 func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) uint32 {
 	n, next := len(c.entries), c.newest(index)
 	if n == cap(c.entries) {
@@ -148,18 +149,18 @@ func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick)
 }
 
 const (
-	// usualWords is more than almost every delta takes.
+	// usualWords is the words to reserve for a delta. Almost every delta takes less.
 	usualWords = 32
-	// moreEach is the room for further deltas of each index when the first one is encoded, up to mostMore in all. After that the
-	// room doubles.
+	// moreEach is the number of further deltas of each index to make room for at the first growth, up to mostMore in all. After that
+	// the room doubles.
 	moreEach = 8
 	mostMore = 1 << 16
 )
 
-// words returns the bits of a delta with more than 64.
+// words returns the bits of a delta that is longer than 64 bits.
 func (c *deltaCache) words(e *cachedDelta) []uint64 { return c.code.All()[e.at:] }
 
-// encode encodes a delta, or notes that a baseline is not held any more, and returns its number.
+// encode encodes a delta and returns its number. If a baseline is no longer in the history, it sets cachedDelta.none.
 func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
 	w := &c.code
 	w.Reserve(usualWords)
@@ -167,7 +168,7 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 	e := &c.entries[number]
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	c.symbols = c.symbols[:0]
-	var part [format.SymbolRows]rowVersions // on the stack: memory that stays would have to be told of each slice
+	var part [format.SymbolRows]rowVersions // on the stack, so that storing slices in it needs no write barriers
 	for rows := mask.Minus(s.schema.Tags); !rows.IsZero(); {
 		n, changed, moved := 0, uint(0), uint(0)
 		for ; !rows.IsZero() && n < format.SymbolRows; n, rows = n+1, rows.Rest() {
@@ -194,7 +195,7 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 		for i := range n {
 			if changed>>i&1 == 0 {
 				e.same++
-			} else if d := s.schema.Codes.Deltas[part[i].row]; d != nil { // else it is written whole, behind the delta
+			} else if d := s.schema.Codes.Deltas[part[i].row]; d != nil { // nil: the row is sent whole, behind the delta
 				e.deltas++
 				v.Base, v.Before = part[i].base, part[i].before
 				if s.watch != nil {
@@ -215,13 +216,13 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 	return number
 }
 
-// rowVersions is a row now, at T and at T'.
+// rowVersions is the lanes of a row now, at T and at T'.
 type rowVersions struct {
 	row               int
 	now, base, before []uint32
 }
 
-// versions finds the lanes of a row at T and, if there is one, at T'. It says false where they are not held any more.
+// versions finds the lanes of a row now, at T and, if there is one, at T'. It returns false if they are no longer in the history.
 func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 	r.now = s.rows.row(e.index, r.row)
 	r.base, r.before = r.now, r.now
@@ -241,5 +242,5 @@ func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 	return true
 }
 
-// Watch makes a function see the symbols of every delta that is encoded: a trainer counts them.
+// Watch calls f with the symbols of every delta that is encoded. A trainer of code tables counts them.
 func (s *Store) Watch(f func([]delta.DeltaSymbol)) { s.watch = f }

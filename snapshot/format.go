@@ -2,7 +2,7 @@ package snapshot
 
 import "github.com/arche-netcode/netcode/snapshot/format"
 
-// Names of package format that users of a Store meet.
+// Names of package format for users of a Store.
 type (
 	// Mask is a set of rows. See [format.Mask].
 	Mask = format.Mask
@@ -10,14 +10,14 @@ type (
 	Schema = format.Schema
 	// RowOptions are the options of a component. See [format.RowOptions].
 	RowOptions = format.RowOptions
-	// Config holds the limits of a Store, its Views and their Replicas. See [format.Config].
+	// Config is the limits of a Store, its Views and their Replicas. See [format.Config].
 	Config = format.Config
 )
 
 const (
 	// MaxRows is the number of replicated component types that a protocol may have.
 	MaxRows = format.MaxRows
-	// MoreRows ends an error about more of them.
+	// MoreRows ends an error message about more than MaxRows.
 	MoreRows = format.MoreRows
 	// MaxEntities bounds network indexes.
 	MaxEntities = format.MaxEntities

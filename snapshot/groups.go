@@ -9,31 +9,33 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// groups stores which entities are sent together or not at all. Group 0 is none.
+// groups is the groups of all entities. The members of a group are sent together or not at all. Group 0 means none.
 type groups struct {
-	of      []uint32            // per index
-	any     bitset              // indexes that are in one
-	members map[uint32]*members // by group; looked up by key only, never ranged over
-	spare   []*members
-	made    int      // how many members there are, those included that are spare
-	large   []uint32 // groups found too large for a packet in this tick
+	of      []uint32            // by index: its group
+	any     bitset              // indexes with a group
+	members map[uint32]*members // by group; never ranged over, since the order is random
+	spare   []*members          // of groups that are empty, for new groups
+	made    int                 // number of members structs, with the spare ones
+	large   []uint32            // groups that became too large for a packet; see LargeGroups
 
-	left   []uint32    // indexes whose group the capture of this tick changed
-	leftAt []tick.Tick // per index: when that was last
-	was    []uint32    // per index: the group before
+	left   []uint32    // indexes whose group changed in this tick's capture
+	leftAt []tick.Tick // by index: the tick of its newest change of group
+	was    []uint32    // by index: the group before that change
 }
 
-// members is the entities of one group, ascending.
+// members is the indexes of one group's entities, ascending.
 type members struct {
 	indexes []uint32
-	split   bool // too large for a packet in the worst case, for who sees all of it: see View.splits
-	number  int  // of its own
+	split   bool // too large for a packet in the worst case, for a client that sees all of it; see View.splits
+	number  int  // place in View.portions
 }
 
-// SetGroup puts an entity into a group, or out of any with 0, and reports whether the entity is alive. All that a client
-// lacks of a group's visible members is in one packet, with the despawns of members that died or were hidden and with those
-// that left. A group that does not fit a packet in the worst case, as a client sees it, is sent entity by entity.
-// [Store.LargeGroups] lists groups that do not fit for a client that sees all. It is part of a capture, like Set.
+// SetGroup puts an entity into a group, or with 0 into none, and reports whether the entity is alive. Like Set, it is part of a
+// capture.
+//
+// A client gets all changes of a group's visible members in one packet. The packet also has the despawns of members that died or were
+// hidden, and the changes of those that left the group. A group that would not fit a packet with full records of all members that the
+// client sees is sent entity by entity. [Store.LargeGroups] lists the groups that do not fit for a client that sees everything.
 func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if !s.Alive(id) {
 		return false
@@ -59,7 +61,7 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	return true
 }
 
-// Group returns the group of an entity, 0 when it has none or is not alive.
+// Group returns the group of an entity, 0 if it has none or is not alive.
 func (s *Store) Group(id wire.NetworkID) uint32 {
 	if !s.Alive(id) {
 		return 0
@@ -67,9 +69,9 @@ func (s *Store) Group(id wire.NetworkID) uint32 {
 	return s.groups.at(id.Index)
 }
 
-// Turn reports whether a component that is captured every so many ticks has its turn in one of the ticks after before, up to
-// now. Entities have different turns, but members of a group the same: else a write to two of them would be seen in parts. An
-// entity that goes from group to group takes each group's turn.
+// Turn reports whether a component that is captured each every ticks is due in one of the ticks after before, up to now. Entities are
+// due at different ticks, to spread the load. Members of a group are due at the same tick: otherwise a client could see only a part of
+// a write to two of them.
 func (s *Store) Turn(id wire.NetworkID, every, before, now tick.Tick) bool {
 	phase := tick.Tick(id.Index)
 	if group := s.Group(id); group != 0 {
@@ -86,15 +88,15 @@ func (s *Store) Members(group uint32) []uint32 {
 	return nil
 }
 
-// LargeGroups lists the groups that became too large for a packet since ClearLargeGroups, for a client that sees all of their
+// LargeGroups returns the groups that became too large for a packet since ClearLargeGroups, for a client that sees all of their
 // members and components.
 func (s *Store) LargeGroups() []uint32 { return s.groups.large }
 
-// ClearLargeGroups starts a new list.
+// ClearLargeGroups empties the list of LargeGroups.
 func (s *Store) ClearLargeGroups() { s.groups.large = s.groups.large[:0] }
 
-// groupBefore returns the group, at the tick before t, of the entity of an index that the client was told of last. It is 0 if
-// that was not there yet. t is the tick of the newest capture or the next one.
+// groupBefore returns the group that the client's entity of an index was in at the tick before t. It returns 0 if the entity was
+// spawned at t. t is the tick of the newest capture or the next one.
 func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
@@ -107,6 +109,7 @@ func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	return g.of[index]
 }
 
+// at returns the group of an index, 0 if it has none.
 func (g *groups) at(index uint32) uint32 {
 	if int(index) >= len(g.of) {
 		return 0
@@ -114,7 +117,7 @@ func (g *groups) at(index uint32) uint32 {
 	return g.of[index]
 }
 
-// in returns the entities of a word that are in groups.
+// in returns the entities of word w with a group.
 func (g *groups) in(w uint32) uint64 {
 	if int(w) >= len(g.any) {
 		return 0
@@ -122,6 +125,7 @@ func (g *groups) in(w uint32) uint64 {
 	return g.any[w]
 }
 
+// join adds an index to a group; 0 does nothing.
 func (g *groups) join(s *Store, index, group uint32) {
 	g.of[index] = group
 	if group == 0 {
@@ -139,11 +143,12 @@ func (g *groups) join(s *Store, index, group uint32) {
 	}
 	at, _ := slices.BinarySearch(m.indexes, index)
 	m.indexes = slices.Insert(m.indexes, at, index)
-	if !m.split { // one more makes nothing smaller
+	if !m.split { // a group that is too large stays so with one more member
 		g.measure(s, group, m)
 	}
 }
 
+// leave removes an index from its group.
 func (g *groups) leave(s *Store, index uint32) {
 	group := g.of[index]
 	if group == 0 {
@@ -162,6 +167,7 @@ func (g *groups) leave(s *Store, index uint32) {
 	g.measure(s, group, m)
 }
 
+// fresh returns an empty group.
 func (g *groups) fresh() *members {
 	if n := len(g.spare); n > 0 {
 		m := g.spare[n-1]
@@ -173,14 +179,14 @@ func (g *groups) fresh() *members {
 	return &members{number: g.made - 1}
 }
 
-// grew measures a group anew when one of its members got a row.
+// grew measures the group of an entity again after the entity got a row.
 func (g *groups) grew(s *Store, index uint32) {
 	if group := g.at(index); group != 0 {
 		g.measure(s, group, g.members[group])
 	}
 }
 
-// measure finds out whether a group fits a packet in the worst case: all records full.
+// measure finds out whether a group fits a packet in the worst case: all records full. A group that does not is added to large.
 func (g *groups) measure(s *Store, group uint32, m *members) {
 	if s.cfg.Payload <= 0 {
 		return
@@ -193,8 +199,8 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 	m.split = split
 }
 
-// least returns the bits of all members in the worst case, counted up to the first that passes a limit. So the cost of a
-// change does not grow with the group.
+// least returns the bits of the members' full records, or some number above limit. It stops there, so that the cost does not grow with
+// the group.
 func (m *members) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
@@ -206,21 +212,19 @@ func (m *members) least(s *Store, limit int) int {
 }
 
 const (
-	// emptyBits is the most that a snapshot takes without records: tick, epoch,
-	// part, that there is a list, its tick and part, its end, and the room
-	// that Write keeps for the other ends.
+	// emptyBits is the most bits of a snapshot without records: tick, epoch, ends, and the head of one list. Write also reserves
+	// endBits for the other ends.
 	emptyBits = 16 + 1 + 16 + smallVar + 1 + 2*smallVar + nearVar + delta.MaxCodeLength + endBits
-	// smallVar is the most that the Var code of a number below 2^15 takes.
+	// smallVar is the most bits of the Var code of a number below 2^15.
 	smallVar = 29
-	// nearVar is the same of a number that says how near another tick is.
+	// nearVar is the most bits of the Var code of R - N.
 	nearVar = 7
-	// recordHead is the most that an absolute record takes before its
-	// generation: the symbol of its gap, which also says that it is odd, the
-	// gap's bits below the leading one, and that it is full.
+	// recordHead is the most bits of a full record before its generation: the symbol of the gap, the gap's raw bits, and the bit that
+	// tells it is full.
 	recordHead = delta.MaxCodeLength + 31 + 1
 )
 
-// recordBits returns the most bits of a full record of these rows.
+// recordBits returns the most bits of a full record with these rows.
 func recordBits(s *Schema, rows Mask, generation uint32) int {
 	size := recordHead + varBits(generation) + s.MaskBits(rows)
 	for ; !rows.IsZero(); rows = rows.Rest() {
@@ -229,31 +233,31 @@ func recordBits(s *Schema, rows Mask, generation uint32) int {
 	return size
 }
 
-// varBits returns the length of a number's Var code.
+// varBits returns the length in bits of a number's Var code.
 func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }
 
-// groupSet is the groups of a unit, each once, in the order of their arrival. A unit may have as many groups as the game has,
-// where entities went from one to the next and nothing was acknowledged meanwhile.
+// groupSet is a set of groups in the order in which they were added. A unit may have any number of groups: entities may have moved
+// from group to group while nothing was acknowledged.
 type groupSet struct {
 	list  []uint32
-	slots []groupSlot // a power of two, at least twice as many as the list has; nothing as long as that is short
-	round uint32      // in which a slot is taken
+	slots []groupSlot // hash table, a power of two of at least twice as many as list; unused while list is shorter than shortList
+	round uint32      // a slot with another round is empty
 }
 
 type groupSlot struct{ group, round uint32 }
 
-// shortList is the length up to which the list is searched without the table.
+// shortList is the length from which list has a hash table.
 const shortList = 16
 
 func (g *groupSet) clear() {
 	g.list = g.list[:0]
-	if g.round++; g.round == 0 { // gone around
+	if g.round++; g.round == 0 { // wrapped
 		clear(g.slots)
 		g.round = 1
 	}
 }
 
-// add puts a group in, once.
+// add adds a group, if the set does not have it.
 func (g *groupSet) add(group uint32) {
 	if len(g.list) < shortList {
 		for _, other := range g.list {
@@ -274,7 +278,7 @@ func (g *groupSet) add(group uint32) {
 	}
 }
 
-// lookUp puts the list into the table, with room for as many again.
+// lookUp builds the hash table from list, with room for twice as many.
 func (g *groupSet) lookUp() {
 	if need := 4 * len(g.list); len(g.slots) < need {
 		size := 4 * shortList
@@ -289,10 +293,11 @@ func (g *groupSet) lookUp() {
 	}
 }
 
-// take takes the place of a group in the table, and reports whether it was free.
+// take puts a group into the hash table. It returns false if the table has it already.
 func (g *groupSet) take(group uint32) bool {
 	mask := uint32(len(g.slots) - 1)
-	for at := group * 0x9E3779B1 >> (33 - bits.Len(uint(len(g.slots)))); ; at = (at + 1) & mask { // the golden ratio's upper bits: numbers are often alike in some of theirs
+	// Fibonacci hashing: the upper bits differ even for numbers that are alike in many bits.
+	for at := group * 0x9E3779B1 >> (33 - bits.Len(uint(len(g.slots)))); ; at = (at + 1) & mask {
 		switch s := &g.slots[at]; {
 		case s.round != g.round:
 			*s = groupSlot{group, g.round}
@@ -303,10 +308,10 @@ func (g *groupSet) take(group uint32) bool {
 	}
 }
 
-// visibleGroupSize caches whether the members of a group that a client sees are too large for a packet.
+// visibleGroupSize caches whether the visible members of a group are too large for a packet.
 type visibleGroupSize struct {
 	tick  tick.Tick // when it was computed
-	looks uint64    // the number of changes of what the client sees until then
+	looks uint64    // View.sights + clientOverrides.looks at that time
 	large bool
 }
 
@@ -322,8 +327,8 @@ func (v *View) groupOf(index uint32) *members {
 	return nil
 }
 
-// splits reports whether a group is sent to this client entity by entity, since the members that it sees do not fit a packet
-// in the worst case. It is found out once a tick.
+// splits reports whether a group is sent to this client entity by entity: full records of the members that it sees do not fit a
+// packet. The result is cached for a tick, unless the client's sight changes.
 func (v *View) splits(m *members) bool {
 	s := v.store
 	if !m.split && v.payload >= s.cfg.Payload {
@@ -337,7 +342,7 @@ func (v *View) splits(m *members) bool {
 	return p.large
 }
 
-// large measures the members of a group that the client sees, up to the size of a packet.
+// large reports whether full records of the members that the client sees are larger than a payload.
 func (v *View) large(m *members) bool {
 	s, size := v.store, emptyBits
 	for _, index := range m.indexes {
@@ -351,8 +356,8 @@ func (v *View) large(m *members) bool {
 	return false
 }
 
-// SetPayload bounds the payloads for this client, in bytes, up to Config.Payload. Groups that do not fit are sent to it
-// entity by entity.
+// SetPayload bounds the payloads for this client, in bytes, up to Config.Payload. Groups that do not fit are sent to it entity by
+// entity.
 func (v *View) SetPayload(n int) {
 	if v.store.cfg.Payload <= 0 {
 		return
@@ -361,8 +366,8 @@ func (v *View) SetPayload(n int) {
 	clear(v.portions)
 }
 
-// writeGroup writes all that the client lacks of a group, in one packet. If even an empty packet has no room, its members are
-// written one by one: done is false.
+// writeGroup writes everything that the client lacks of a group, if it fits. done false means that the caller writes the entity alone:
+// the client lacks at most one member, or the group does not even fit an empty packet. wrote false means that the packet has no room.
 func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
@@ -370,7 +375,7 @@ func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
 		switch {
 		case !v.visible.has(index) || v.moved(index) <= v.ack(index).base:
 		case v.lifetimes[index].life > p.s || v.ack(index).went == p.s:
-			return true, true // some of it is out already: all of it follows in the next tick
+			return true, true // a member cannot be sent again in this tick: the whole group is sent in the next
 		default:
 			v.lacking = append(v.lacking, index)
 		}
@@ -388,7 +393,7 @@ func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
 	return false, false
 }
 
-// fitsAll writes the records of v.lacking, all or none.
+// fitsAll writes the records of the entities in v.lacking, all or none. It reports whether they fit.
 func (p *packetWriter) fitsAll() bool {
 	v := p.v
 	if p.sent.n+len(v.lacking) > maxRecords-p.waiting {

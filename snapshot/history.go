@@ -10,83 +10,77 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// A history says what rows and entities were before each change of the last
-// ticks. It is a log: a change writes down the values that it replaces, and
-// since when those had been so. The value as of a tick is found from the
-// newest one backwards, so a row that slept for an hour needs no memory for it:
-// what is in place now, or what the first change replaced, was so at any tick
-// since then (rule 4).
+// history is the undo log of a store: the values of rows and entities before each change of the last W ticks. Each change writes the
+// old value and its age into the log. To find a value as of tick t, rowAt walks back from the newest change. A row that has not
+// changed needs no entry: its present value is its value at every tick since then (rule 4).
 //
-// A change is that of a stripe in a tick: of all rows of a component that
-// changed then, of 64 entities by index. What a tick notes of them lies in one
-// piece; what has to be known of each row is a bit, and where many rows go on
-// changing together nothing else is written but their old values.
+// An undoEntry has the changes of one stripe in one tick: of one row (a component), for 64 entities with neighbouring indexes. The
+// entry has one bit for each changed entity, and their old lanes one behind the other.
 //
-// The log is a ring in constant memory. What leaves it, by age or for want of
-// room, leaves in the order of ticks: everything about the ticks after the
-// horizon is there.
+// The log is a ring of bounded size. Entries leave it in the order of ticks, by age or because the ring is full. Every change after
+// the horizon is in it.
 type history struct {
-	changes   []undoEntry // by number modulo its length, a power of two
-	lanes     []uint32    // likewise
-	next      uint64      // number of the next change, from 1
-	oldest    uint64      // number of the oldest change that is held
-	lane      uint64      // place of the next lanes
-	firstLane uint64      // of the lanes that are held
+	changes   []undoEntry // ring; changes[n mod length] is entry n; the length is a power of two
+	lanes     []uint32    // ring of old lanes; the length is a power of two
+	next      uint64      // number of the next entry; the first is 1
+	oldest    uint64      // number of the oldest entry in the log
+	lane      uint64      // position of the next lanes, not reduced modulo the length
+	firstLane uint64      // position of the oldest lanes in the log
 	now       tick.Tick
-	from      tick.Tick // the first tick whose changes may be held
-	horizon   tick.Tick // changes at or before it are not held
-	keep      tick.Tick // W
-	limit     int       // bytes that all of it may take
-	beside    int       // bytes of it that are not of the rings
-	entities  int       // the past that is of the entities themselves; those before it are of the schema's rows
+	from      tick.Tick // first tick that may have entries in the log
+	horizon   tick.Tick // changes at this tick or before are not in the log
+	keep      tick.Tick // W, in ticks
+	limit     int       // most bytes for the whole history
+	beside    int       // bytes outside the two rings
+	entities  int       // index in rows of the log of entities: their masks and generations; the logs before it are of the schema's rows
 	rows      []rowLog
-	evicted   uint64      // rows that left for want of room
+	evicted   uint64      // changed rows that were forgotten before they were W ticks old
 	ticks     []tickStart // by tick modulo the length, a power of two above W
 }
 
-// tickStart is the place of the first entry of a tick.
+// tickStart is the begin of a tick in the log: the number of its first entry, and the position of that entry's lanes.
 type tickStart struct {
 	tick         tick.Tick
 	number, lane uint64
 }
 
-// rowLog is the log of one row of all entities.
+// rowLog is the log of one row, for all entities.
 type rowLog struct {
-	width   int         // lanes
+	width   int         // lanes of the row
 	stripes []logChunk  // by index / stripeRows
-	since   []tick.Tick // by index: of which tick a row is that changed in neither of the two ticks of its stripe
+	since   []tick.Tick // by index: tick of the newest change, if that is in neither of the stripe's two newest ticks
 }
 
-// stripeRows is the number of entities of a stripe, neighbours by index.
+// stripeRows is the number of entities of a stripe, with neighbouring indexes.
 const stripeRows = 64
 
-// logChunk is the newest changes of a row of 64 entities.
+// logChunk is the newest state of one stripe: its two newest ticks with changes.
 type logChunk struct {
-	tick   tick.Tick // of the newest change
-	before tick.Tick // of the one before it
-	rows   uint64    // which changed in the newest
-	others uint64    // and in the one before it
-	newest uint64    // number of the newest change, 0 for none
+	tick   tick.Tick // newest tick in which any of the rows changed
+	before tick.Tick // the tick with changes before that
+	rows   uint64    // entities whose row changed at tick
+	others uint64    // entities whose row changed at before
+	newest uint64    // number of the newest entry of the stripe, 0 for none
 }
 
-// undoEntry has the lanes of rows of a stripe as they were until a tick, one row behind the other. In front of the lanes of each row is
-// its age, the least number of ticks for which it had been so.
+// undoEntry has the old lanes of those rows of a stripe that changed in one tick, in the order of indexes. The lanes of each row
+// follow its age: the ticks for which the row had that value, at least. Rows that were absent have a bit in rows and no lanes.
 type undoEntry struct {
-	tick   tick.Tick // when they were changed
-	lane   uint64    // where the lanes are
-	rows   uint64    // which of the stripe
-	there  uint64    // those of them that were there before, present or alive
-	back   uint32    // how many changes before it is the one before of the same stripe, 0: none that is held
-	stripe uint32
-	row    uint16
-	room   uint16 // of how many rows there is room for the lanes
-	_      uint32 // so that it is 48 bytes where words are 32 bits, too
+	tick   tick.Tick // tick of the change
+	lane   uint64    // position of the lanes in history.lanes
+	rows   uint64    // entities whose row changed
+	there  uint64    // those of rows that had the row before; in the log of entities, that were alive
+	back   uint32    // distance to the previous entry of the same stripe, in entries; 0: it is not in the log
+	stripe uint32    // index / stripeRows
+	row    uint16    // as in history.rows
+	room   uint16    // rows for which lanes are reserved
+	_      uint32    // pads the entry to 48 bytes on 32-bit machines too
 }
 
 const (
 	ageLanes = 1
 
-	// The bytes of an entry, a lane, a stripe, a tick and the start of a tick.
+	// Sizes in bytes of an undoEntry, a lane, a logChunk, a tick and a tickStart.
 	changeSize = 48
 	laneSize   = 4
 	stripeSize = 40
@@ -96,6 +90,7 @@ const (
 	firstChanges = 1 << 9
 )
 
+// newHistory returns an empty history with a log for each row of the schema, and one for entities.
 func newHistory(schema *Schema, cfg Config) history {
 	h := history{
 		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(),
@@ -112,7 +107,7 @@ func newHistory(schema *Schema, cfg Config) history {
 	return h
 }
 
-// begin forgets what is too old when tick t begins.
+// begin starts tick t and forgets the changes of ticks that are W or more ticks old.
 func (h *history) begin(t tick.Tick) {
 	to := t - h.keep
 	*h.begun(t) = tickStart{t, h.next, h.lane}
@@ -121,8 +116,8 @@ func (h *history) begin(t tick.Tick) {
 	h.horizon = max(h.horizon, to)
 }
 
-// forget forgets the changes of ticks that are not after a tick. No change of
-// those is looked at: they were written long ago, and are in no cache.
+// forget forgets the changes of all ticks up to tick to. It reads only the starts of ticks, since the entries are no longer in the
+// processor's cache.
 func (h *history) forget(to tick.Tick) {
 	if to >= h.now {
 		h.from, h.oldest, h.firstLane = h.now, h.next, h.lane
@@ -134,11 +129,13 @@ func (h *history) forget(to tick.Tick) {
 	h.oldest, h.firstLane = max(h.oldest, first.number), max(h.firstLane, first.lane)
 }
 
+// begun returns the slot of tick t. The slot is of another tick if its tick field is not t.
 func (h *history) begun(t tick.Tick) *tickStart { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
 
+// at returns the slot of the entry with a number, whether it is in the log or not.
 func (h *history) at(number uint64) *undoEntry { return &h.changes[number&uint64(len(h.changes)-1)] }
 
-// entry is a change that is held, else nil.
+// entry returns the entry with a number, nil if it is not in the log.
 func (h *history) entry(number uint64) *undoEntry {
 	if number < h.oldest || number == 0 {
 		return nil
@@ -146,8 +143,7 @@ func (h *history) entry(number uint64) *undoEntry {
 	return h.at(number)
 }
 
-// past is that of a row, with a place for an index. Want is how many indexes
-// there may come to be.
+// past returns the log of a row and makes room for an index. want is the number of indexes to make room for at once.
 func (h *history) past(row int, index uint32, want int) *rowLog {
 	p := &h.rows[row]
 	if n := int(index)/stripeRows + 1; n > len(p.stripes) {
@@ -159,10 +155,10 @@ func (h *history) past(row int, index uint32, want int) *rowLog {
 	return p
 }
 
-// bytes is its memory: 8.6 for each index.
+// bytes returns the memory of the log outside the rings: 8.6 bytes for each index.
 func (p *rowLog) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
 
-// sinceOf returns the tick since which a row is as it is now.
+// sinceOf returns the tick of the newest change of a row, tick.None if there was none.
 func (h *history) sinceOf(row int, index uint32) tick.Tick {
 	p := &h.rows[row]
 	if int(index)/stripeRows >= len(p.stripes) {
@@ -178,8 +174,8 @@ func (h *history) sinceOf(row int, index uint32) tick.Tick {
 	return p.since[index]
 }
 
-// note writes down what a row was before its change in this tick, once a tick:
-// it is false when that has been done. Want is as for past.
+// note writes the old value of a row into the log, at its first change in this tick. It returns false if the row has an entry of this
+// tick already. want is as for past.
 func (h *history) note(row int, index uint32, there bool, lanes []uint32, want int) bool {
 	p := h.past(row, index, want)
 	s, bit := &p.stripes[index/stripeRows], uint64(1)<<(index%stripeRows)
@@ -199,7 +195,7 @@ func (h *history) note(row int, index uint32, there bool, lanes []uint32, want i
 	return true
 }
 
-// turn makes a tick the newest of a stripe, if it is not.
+// turn makes now the newest tick of a stripe. The newest tick becomes the one before, and ticks of older changes go to since.
 func (p *rowLog) turn(s *logChunk, number uint32, now tick.Tick) {
 	if s.tick == now {
 		return
@@ -210,8 +206,7 @@ func (p *rowLog) turn(s *logChunk, number uint32, now tick.Tick) {
 	s.before, s.others, s.tick, s.rows = s.tick, s.rows, now, 0
 }
 
-// lastOf is since when a row has had its value that has not changed in the
-// stripe's newest tick yet.
+// lastOf returns the tick of the newest change of a row that has not changed at s.tick.
 func (p *rowLog) lastOf(s *logChunk, index uint32) tick.Tick {
 	if s.others>>(index%stripeRows)&1 != 0 {
 		return s.before
@@ -219,13 +214,13 @@ func (p *rowLog) lastOf(s *logChunk, index uint32) tick.Tick {
 	return p.since[index]
 }
 
-// age is for how many ticks something has been so, or more.
+// age returns the ticks from since to now, at most the largest uint32.
 func (h *history) age(since tick.Tick) uint32 {
 	return uint32(min(h.now-since, math.MaxUint32))
 }
 
-// insert returns the place for the old lanes of a row that has room in an entry of this tick. Lanes are in the order of indexes; mostly
-// it comes last.
+// insert adds a row to an entry of this tick that has room for it, and returns the place for its age and lanes. Rows behind it in the
+// order of indexes move; most often there are none.
 func (h *history) insert(c *undoEntry, bit uint64, stride int) []uint32 {
 	lanes := h.value(c.lane, int(c.room)*stride)
 	at, end := bits.OnesCount64(c.there&(bit-1))*stride, bits.OnesCount64(c.there)*stride
@@ -235,14 +230,14 @@ func (h *history) insert(c *undoEntry, bit uint64, stride int) []uint32 {
 	return lanes[at : at+stride]
 }
 
-// value is n lanes at a place.
+// value returns n lanes at a position.
 func (h *history) value(place uint64, n int) []uint32 {
 	i := int(place & uint64(len(h.lanes)-1))
 	return h.lanes[i : i+n : i+n]
 }
 
-// rowAt is the lanes that a row had at tick t, given that it has changed since: nil when that is not held, and when it was not there. It
-// goes back from the newest change of the row's stripe to the first one after t that was made of the row.
+// rowAt returns the lanes of a row at tick t, for a row that changed after t. It walks back from the newest entry of the stripe to the
+// first change of the row after t. It returns nil if that change is not in the log, or if the row was absent at t.
 func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 	stripes := h.rows[row].stripes
 	if int(index/stripeRows) >= len(stripes) {
@@ -254,13 +249,13 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 			return h.old(c, bit, stride)[ageLanes:]
 		}
 	}
-	for number >= h.oldest { // which is not below 1
+	for number >= h.oldest { // ends at 0 too: oldest is at least 1
 		c := h.at(number)
 		if c.tick <= t {
 			break
 		}
 		if c.there&bit != 0 {
-			if lanes := h.old(c, bit, stride); t >= c.tick-tick.Tick(lanes[0]) { // so old was it at least when it changed
+			if lanes := h.old(c, bit, stride); t >= c.tick-tick.Tick(lanes[0]) { // the value that was replaced at c.tick was already set at t
 				return lanes[ageLanes:]
 			}
 		}
@@ -272,14 +267,15 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 	return nil
 }
 
-// old is the lanes of a row in a change, behind their age.
+// old returns the age and the old lanes of a row in an entry.
 func (h *history) old(c *undoEntry, bit uint64, stride int) []uint32 {
 	place := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
 	return h.lanes[place : place+stride : place+stride]
 }
 
-// firstAfter returns the first change of a row after t if guess finds those of its stripe in each tick up to that, else nil. Most rows
-// change in every tick, or rest for a few. It reads no lanes, so that the waits for those of several rows overlap.
+// firstAfter returns the entry of the first change of a row after tick t. It returns nil unless guess finds the entries of the stripe
+// in all ticks from t+1 to that change. That is usual: most rows change in each tick or rest for a few. It reads no lanes, so that
+// cache misses for several rows overlap. rowAt finds the same entry without it.
 func (h *history) firstAfter(newest uint64, bit uint64, t tick.Tick) *undoEntry {
 	for ; ; t++ {
 		number := h.guess(newest, t)
@@ -295,8 +291,9 @@ func (h *history) firstAfter(newest uint64, bit uint64, t tick.Tick) *undoEntry 
 	}
 }
 
-// guess returns the number of the change of the same stripe in the tick after t, or 0. What changes in every tick mostly does so at the
-// same place among the tick's changes as newest, the stripe's newest change: to look there spares the way through all that lie between.
+// guess returns the number of the stripe's entry in the tick after t, 0 if it does not find it. newest is the stripe's newest entry. A
+// stripe that changes in every tick mostly has the same place among the entries of each tick. So guess looks there, instead of
+// following undoEntry.back.
 func (h *history) guess(newest uint64, t tick.Tick) uint64 {
 	if newest < h.oldest {
 		return 0
@@ -316,10 +313,10 @@ func (h *history) guess(newest uint64, t tick.Tick) uint64 {
 	return 0
 }
 
-// of reports whether a change is that of a stripe.
+// of reports whether an entry is of a row and a stripe.
 func (c *undoEntry) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
 
-// noteEntity writes down the rows and the generation that an entity had before this tick. See note.
+// noteEntity writes the mask and the generation that an entity had before this tick into the log. See note.
 func (h *history) noteEntity(index uint32, lived bool, rows Mask, generation uint32, room int) {
 	var lanes [2*format.MaskWords + 1]uint32
 	n := h.rows[h.entities].width - 1
@@ -330,8 +327,8 @@ func (h *history) noteEntity(index uint32, lived bool, rows Mask, generation uin
 	h.note(h.entities, index, lived, lanes[:n+1], room)
 }
 
-// entityAt is the rows and the generation of an entity at tick t, given that
-// these have changed since: it is false when it did not live, or that is not held.
+// entityAt returns the mask and the generation of an entity at tick t, for an entity whose mask or life changed after t. It returns
+// false if the entity was not alive at t, or if that change is not in the log.
 func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uint32, lived bool) {
 	v := h.rowAt(h.entities, index, t)
 	if v == nil {
@@ -344,9 +341,8 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 	return format.FromWords(words[:]...), v[len(v)-1], true
 }
 
-// open is the change of a stripe in this tick, with room for the lanes of so
-// many more rows: at first for as many as likely come. The stripe is at this tick
-// already.
+// open returns the entry of a stripe in this tick, with room for the lanes of more further rows. It adds the entry, or moves its
+// lanes, if needed. A new entry gets room for likely rows if that is more. turn was called before.
 func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *undoEntry {
 	c := h.entry(s.newest)
 	if c == nil || c.tick != h.now {
@@ -359,13 +355,13 @@ func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *u
 	if rows <= room {
 		return c
 	}
-	if c.lane+uint64(room*stride) == h.lane && h.fits(c.lane, rows*stride) { // It goes on where it ends.
+	if c.lane+uint64(room*stride) == h.lane && h.fits(c.lane, rows*stride) { // no lanes follow: it grows in place
 		h.lane, c.room = h.lane+uint64((rows-room)*stride), uint16(rows)
 		return c
 	}
 	most := min(max(rows, 2*room), stripeRows)
 	lane := h.place(most * stride)
-	if s.newest < h.oldest { // to make room for it
+	if s.newest < h.oldest { // place evicted the entry itself
 		return h.addEntry(s, row, number, more)
 	}
 	copy(h.value(lane, most*stride), h.value(c.lane, room*stride))
@@ -373,13 +369,13 @@ func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *u
 	return c
 }
 
-// fits reports whether there is room for n lanes in one piece at a place.
+// fits reports whether there is room for n lanes at a position, without a break at the end of the ring.
 func (h *history) fits(place uint64, n int) bool {
 	size := len(h.lanes)
 	return int(place&uint64(size-1))+n <= size && int(place-h.firstLane)+n <= size
 }
 
-// addEntry adds a change of a stripe in this tick.
+// addEntry adds an entry of a stripe in this tick, with room for the lanes of room rows.
 func (h *history) addEntry(s *logChunk, row int, number uint32, room int) *undoEntry {
 	n := room * (ageLanes + h.rows[row].width)
 	lane := h.place(n)
@@ -396,7 +392,7 @@ func (h *history) addEntry(s *logChunk, row int, number uint32, room int) *undoE
 	return c
 }
 
-// place makes room for n lanes in one piece and returns where.
+// place makes room for n neighbouring lanes and returns their position.
 func (h *history) place(n int) uint64 {
 	for {
 		size, at := uint64(len(h.lanes)), h.lane
@@ -415,7 +411,7 @@ func (h *history) place(n int) uint64 {
 	}
 }
 
-// evict forgets the oldest tick with entries: a tick is known whole or not at all.
+// evict forgets the oldest tick with entries: a tick is in the log as a whole or not at all.
 func (h *history) evict() {
 	for left := h.oldest; h.oldest == left; {
 		t := h.from
@@ -429,13 +425,13 @@ func (h *history) evict() {
 	}
 }
 
-// bytes is the memory of all of it.
+// bytes returns the memory of the history.
 func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
 
-// HistoryBytes returns the memory of the versions of the last window.
+// HistoryBytes returns the memory of the history, in bytes.
 func (s *Store) HistoryBytes() int { return s.past.bytes() }
 
-// grow makes the ring of changes larger if the limit allows it.
+// grow makes the ring of entries larger if the limit allows it.
 func (h *history) grow() bool {
 	each, _ := h.lately()
 	n := h.larger(len(h.changes), each, changeSize)
@@ -450,9 +446,8 @@ func (h *history) grow() bool {
 	return true
 }
 
-// growLanes makes the ring of lanes larger if the limit allows it, or when even
-// an empty one is too small. Places stay as they are: what is in one piece in a
-// ring is so in one that is twice as long.
+// growLanes makes the ring of lanes larger if the limit allows it, or if it is too small even when empty. Positions stay valid:
+// neighbouring lanes are neighbours in a ring of twice the length too.
 func (h *history) growLanes() bool {
 	size := len(h.lanes)
 	_, each := h.lately()
@@ -473,8 +468,8 @@ func (h *history) growLanes() bool {
 	return true
 }
 
-// larger returns the next length of a ring if a tick takes so much of it: twice the length, or at once the length that the window needs
-// if that goes on. It is 0 if the limit allows no more.
+// larger returns the next length of a ring: twice the present one, or the length that W ticks need if each takes as much as the last
+// ones. It returns 0 if the limit allows no more. each is the elements that a tick takes, size the bytes of one.
 func (h *history) larger(length int, each uint64, size int) int {
 	room := h.limit - h.bytes()
 	if length*size > room {
@@ -487,7 +482,7 @@ func (h *history) larger(length int, each uint64, size int) int {
 	return n
 }
 
-// lately returns the least number of entries and lanes that the two ticks before this one took.
+// lately returns how many entries and lanes each of the last two ticks took: of both, the smaller number.
 func (h *history) lately() (changes, lanes uint64) {
 	now, last, first := h.begun(h.now), h.begun(h.now-1), h.begun(h.now-2)
 	if last.tick != h.now-1 || first.tick != h.now-2 || first.number < h.oldest {
@@ -496,20 +491,20 @@ func (h *history) lately() (changes, lanes uint64) {
 	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
 }
 
-// logOffset is the distance in the log from the entries of one tick to those with the values at T and at T'. Entities that change in
-// every tick mostly do so at the same place among the entries of each. So the distance is the same for all rows of all entities, and
-// the place that it leads to is looked at first.
+// logOffset is a distance in the log, in entries: from the entries of one tick to those with the values at T and at T'. Stripes that
+// change in every tick mostly have the same place among the entries of each tick. So one distance is right for most stripes of all
+// rows, and deltaBatch.aim looks there first.
 type logOffset struct{ base, before int64 }
 
-// noWay leads nowhere.
+// noWay is a distance that leads to no entry.
 const noWay = int64(1) << 62
 
-// way is that from the changes of a tick to what was so at t and before that.
+// way returns the distances from the entries of tick from to those with the values at t and at before.
 func (h *history) way(from, t, before tick.Tick) logOffset {
 	return logOffset{base: h.distance(from, t+1), before: h.distance(from, before+1)}
 }
 
-// distance returns the distance in the log between the entries of two ticks.
+// distance returns the distance in the log between the first entries of two ticks, noWay if one of them is forgotten.
 func (h *history) distance(from, to tick.Tick) int64 {
 	a, b := h.begun(from), h.begun(to)
 	if a.tick != from || b.tick != to {
@@ -518,11 +513,10 @@ func (h *history) distance(from, to tick.Tick) int64 {
 	return int64(b.number - a.number)
 }
 
-// tickEntries is the numbers of a tick's changes.
+// tickEntries is the entries of a tick: the number of the first, and how many.
 type tickEntries struct{ number, count uint64 }
 
-// span is the changes of a tick that is not after now, the newest one: none where
-// they are not known or not all held.
+// span returns the entries of tick t, where now is the newest tick. It returns none if they are not all in the log.
 func (h *history) span(t, now tick.Tick) (c tickEntries) {
 	first, next, end := h.begun(t), h.begun(t+1), h.next
 	if t != now {
@@ -534,7 +528,7 @@ func (h *history) span(t, now tick.Tick) (c tickEntries) {
 	return tickEntries{first.number, end - first.number}
 }
 
-// twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
+// twice fills in the old lanes of two entries, base for T and before for T'. It reports whether both are of that row and stripe.
 func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
 	x, y := h.at(base), h.at(before)
 	if !x.of(row, stripe) || !y.of(row, stripe) {

@@ -10,17 +10,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Which entities a packet has records of costs as much as what the records tell. Most entities that move now moved a moment
-// ago too. So a packet names earlier ticks whose records the client holds, page by page, and tells which of the entities of
-// such a tick it has records of. The others follow by index.
+// A packet has to name the entities of its records, and the names would cost as much as the deltas. Most entities that move now moved
+// a moment ago too. So the packet names a tick R, of which the client has every record of a page. For each four entities with a record
+// of R, one symbol (a nibble) tells which of them have a record in this packet. All other records follow behind the lists, with their
+// indexes.
 //
-// A list is pages that follow each other and have the same R and N (ackPage).
+// A list is consecutive pages with the same R and N (ackPage).
 
-// The code of a page of a list: which of the entities of R it has records of.
+// Codes of a page in a list: which entities with a record of R have a record in this packet.
 const (
-	pageAll  = 0b1   // of each; 1 bit
-	pageSome = 0b10  // of some: a symbol of Codes.Nibble for each four of them; 2 bits
-	pageNone = 0b100 // of none; 3 bits
+	pageAll  = 0b1   // all of them; 1 bit
+	pageSome = 0b10  // some: a symbol of Codes.Nibble for each four of them follows; 2 bits
+	pageNone = 0b100 // none; 3 bits
 	pageEnd  = 0b000 // the list ends before this page; 3 bits
 
 	pageAllBits  = 1
@@ -31,17 +32,18 @@ const (
 
 // lists is the state of the lists of a packet.
 type lists struct {
-	open      bool // a list has begun
-	ref, near tick.Tick
-	next      uint32 // the page behind the last one that was written
-	none      int    // pages of the list since, without a code so far
+	open      bool      // a list has begun
+	ref, near tick.Tick // R and N of the open list
+	next      uint32    // the page behind the last one that was written
+	none      int       // pages without records since then, whose codes are not written yet
 }
 
-// chooseRefs finds out whether the packet has lists, and up to which tick they refer to. The R and N of each page were chosen when
-// acknowledgements came (View.ackedAt). It steps to the first page with somebody to list.
+// chooseRefs decides whether the packet has lists, and finds U, the newest R of a page that waits. View.ackedAt chose the R and N of
+// each page when acknowledgements came. It moves nextPage to the first page with an entity to list.
 func (p *packetWriter) chooseRefs() {
 	v := p.v
-	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
+	// Under a short budget without a plan, entities that waited long come first: listed ones were sent lately.
+	if !v.updatesPending() || v.short && !v.plan.active {
 		return
 	}
 	if v.refTick != p.s {
@@ -64,7 +66,8 @@ func (p *packetWriter) chooseRefs() {
 	}
 }
 
-// waitsIn returns which entities of a page have to be sent and have a record of its R.
+// waitsIn returns the entities of a page that have to be sent and have a record of R. It is empty if R is after U or W or more ticks
+// old.
 func (p *packetWriter) waitsIn(w uint32) uint64 {
 	v := p.v
 	g := &v.pages[w]
@@ -75,7 +78,7 @@ func (p *packetWriter) waitsIn(w uint32) uint64 {
 	return wait
 }
 
-// writeListsHead writes whether the packet has lists.
+// writeListsHead writes whether the packet has lists, and U.
 func (p *packetWriter) writeListsHead() {
 	p.w.Bool(p.refers)
 	if p.refers {
@@ -83,8 +86,8 @@ func (p *packetWriter) writeListsHead() {
 	}
 }
 
-// writeListed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
-// there is room for more.
+// writeListed writes the lists, page by page, from the page where the last packet of this tick ended. It reports whether the packet
+// has room for more.
 func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
 	p.inList, room = true, true
@@ -106,7 +109,7 @@ func (p *packetWriter) writeListed() (room bool) {
 	return room
 }
 
-// passPage steps over a page without a record in the packet.
+// passPage steps over a page without a record in this packet.
 func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
@@ -114,11 +117,11 @@ func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	case g.ref == l.ref:
 		l.none++
 	case !p.v.recent.has(l.ref) || p.v.recent.at(l.ref, w) != nil:
-		p.endList() // nobody knows what the client holds of it
+		p.endList() // the server does not know which records of R the client has of this page
 	}
 }
 
-// endList ends the list that is open.
+// endList ends the open list, if there is one.
 func (p *packetWriter) endList() {
 	if p.lists.open {
 		p.w.Write(pageEnd, pageEndBits)
@@ -126,14 +129,14 @@ func (p *packetWriter) endList() {
 	}
 }
 
-// setPage makes a page the one that is written.
+// setPage sets the page that is written next, and its N for this packet: none if N is W or more ticks old.
 func (p *packetWriter) setPage(g *ackPage) {
 	if p.page, p.near = g, g.near; p.s-g.near >= p.v.store.cfg.Window {
 		p.near = tick.None
 	}
 }
 
-// beginPage writes what stands before the code of a page: the head of a list, or the codes of pages without records.
+// beginPage writes the bits before the code of a page: the head of a new list, or the codes of pages without records.
 func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l, near := &p.lists, p.near
 	if l.open && l.ref == g.ref && l.near == near {
@@ -158,7 +161,7 @@ func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l.next = w + 1
 }
 
-// writePage writes records of the entities of a page that wait. It reports whether there was room for all of them.
+// writePage writes records of the entities of a page that wait. It reports whether the packet has room for more pages.
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
 	if v.ties.n > 0 || len(v.store.groups.any) > 0 {
@@ -168,7 +171,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		}
 	}
 	if p.sent.n > 0 && p.sent.n > maxRecords-p.waiting-format.PageEntities {
-		return false // each entity may need a group of its own
+		return false // each entity may need a sentGroup of its own
 	}
 	p.setPage(g)
 	of, usual := p.usualIn(g, w, wait)
@@ -177,7 +180,8 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			p.passPage(g, w)
 			return true
 		}
-		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.large(firstOf(w, wait))) { // else no other client is likely to need the text
+		// No shared text for a few small records if the last tick shared little.
+		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.large(firstOf(w, wait))) {
 			if room, done := p.copyPage(g, w, wait); done {
 				return room
 			}
@@ -206,7 +210,8 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
 }
 
-// prepareList prepares the records of entities of a page that can be in its list, as many as the packet can note. It says usual if all are.
+// prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if
+// all of them are as usual (usualIn).
 func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool) ([]record, bool) {
 	list := p.v.records[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
@@ -222,7 +227,7 @@ func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool
 		if r := &list[len(list)-1]; !usual || !p.prepareUsual(g, index, r) {
 			usual = false
 			if p.prepare(index, r); r.explicit {
-				list = list[:len(list)-1] // a list has implicit records only
+				list = list[:len(list)-1] // a list has implicit records only; the entity is written among the unlisted ones
 			}
 		}
 	}
@@ -230,8 +235,8 @@ func (p *packetWriter) prepareList(g *ackPage, w uint32, wait uint64, usual bool
 	return list, usual
 }
 
-// prepareUsual is prepare for a record that is as usual. It says false where the entity has rows that may be written whole, or a
-// baseline is not held any more.
+// prepareUsual does what prepare does for a record that is as usual. It returns false if the entity has rows that may be sent whole,
+// or if a baseline is no longer in the history.
 func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
 	d, mask := &p.cache.deltas, p.v.maskOf(index)
 	if mask.Overlaps(p.v.store.schema.Whole) {
@@ -242,7 +247,7 @@ func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
 	return !d.entries[number].none
 }
 
-// listSent is recordSent for usual records of a page.
+// listSent does what recordSent does, for usual records of one page together.
 func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
 	all, deltas, same := uint64(0), 0, 0
 	for len(list) > 0 {
@@ -258,7 +263,7 @@ func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
 	p.usualSent(w, all, deltas, same)
 }
 
-// grouped returns which of some entities of a page are sent with others, and so not in a list.
+// grouped returns those of some entities of a page that must be sent together with others. They cannot be in a list.
 func (v *View) grouped(w uint32, of uint64) (in uint64) {
 	if v.ties.n == 0 {
 		of &= v.store.groups.in(w)
@@ -271,19 +276,19 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 	return in
 }
 
-// cutBits is the number of bits between two places of a page where a packet may end. Few different rests exist then, and clients with
-// other packets still share them. A place lies behind a four.
+// cutBits is the least number of bits between two places where a page may be cut at the end of a packet. Each place is behind a nibble
+// and its records. With few places, clients with different packets often cut a page at the same one, and share the text of the rest.
 const cutBits = 768
 
-// listCut is the state of a page behind one of its fours.
+// listCut is the state of the writer at a place where a page may be cut.
 type listCut struct {
 	w       wire.BitWriter
-	at      int // members that were written
-	context int
-	last    bool // the list has nobody behind it
+	at      int  // records written before it
+	context int  // context of the next nibble
+	last    bool // R has no more entities behind it in this page
 }
 
-// writeMembers writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
+// writeMembers writes records of a page: all of them, or those before a cut if there is no room. It returns how many it wrote.
 func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
 	mark, before := p.w, p.lists
 	if p.beginPage(g, w); len(list) == bits.OnesCount64(g.refOf) {
@@ -312,8 +317,8 @@ func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int)
 	return cut.at
 }
 
-// nibble returns which of the next four entities of a page some entities are, as a symbol and as a set, and the entities behind the four.
-// Left is the list of the page from there on.
+// nibble takes the next four entities of left. It returns those of them that are in of, as a symbol and as a set, and the entities of
+// left behind the four.
 func nibble(left, of uint64) (symbol int, in, behind uint64) {
 	for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
 		if bit := left & -left; of&bit != 0 {
@@ -323,7 +328,9 @@ func nibble(left, of uint64) (symbol int, in, behind uint64) {
 	return symbol, in, left
 }
 
-// writeSome writes records of some entities of a page. If there is no room for all of them it returns how far it came.
+// writeSome writes nibbles with their records. If there is no room for all, it returns a cut. A page of large records is cut behind
+// any record (writeFinest). Other pages are cut behind a nibble, at a coarse place: at least cutBits from the one before. Any nibble
+// will do if the budget is short, or if an empty packet has no coarse place.
 func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
 	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
@@ -350,7 +357,7 @@ func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listC
 			}
 		}
 	}
-	if c.at == len(list) && c.at == fine.at { // behind it the page has others
+	if c.at == len(list) && c.at == fine.at { // all records fit, and R has more entities behind them
 		p.symbol(p.v.store.schema.Codes.Nibble, c.context, format.NibbleEnd)
 		return true, c
 	}
@@ -364,9 +371,10 @@ func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listC
 	return false, coarse
 }
 
-// writeFinest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
+// writeFinest moves a cut forward: it adds as many records of the next four as fit, but never the last record of the list. left is the
+// entities of R behind the cut.
 func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) listCut {
-	var symbols [format.NibbleSize]int // which records the four has up to each
+	var symbols [format.NibbleSize]int // symbols[k] is the nibble with the first k+1 records of the four
 	n, passed := 0, 0
 	for end := cut.at; n == 0 && left != 0; {
 		for i := 0; i < format.NibbleSize && left != 0; i, left = i+1, left&(left-1) {
@@ -382,7 +390,7 @@ func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) list
 			passed++
 		}
 	}
-	if cut.at+n == len(list) { // there is no room for all, with what may follow them
+	if cut.at+n == len(list) { // all of them, with the end symbol, did not fit
 		n--
 	}
 	for ; n > 0; n-- {
@@ -396,7 +404,7 @@ func (p *packetWriter) writeFinest(cut listCut, left uint64, list []record) list
 	return cut
 }
 
-// writeFour writes a four of a page, behind some without any record.
+// writeFour writes a nibble and its records, behind the empty nibbles that were passed.
 func (p *packetWriter) writeFour(c *listCut, passed, symbol int, of []record) {
 	t := p.v.store.schema.Codes.Nibble
 	for range passed {

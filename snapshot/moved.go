@@ -6,18 +6,18 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// When an entity changed by what is everybody's is asked for when a client acknowledges it. Who moves does so in most ticks, and the others in none for
-// long; so 64 entities by index share what is known of the newest tick in which any of them changed and of the one before, with a bit for each, and what
-// is known of one alone is written where neither says it. A tick that changes entities all over the store then touches no line of memory for each of them.
+// The store knows the tick of each entity's newest change that all clients see. 64 entities with neighbouring indexes share one
+// lastChangedWord: a tick, and a bit for each entity that changed in that tick. An entity without a bit has its tick in Store.still.
+// So a tick in which most entities move writes one word for each 64 of them.
 
-// lastChangedWord has a bit for each of 64 entities that changed in the newest tick, before this one, with a change of any of them.
-// Changes of this tick are in Store.changed.
+// lastChangedWord is the newest tick before the current one in which any of 64 entities changed. Changes of the current tick are in
+// Store.changed.
 type lastChangedWord struct {
 	tick tick.Tick
-	who  uint64
+	who  uint64 // the entities that changed in that tick
 }
 
-// lastChanged is the newest tick in which an entity changed, tick.None when it never did.
+// lastChanged returns the newest tick in which an entity changed, tick.None if it never did.
 func (s *Store) lastChanged(index uint32) tick.Tick {
 	if s.changed[index>>6]>>(index&63)&1 != 0 {
 		return s.tick
@@ -25,7 +25,7 @@ func (s *Store) lastChanged(index uint32) tick.Tick {
 	return s.movedBefore(index)
 }
 
-// movedBefore is movedAt but for this tick.
+// movedBefore returns the newest tick before the current one in which an entity changed.
 func (s *Store) movedBefore(index uint32) tick.Tick {
 	if m := &s.moved[index>>6]; m.who>>(index&63)&1 != 0 {
 		return m.tick
@@ -33,7 +33,7 @@ func (s *Store) movedBefore(index uint32) tick.Tick {
 	return s.still[index]
 }
 
-// settleMoved ends tick now: its changes join those of earlier ticks, and the next tick begins with none.
+// settleMoved ends tick now: it moves the changes of that tick from Store.changed to Store.moved.
 func (s *Store) settleMoved(now tick.Tick) {
 	for _, w := range s.words {
 		m, changed := &s.moved[w], s.changed[w]
@@ -46,10 +46,11 @@ func (s *Store) settleMoved(now tick.Tick) {
 	s.words = s.words[:0]
 }
 
-// touch notes a change in this tick that is not only of whom a row names.
+// touch notes that an entity changed in this tick. A row that only names another entity is noted by backRefs.retarget instead, since
+// clients may read it as unchanged.
 func (s *Store) touch(index uint32) { s.touchRows(index>>6, 1<<(index&63)) }
 
-// touchRows is touch for entities of one word.
+// touchRows does what touch does for several entities of word w.
 func (s *Store) touchRows(w uint32, rows uint64) {
 	if s.changed[w] == 0 {
 		s.words = append(s.words, w)

@@ -6,24 +6,25 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// clientOverrides is the state that differs from client to client beside visibility. Its slices are allocated at first use.
+// clientOverrides is the state of entities that differs from client to client, except visibility. Each slice is allocated at first
+// use.
 type clientOverrides struct {
-	usual   Mask        // rows that the client does not see at first: bands, and those that it does not have
+	usual   Mask        // rows hidden at first: bands, and rows that the client's build does not have
 	banded  bool        // SetBands was called
-	rows    []Mask      // per index: components that the client may not see
-	masked  bitset      // indexes with any such
-	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them
-	touched []tick.Tick // per index: the newest change that is this client's alone
-	weight  []uint16    // per index: relevance, 0 = never set
-	// turned and since are, per index, and per row and index, the newest change of a
-	// row that names entities which is a change to this client; see View.retarget.
+	rows    []Mask      // by index: hidden rows
+	masked  bitset      // indexes with hidden rows
+	shape   []tick.Tick // by index in masked: newest tick in which a capture changed the set of rows that the client may see
+	touched []tick.Tick // by index: newest change for this client alone
+	weight  []uint16    // by index: relevance in 1/NormalWeight; 0: never set
+	// turned (by index) and since (by row and index) are the newest changes, as this client reads them, of rows that name entities.
+	// See View.refreshRefs.
 	turned []tick.Tick
 	since  [][]tick.Tick
-	looks  uint64    // changes of rows
-	latest tick.Tick // of touched
+	looks  uint64    // number of changes of rows
+	latest tick.Tick // the newest tick in touched
 }
 
-// growUsual makes room for the rows of all indexes where some are hidden at first.
+// growUsual makes room for the hidden rows of all indexes, if some rows are hidden at first.
 func (o *clientOverrides) growUsual(s *Store) {
 	n := len(o.rows)
 	o.rows = grown(o.rows, len(s.gens), cap(s.gens))
@@ -33,7 +34,7 @@ func (o *clientOverrides) growUsual(s *Store) {
 	}
 }
 
-// reset gives an index at the start of a lifetime the state that all have at first. shape is the tick since which the entity has its rows.
+// reset sets an index to the defaults at the start of a lifetime. shape is the tick since which the entity has its set of rows.
 func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 	if int(index) < len(o.rows) {
 		o.hideRows(index, o.usual)
@@ -50,14 +51,14 @@ func (o *clientOverrides) reset(index uint32, shape tick.Tick) {
 	}
 }
 
-// touch notes a change at tick t that only this client sees.
+// touch notes a change of an index at tick t for this client alone.
 func (v *View) touch(index uint32, t tick.Tick) {
-	if v.lifetimes[index].life >= t { // its first record is still to come, and says everything
+	if v.lifetimes[index].life >= t { // the first record of the lifetime is still to come, and has everything
 		v.wait(index)
 		return
 	}
 	v.overrides.touched = grown(v.overrides.touched, int(index)+1, len(v.acks))
-	v.alone(index) // its rows may be others now
+	v.alone(index) // members of a page need equal rows
 	v.overrides.touched[index] = max(v.overrides.touched[index], t)
 	v.overrides.latest = max(v.overrides.latest, t)
 	g := &v.pages[index/format.PageEntities]
@@ -68,6 +69,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	}
 }
 
+// touchedAt returns the tick of the newest change of an index for this client alone, tick.None if there was none.
 func (v *View) touchedAt(index uint32) tick.Tick {
 	if int(index) >= len(v.overrides.touched) {
 		return tick.None
@@ -75,7 +77,7 @@ func (v *View) touchedAt(index uint32) tick.Tick {
 	return v.overrides.touched[index]
 }
 
-// moved returns the tick of an entity's newest change, as this client sees it.
+// moved returns the tick of the newest change of an entity, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
 	moved := max(v.ownWrites.moved(index, v.store.lastChanged(index)), v.touchedAt(index))
 	if int(index) < len(v.overrides.turned) {
@@ -84,11 +86,11 @@ func (v *View) moved(index uint32) tick.Tick {
 	return moved
 }
 
-// changedOf returns the entities of a word that the newest capture changed in any way.
+// changedOf returns the entities of word w that the newest capture changed in any way.
 func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargeted(w) }
 
-// ChangedRows returns the rows of an entity that the newest capture changed, as the client will read them. Call it before
-// Observe. Rows that the client may not see are left out.
+// ChangedRows returns the rows of an entity that the newest capture changed, as this client reads them. Hidden rows are left out. Call
+// it before Observe.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	rows := v.store.changedRows(id, v.rowsOf(id.Index)).Intersect(v.Rows(id))
 	for m := rows.Intersect(v.store.schema.Refs); !m.IsZero(); m = m.Rest() {
@@ -100,8 +102,8 @@ func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	return rows
 }
 
-// sinceOf returns the tick of the newest change of a row that names entities. A change of the client's sight alone does not
-// count.
+// sinceOf returns the tick of the newest change of a row that names entities, as this client reads it. A change of the client's sight
+// alone does not count.
 func (o *clientOverrides) sinceOf(index uint32, row int) tick.Tick {
 	if row >= len(o.since) || int(index) >= len(o.since[row]) {
 		return tick.None

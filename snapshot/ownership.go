@@ -5,13 +5,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Handover is an entity with a new owner, or with a new client named to write it.
+// Handover is an entity with a new owner, or with a new named client (SetNamed).
 type Handover struct {
-	Entity wire.NetworkID // alive when it did
-	To     wire.ClientID  // never 0
+	Entity wire.NetworkID // alive at that time
+	To     wire.ClientID  // the new owner or named client, never 0
 }
 
-// SetNamed sets the client that may write the components of an entity which a named client writes. 0 is the server alone. It
+// SetNamed sets the client that may write those components of an entity that a named client writes; 0 means the server alone. It
 // reports whether the entity is alive or reserved.
 func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	if !s.Alive(id) {
@@ -25,7 +25,7 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	return true
 }
 
-// Named returns the client that SetNamed set, 0 if there is none or the entity is neither alive nor reserved.
+// Named returns the client that SetNamed set. It returns 0 if there is none, or if the entity is neither alive nor reserved.
 func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) {
 		return s.wished(id, earlyNamed)
@@ -36,9 +36,10 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	return s.named[id.Index]
 }
 
-// maxHandovers bounds a list that nobody clears.
+// maxHandovers bounds the list of handovers, for servers that never clear it.
 const maxHandovers = 1 << 16
 
+// handed notes that an entity was given to a client.
 func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
 	if to != 0 && len(s.handovers) < maxHandovers {
 		s.handovers = append(s.handovers, Handover{id, to})
@@ -48,7 +49,7 @@ func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
 // Handovers returns the changes of owners and named clients since ClearHandovers, in order. The slice is the store's own.
 func (s *Store) Handovers() []Handover { return s.handovers }
 
-// ClearHandovers starts a new list.
+// ClearHandovers empties the list of Handovers.
 func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 
 // ChangedRows returns the rows of an entity that the newest capture changed.
@@ -56,7 +57,7 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	return s.changedRows(id, s.schema.Coarse.Not())
 }
 
-// changedRows returns the components of an entity of whose rows the newest capture changed one, among some rows.
+// changedRows returns the components of an entity with a row in of that the newest capture changed.
 func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 	if !s.Alive(id) {
 		return Mask{}
@@ -69,15 +70,15 @@ func (s *Store) changedRows(id wire.NetworkID, of Mask) (rows Mask) {
 	return s.schema.Fold(rows)
 }
 
-// ownWrites records the changes that a client made itself, or may not see. They are no changes to this client.
+// ownWrites stores changes that the client made itself, or that are hidden from it. They count as no changes for this client.
 type ownWrites struct {
-	newest []tick.Tick // per index: the newest change, when it was all the client's own or hidden from it
-	before []tick.Tick // per index: the newest change before it that was not
-	latest []tick.Tick // per index: the newest tick of which all changes were, those included that are not everybody's
+	newest []tick.Tick // by index: tick of the newest change, if all of it was the client's own or hidden from it
+	before []tick.Tick // by index: tick of the newest change before that which was neither
+	latest []tick.Tick // by index: newest tick in which all changes were the client's own, also in rows that name entities
 }
 
-// ObserveBut does what Observe does for a client that made all changes of some entities in the newest commit itself: these
-// are not sent to it. After Observe it changes nothing, nor between Begin and Commit.
+// ObserveBut does what Observe does, for a client that made all changes of the entities in own in the newest commit itself. These
+// changes are not sent to it. It does nothing after Observe, and between Begin and Commit. It changes the order in own. Package authority uses it.
 func (v *View) ObserveBut(own []wire.NetworkID) {
 	if v.observed == v.store.tick || v.store.open {
 		return
@@ -93,7 +94,7 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 	v.applyDeferred()
 }
 
-// kept notes the changes of entities as the client's own. It returns the entities of which nothing had to be sent before.
+// kept notes the changes of the entities in own as the client's own. It returns those for which nothing waited to be sent.
 func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	n := 0
 	for _, id := range own {
@@ -113,7 +114,7 @@ func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	return own[:n]
 }
 
-// skipOwn notes that all changes of an index in the newest commit are none to the client.
+// skipOwn notes that the changes of an index in the newest commit are no changes for the client.
 func (a *ownWrites) skipOwn(v *View, index uint32) {
 	a.newest = grown(a.newest, int(index)+1, len(v.acks))
 	a.before = grown(a.before, int(index)+1, len(v.acks))
@@ -131,7 +132,8 @@ func (a *ownWrites) wrote(index uint32, t tick.Tick) bool {
 	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
-// moved returns the newest change of an index that is neither the client's own nor hidden from it.
+// moved returns the tick of the newest change of an index that is neither the client's own nor hidden from it. moved is the tick of
+// the newest change of any kind.
 func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 	if int(index) < len(a.newest) && a.newest[index] == moved {
 		return a.before[index]
@@ -139,8 +141,8 @@ func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 	return moved
 }
 
-// Again has the newest state of an entity sent to the client, also what the client wrote itself. The client writes it no
-// more.
+// Again makes the newest state of an entity be sent to the client, with the rows that the client wrote itself. It is for an entity
+// that the client no longer writes. Package authority uses it.
 func (v *View) Again(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderAgain, id: id}) {
 		return
@@ -150,8 +152,8 @@ func (v *View) Again(id wire.NetworkID) {
 	}
 }
 
-// Mirror spawns an entity with its id from another store, between Begin and Commit. It does nothing if the entity is alive. A
-// store mirrors all of its entities or none. It reports whether the entity is alive.
+// Mirror spawns an entity with an id of another store, between Begin and Commit. It does nothing if the entity is alive. A store
+// mirrors all of its entities or none. It reports whether the entity is alive afterwards.
 func (s *Store) Mirror(id wire.NetworkID) bool {
 	if !s.open || id.Generation == 0 || id.Index >= MaxEntities {
 		return false

@@ -10,64 +10,67 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// The records of a page depend on R, N and on which entities they are of, and on nothing else that is a client's own. So they
-// are encoded once a tick and copied for every other client that needs the same.
+// The records of a page in a list depend only on R, N and the set of entities, not on anything of one client. So they are encoded once
+// a tick. The encoded bits are called the text of the page, and are copied into the packets of all clients with the same pageKey.
+//
+// Two kinds of pages are cut differently at the end of a packet. copyText cuts behind a nibble, at places at least cutBits apart.
+// copyLarge cuts a page of large records behind any record.
 
-// pageKey is all that the text of a page depends on.
+// pageKey is everything that the text of a page depends on.
 type pageKey struct {
 	page     uint32
-	all      bool      // a record of each entity of R
-	span     uint16    // R - T' where no N is named; 0: none
+	all      bool      // every entity of R has a record
+	span     uint16    // R - T' if there is no N; 0: no T'
 	ref      tick.Tick // R
-	near     tick.Tick // N, tick.None where no record is coded against it
-	list, of uint64    // entities with a record of R; those of them that are written
-	nearOf   uint64    // those of them that have a record of N
-	hidden   Mask      // rows that none of these records has
-	own      uint64    // View.number, where other rows of one of them are hidden; else 0
+	near     tick.Tick // N; tick.None if no record is coded against it
+	list, of uint64    // entities with a record of R; those of them with a record in this text
+	nearOf   uint64    // entities of the text with a record of N
+	hidden   Mask      // rows that no record of the text has
+	own      uint64    // View.number if one of the entities has other hidden rows, so that the text is this client's own; else 0
 }
 
-// cachedPage is the bits of a page: its code, the symbols and the records.
+// cachedPage is the text of a page: its code, nibbles and records.
 type cachedPage struct {
 	pageKey
-	at, size     int   // first word, and bits
-	rows, groups int   // first of its groups, and how many: which entities have which rows
-	number, next int32 // of this text, and of the one of the page that was made before, each plus one
-	deltas, same int   // rows
-	bits         int   // of the records alone
-	spans        int   // first of its spans, one for each record
+	at, size     int   // first word in pageCache.code, and length in bits
+	rows, groups int   // its pageGroups: the first one, and their number
+	number, next int32 // 1 + its place in pageCache.texts, and that of the text of the same page made before it; 0: none
+	deltas, same int   // rows that differ from R, and that do not
+	bits         int   // bits of the records alone
+	spans        int   // its pageSpans, one for each record: the first one
 	used         bool  // a packet has it
-	none         bool  // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
-	tail         int   // bits of the symbol that ends the page, 0: there is none
-	cut, cuts    int   // first of its cuts, and how many
+	none         bool  // it cannot be shared: it has rows of one client, or a baseline is no longer in the history
+	tail         int   // bits of the symbol that ends the page; 0: there is none
+	cut, cuts    int   // its pageCuts: the first one, and their number
 }
 
-// pageCut is the state of a text behind one of its fours, where it may be cut.
+// pageCut is a place behind a nibble where a text may be cut: the state of the writer there.
 type pageCut struct {
-	bits         int
-	of           uint64
-	context      int // of the symbol that follows
-	deltas, same int
+	bits         int    // bits of the text before the cut
+	of           uint64 // entities with a record before the cut
+	context      int    // context of the next nibble
+	deltas, same int    // as in cachedPage, before the cut
 }
 
-// pageGroup is the entities of a page that have the same rows.
+// pageGroup is the entities of a text with the same rows.
 type pageGroup struct {
 	rows Mask
 	of   uint64
 }
 
-// pageCache is those of one tick.
+// pageCache stores the texts of one tick.
 type pageCache struct {
 	tick   tick.Tick
-	table  []int32 // by hash: number of a text, plus one
+	table  []int32 // hash table: 1 + place in texts; 0: empty
 	texts  []cachedPage
 	groups []pageGroup
 	cuts   []pageCut
 	spans  []pageSpan
 	cut    cutText
-	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
+	first  []int32 // by page: 1 + place of its newest text in texts; valid only if that text is of this page
 	code   delta.BitBuffer
-	copied uint64                      // since the beginning
-	deltas [format.PageEntities]uint32 // their numbers, while a text is put together
+	copied uint64                      // texts that were used again, since the start
+	deltas [format.PageEntities]uint32 // by entity: number of its delta, for the text that is composed
 }
 
 // reset forgets the texts of earlier ticks.
@@ -82,7 +85,7 @@ func (c *pageCache) reset(s *Store) {
 	c.code.Reset()
 }
 
-// hash is of all that differs from text to text of a page.
+// hash mixes the fields in which texts of a page differ.
 func (k *pageKey) hash() uint64 {
 	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.span) ^ k.of*0x9E3779B97F4A7C15
 	h = (h ^ k.hidden.Hash() ^ k.own) * 0xD6E8FEB86659FD93
@@ -90,7 +93,7 @@ func (k *pageKey) hash() uint64 {
 	return h >> 32
 }
 
-// slot returns the place of a key in the table, empty if the key is not there.
+// slot returns the place of a key in the table. It is 0 if the table does not have the key.
 func (c *pageCache) slot(k *pageKey) *int32 {
 	mask := uint64(len(c.table) - 1)
 	for i := k.hash() & mask; ; i = (i + 1) & mask {
@@ -100,7 +103,7 @@ func (c *pageCache) slot(k *pageKey) *int32 {
 	}
 }
 
-// addText makes room for a text.
+// addText adds an empty text for a key.
 func (c *pageCache) addText(k *pageKey) *cachedPage {
 	if 2*(len(c.texts)+1) > len(c.table) {
 		c.table = make([]int32, 2*len(c.table))
@@ -120,7 +123,7 @@ func (c *pageCache) addText(k *pageKey) *cachedPage {
 	return t
 }
 
-// encoded reports whether deltas of a page against the same baselines were made for another text.
+// encoded reports whether another text of the page has deltas against the same baselines.
 func (c *pageCache) encoded(t *cachedPage) bool {
 	for n := t.next; n > 0; n = c.texts[n-1].next {
 		if o := &c.texts[n-1]; o.ref == t.ref && (o.near == t.near || o.span == t.span) {
@@ -130,8 +133,8 @@ func (c *pageCache) encoded(t *cachedPage) bool {
 	return false
 }
 
-// usualIn returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
-// have the same bits. It says false where writePage has to ask about each.
+// usualIn returns those entities of a page that wait whose records are as usual: T is R, and the entity has had the same rows since R
+// and N. Such records are equal for all clients that need them. It returns ok false if writePage has to look at each entity.
 func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
 	if plain.On || p.cache.plain || p.short || v.store.watch != nil || v.plan.active {
@@ -165,7 +168,7 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 	return of, true
 }
 
-// usualBefore is before for an entity whose record is as usual.
+// usualBefore returns T' of a record that is as usual, as packetWriter.before does.
 func (p *packetWriter) usualBefore(g *ackPage, index uint32) tick.Tick {
 	switch {
 	case p.near == tick.None:
@@ -193,8 +196,8 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	return k
 }
 
-// copyPage writes the usual records of a page as writePage does, from a text that clients share. It says done false, and writes
-// nothing, where there is none.
+// copyPage writes the usual records of a page from a shared text, as writePage would. If it returns done false it has written nothing.
+// room reports whether the packet has room for more pages.
 func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
 	if c := &p.cache.pages; c.tick != p.s {
 		c.reset(p.v.store)
@@ -212,11 +215,11 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 		return all, true
 	}
 	p.w, p.lists = mark, before
-	return false, p.sent.n > 0 && !all // then the next packet has room
+	return false, p.sent.n > 0 && !all // an existing text that does not fit waits for the next packet
 }
 
-// fitsText reports whether so many bits of a text fit, the last being a symbol that ends the page: that may need the
-// room of the longest.
+// fitsText reports whether size bits of a text fit. The last tail bits are a symbol that ends the page, and count as the longest code:
+// writeSome asks for the same room.
 func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 	if tail > 0 {
 		size += delta.MaxCodeLength - tail
@@ -224,7 +227,7 @@ func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 	return p.w.Bits()+size <= p.limit && p.fitsGroups(t)
 }
 
-// copied notes which records of a text the packet has.
+// copied notes that the packet has the records of a text up to a cut.
 func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 	c := &p.cache.pages
 	if t.used {
@@ -241,7 +244,7 @@ func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
 	p.usualSent(t.page, cut.of, cut.deltas, cut.same)
 }
 
-// usualSent notes usual records of a page that are in the packet, but for their groups.
+// usualSent notes that usual records of a page are in the packet. groupSent notes their groups.
 func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
 	v := p.v
 	v.unsent[w] &^= of
@@ -255,7 +258,7 @@ func (p *packetWriter) usualSent(w uint32, of uint64, deltas, same int) {
 	v.stats.Unchanged += uint64(same)
 }
 
-// text returns the text of a page, made now if it was not yet; nil where it is none that can be shared.
+// text returns the text of a key, and makes it if needed. It returns nil if the text cannot be shared.
 func (p *packetWriter) text(k *pageKey) *cachedPage {
 	c := &p.cache.pages
 	if n := *c.slot(k); n > 0 {
@@ -283,8 +286,8 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 	return t
 }
 
-// encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared. Known
-// tells that some may have been made.
+// encode makes the deltas of the records of a text, in the order of the entities. It returns false if they cannot be shared. known
+// tells that some of them may exist already.
 func (p *packetWriter) encode(t *cachedPage, known bool) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
 	own := s.own(t.ref, t.span)
@@ -310,7 +313,7 @@ func (p *packetWriter) encode(t *cachedPage, known bool) bool {
 	return true
 }
 
-// maskOf returns the rows of an entity that the records of a text have, which is made for a client.
+// maskOf returns the rows of an entity in the records of a text that is made for a client.
 func (t *cachedPage) maskOf(v *View, index uint32) Mask {
 	if t.own != 0 {
 		return v.maskOf(index)
@@ -318,8 +321,8 @@ func (t *cachedPage) maskOf(v *View, index uint32) Mask {
 	return v.store.rows.masks[index].Minus(t.hidden)
 }
 
-// encodeSome makes the bodies of those of some entities of a text that have such rows, and returns which these are; 0 where
-// a baseline is not held any more.
+// encodeSome makes the deltas of those entities of a text that have the rows of mask, and returns them. It returns 0 if a baseline is
+// no longer in the history.
 func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
 	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
 	together := together(s.schema, mask.Minus(s.schema.Tags))
@@ -355,7 +358,7 @@ func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, b
 	return done
 }
 
-// encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
+// encodeBatch makes the deltas of the batch. It returns false if a baseline is no longer in the history.
 func (d *EncodeCache) encodeBatch() bool {
 	b, c := &d.batch, &d.pages
 	d.deltas.addAll(d.store, b)
@@ -381,7 +384,7 @@ func (c *pageCache) group(t *cachedPage, rows Mask, of uint64) {
 	t.groups++
 }
 
-// composeText puts the text together.
+// composeText writes the code, the nibbles and the records of a text.
 func (p *packetWriter) composeText(t *cachedPage) {
 	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	w := &c.code
@@ -433,7 +436,7 @@ func (p *packetWriter) composeText(t *cachedPage) {
 	w.Finish()
 }
 
-// body adds the body of the first of some entities.
+// body writes the delta of the first entity in of.
 func (d *EncodeCache) body(t *cachedPage, of uint64) {
 	c, at := &d.pages, bits.TrailingZeros64(of)
 	from := c.code.Bits()
@@ -456,40 +459,43 @@ func (d *EncodeCache) body(t *cachedPage, of uint64) {
 	})
 }
 
-// Exact floats make large records: a page of them takes more than a packet. Such a page is cut behind any of its records, so
-// that packets are full, and full packets are padded to one size (docs/adr/0033). What is left of the page is copied from the
-// same text into the next packet.
+// Exact floats make large records: a page of them is larger than a packet. Such a page is cut behind any record, to fill packets. Full
+// packets are padded to one size, so that a kernel can cut them from one buffer (docs/adr/0033). The rest of the page is copied from
+// the same text into the next packet.
 
 const (
-	// mostPadding is the most bytes that pad a full packet of large records.
+	// mostPadding is the most bytes of padding of a full packet of large records.
 	mostPadding = 64
-	// leastPadded is from how many payloads in a tick on full ones are padded: of few, a kernel has little to cut.
+	// leastPadded is the least number of payloads in the last tick for which full ones are padded: fewer are not worth a kernel's
+	// work.
 	leastPadded = 6
-	// leastSharing is from how many views on R of large records is an even tick: each gives bytes, and all of them gain time.
+	// leastSharing is the least number of views for which R of large records is an even tick (ackPage): an older R costs bytes and
+	// saves encoding time.
 	leastSharing = 4
 )
 
-// pageSpan is the place of the body of a record in a text, in bits from its start.
+// pageSpan is the place of a record's delta in a text, in bits from the start of the text.
 type pageSpan struct {
 	from, to     uint32
-	deltas, same uint16 // rows of the text up to this record
-	at           uint8  // the entity
-	symbol       uint8  // of its four, where the record is the last of that; else 0
-	left         uint64 // then: the entities of the list behind the four
+	deltas, same uint16 // as in cachedPage, up to and with this record
+	at           uint8  // the entity, as its bit in the page
+	symbol       uint8  // of the last record of a nibble: the nibble; else 0
+	left         uint64 // of the last record of a nibble: the entities of R behind the nibble
 }
 
-// cutText is the text whose first records the packet before has. The next packet most likely begins with its rest.
+// cutText is the text that the last packet ended in, behind its first n records. The next packet most likely begins with the rest.
 type cutText struct {
-	text int32 // its number, plus one; 0: there is none
+	text int32 // cachedPage.number; 0: none
 	n    int   // records that were copied
 }
 
-// large reports whether a page that begins with a record of an index is cut behind any record.
+// large reports whether an index has large records, so that its page is cut behind any record.
 func (p *packetWriter) large(index uint32) bool {
 	return p.v.store.large(p.v.maskOf(index))
 }
 
-// large reports whether records of some rows are large. What a trainer sees is cut as if none were, as for the tables that ship.
+// large reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
+// trained without such cuts.
 func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
 
 // spansOf returns the spans of a text.
@@ -497,7 +503,7 @@ func (c *pageCache) spansOf(t *cachedPage) []pageSpan {
 	return c.spans[t.spans:][:bits.OnesCount64(t.of)]
 }
 
-// behind returns the entities of a text behind the first n.
+// behind returns the entities of a text behind the first n records.
 func (c *pageCache) behind(t *cachedPage, n int) uint64 {
 	if n == 0 {
 		return t.of
@@ -505,7 +511,8 @@ func (c *pageCache) behind(t *cachedPage, n int) uint64 {
 	return t.of &^ (2<<c.spans[t.spans+n-1].at - 1)
 }
 
-// rest returns the text that ends with the rest that a key names, and how many of its records the packets before have; nil if there is none.
+// rest returns the text whose rest the key names, and how many of its records the packets before have. It returns nil if there is
+// none.
 func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 	if c.cut.text == 0 {
 		return nil, 0
@@ -521,8 +528,8 @@ func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 	return t, from
 }
 
-// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all, or some. If
-// it wrote none, all says that there is no such text.
+// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all of the text, or
+// some. If it wrote nothing, all true means that there is no shared text.
 func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 	t := p.text(k)
 	if t == nil {
@@ -535,7 +542,7 @@ func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 	}
 	if k.all {
 		k.all = false
-		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never: it is longer
+		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never true: the text with nibbles is longer
 			panic("snapshot: a page with more symbols is shorter")
 		}
 	}
@@ -545,7 +552,7 @@ func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 	return false, false
 }
 
-// copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
+// copyCut writes a text up to the last cut that fits. It returns false if none does.
 func (p *packetWriter) copyCut(g *ackPage, t *cachedPage) bool {
 	c := &p.cache.pages
 	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
@@ -559,7 +566,7 @@ func (p *packetWriter) copyCut(g *ackPage, t *cachedPage) bool {
 	return false
 }
 
-// copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.
+// copyLarge does what copyText does for large records. It uses the text with nibbles even if every entity of R has a record.
 func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 	c, whole := &p.cache.pages, k.all
 	t, from := c.rest(k)
@@ -587,12 +594,11 @@ func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 	return false, p.copySome(g, t, from)
 }
 
-// copySome writes as many records of a text as there is room for, from one on but not up to the last. It reports whether there
-// was room for any.
+// copySome writes the records of a text from number from on, as many as fit but never the last one. It returns false if none fits.
 func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
 	c, mark := &p.cache.pages, p.w
 	spans := c.spansOf(t)
-	most := p.limit + p.reserve() - p.w.Bits() // of the records: symbols take more, and that of the last four may be longer in the text
+	most := p.limit + p.reserve() - p.w.Bits() // an upper bound for the bits of the records, without their nibbles
 	to := len(spans) - 1
 	for to > from && int(spans[to-1].to-spans[from].from) > most {
 		to--
@@ -616,37 +622,38 @@ func (p *packetWriter) endPart(g *ackPage, t *cachedPage, cut *pageCut, more boo
 	p.copied(g, t, cut)
 }
 
-// reserve returns the part of endBits that a packet does not use if nothing follows its lists.
+// reserve returns how many bits of endBits a packet does not need if nothing follows its lists.
 func (p *packetWriter) reserve() int {
 	_, end := p.v.store.schema.Codes.Gap.Bits(p.gapContext, format.GapEnd)
 	return endBits - pageEndBits - 1 - int(end)
 }
 
-// fitsCut reports whether what was written fits, with the symbol that ends a page of large records. Behind that the packet has nothing.
+// fitsCut reports whether the written bits fit, with the symbol that ends a page of large records. Nothing follows that page in the
+// packet.
 func (p *packetWriter) fitsCut() bool {
 	return p.w.Bits()+p.v.store.schema.Codes.PageEnd <= p.limit+p.reserve()
 }
 
-// fitsGroups reports whether the packet can note the groups of a text. It is false only in the first page of a packet with more
-// than 960 despawns that wait: a later page begins where a packet can note 64 more.
+// fitsGroups reports whether sentPacket can note the groups of a text. It is false only for the first page of a packet that waits for
+// more than 960 despawns: any later page begins with room for 64 groups.
 func (p *packetWriter) fitsGroups(t *cachedPage) bool {
 	return p.sent.n+t.groups <= maxRecords-p.waiting
 }
 
-// partAll writes all records of a text, as those of a page with a record of each entity.
+// partAll writes all records of a text without nibbles, as the page's code is pageAll.
 func (p *packetWriter) partAll(t *cachedPage) {
 	spans, words := p.cache.pages.spansOf(t), p.cache.pages.code.All()[t.at:]
 	p.w.Write(pageAll, pageAllBits)
 	for from, i := 0, 0; i < len(spans); i++ {
-		if spans[i].symbol != 0 { // the last of a four
+		if spans[i].symbol != 0 { // the last record of a nibble
 			p.w.WordsFrom(words, int(spans[from].from), int(spans[i].to-spans[from].from))
 			from = i + 1
 		}
 	}
 }
 
-// part writes the records of a text from one on up to another. It returns which these are, and whether the list of the page has
-// entities behind the last four.
+// part writes the records from number from to number to of a text. It returns them as a cut, and whether R has entities behind the
+// last nibble.
 func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool) {
 	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	spans, words := c.spansOf(t), c.code.All()[t.at:]
@@ -670,7 +677,7 @@ func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool
 		if at += n; int(spans[at-1].symbol) != symbol {
 			continue
 		}
-		end := to // the fours from here on up to the last whole one are in the text as they are to be written
+		end := to // from here to the last whole nibble, the text has the bits as they are to be written
 		for end > at && spans[end-1].symbol == 0 {
 			end--
 		}

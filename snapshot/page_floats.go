@@ -7,19 +7,19 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// floatBodies makes the bodies of a text of nothing but exact floats, all of whose records have the same rows and T and T': a batch
-// at a time, straight into the text. It equals EncodeCache.encodeSome.
+// floatBodies encodes the deltas of a text in batches, straight into the text. All rows of the text must be exact floats, and all
+// records have the same rows, T and T'. The plain code that it equals is EncodeCache.encodeSome.
 type floatBodies struct {
-	on      bool // the text is such
-	missing bool // a baseline of a record is not held any more
+	on      bool // the present text is such
+	missing bool // a baseline of a record is no longer in the history
 	rows    Mask
 	before  tick.Tick // T'
-	next    int       // of the batch, to be appended
+	next    int       // number in the batch of the next record to append
 	columns []delta.BatchColumn
 	deltas  [delta.MaxStreamRows]*delta.Delta
 }
 
-// begin begins a text. It says false where the text is not such.
+// begin begins a text. It returns false if the text is not such.
 func (f *floatBodies) begin(d *EncodeCache, t *cachedPage, v *View) bool {
 	s, near := d.store, t.nearOf&t.of
 	mask := t.maskOf(v, firstOf(t.page, t.of))
@@ -41,7 +41,7 @@ func (f *floatBodies) begin(d *EncodeCache, t *cachedPage, v *View) bool {
 	return f.on
 }
 
-// append appends the body of an entity of the text, and returns how many of its rows differ.
+// append appends the delta of an entity to the text, and returns how many of its rows differ.
 func (f *floatBodies) append(d *EncodeCache, t *cachedPage, at int) (rows int) {
 	b := &d.batch
 	if f.next == b.n {

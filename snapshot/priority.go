@@ -10,23 +10,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sendPlan chooses among the candidates of a tick that has no room for all.
+// sendPlan chooses which entities are sent first in a tick that has no room for all that wait.
 type sendPlan struct {
 	active   bool
 	chosen   bitset
-	left     int  // chosen and not written yet
-	advanced bool // others were chosen since the candidates were last gone through
-	ranked   []candidate
-	from     int // ranked before it were chosen
-	tier     int // how many are chosen at a time
-	average  int // bits of a record lately, times averageScale
+	left     int         // chosen and not written yet
+	advanced bool        // a further part was chosen since writeUnlisted last began with the first index
+	ranked   []candidate // all that wait
+	from     int         // the first from of ranked were chosen
+	tier     int         // entities in a part
+	average  int         // average bits of a record, times averageScale
 
-	scores []int64   // per index: what it has accumulated; memory once a budget is short
-	waited bitset    // indexes that were ranked by the newest plan, and have not gone out since
-	latest tick.Tick // of the newest plan
-	went   []uint32  // indexes that went out with it
-	price  int64     // what it takes to go out, on average
-	most   int64     // that an index begins with
+	scores []int64   // by index: accumulated score; allocated when a budget is short for the first time
+	waited bitset    // indexes ranked by the newest plan and not sent since
+	latest tick.Tick // tick of the newest plan
+	went   []uint32  // indexes sent with the newest plan
+	price  int64     // average score that it takes to be sent
+	most   int64     // most score that an index begins with
 }
 
 // candidate is an entity that waits to be sent.
@@ -38,22 +38,21 @@ type candidate struct {
 const (
 	averageScale = 16
 	firstAverage = 128 * averageScale
-	// priceShare is the part of the newest price in the average.
+	// priceShare is the divisor of the newest price in the average.
 	priceShare = 8
 	// mostScore bounds scores.
 	mostScore = 1 << 60
 )
 
-// Plan chooses what goes first when the tick's bytes do not suffice for all
-// that waits. It is a priority accumulator: every tick that an entity waits
-// adds its weight to its score, and those with the highest scores go out.
-// Sending it takes off the price, which is about the highest score of those that
-// stay behind, and leaves the rest for the next time. So nothing starves, and
-// an entity of twice the weight is sent twice as often. Plan is to be called once a tick,
-// after Observe and before the packets. bytes < 0 is without limit.
+// Plan chooses which entities are sent first if bytes are too few for all that wait. Call it once a tick, after Observe and before the
+// packets. bytes < 0 means no limit.
 //
-// The choice is made for a part of the budget at a time. Within a part the order is that of the packet. Entities that did not fit after
-// all are chosen before anything else in the next tick.
+// It is a priority accumulator. An entity that waits adds its weight to its score every tick, and those with the highest scores are
+// sent. A sent entity pays the price, which is about the highest score of the entities that were not sent. So no entity starves, and
+// one of twice the weight is sent twice as often.
+//
+// The choice is made in parts of the budget. Within a part, the order is that of the packet. Entities that were chosen and did not fit
+// are chosen first in the next tick.
 func (v *View) Plan(bytes int) {
 	v.flushSpawns()
 	p := &v.plan
@@ -80,7 +79,7 @@ func (v *View) Plan(bytes int) {
 	p.advance()
 }
 
-// tiers is the number of parts that a budget is chosen in.
+// tiers is the number of parts of a budget.
 const tiers = 4
 
 // advance chooses the next part.
@@ -99,7 +98,7 @@ func (p *sendPlan) advance() {
 	p.from, p.left, p.advanced = p.from+n, n, true
 }
 
-// rank lists everything that waits, with its score. fits is whether all of it is likely to go out.
+// rank lists everything that waits with its score. fits tells that all of it is likely to be sent.
 func (v *View) rank(fits bool) {
 	v.urged.settle(v)
 	p := &v.plan
@@ -107,7 +106,7 @@ func (v *View) rank(fits bool) {
 		p.scores = grown(p.scores, len(v.acks), cap(v.acks))
 		p.waited = p.waited.grownTo(len(v.acks))
 	}
-	if v.store.tick-p.latest != 1 { // all was sent meanwhile
+	if v.store.tick-p.latest != 1 { // in the ticks between, everything was sent
 		p.waited.clear()
 		clear(p.scores)
 		p.price = 0
@@ -128,8 +127,9 @@ func (v *View) rank(fits bool) {
 	}
 }
 
-// score returns the accumulated score of an index that waits. One that did not wait in the tick before begins with the score of the
-// ticks since it was last sent, up to the price: it is sent soon, and not before all that weighs more. A new entity begins with the price.
+// score returns the score of an index that waits. An index that did not wait in the last tick begins with the weight of the ticks
+// since it was last sent. That is at most the price: it is sent soon, but not before entities of more weight. A new entity begins with
+// at least the price.
 func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
@@ -143,7 +143,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	return min(score+weight, mostScore)
 }
 
-// weight returns the weight of an index for this client: its priority, times its relevance, times the importance of the changed rows.
+// weight returns the weight of an index for this client: priority times relevance times the importance of its changed rows.
 func (v *View) weight(index uint32) int64 {
 	weight := v.store.priority(index) * v.weightOf(index)
 	if v.store.schema.Weighed {
@@ -152,8 +152,8 @@ func (v *View) weight(index uint32) int64 {
 	return weight
 }
 
-// Ranking returns the weight of a visible entity for this client, and the score that it has accumulated while it waited, in multiples of those
-// of priority 1 in a tick. Both are 0 for an entity that is not visible, and the score where no budget was short.
+// Ranking returns the weight of a visible entity for this client, and its accumulated score. The unit of both is the weight of
+// priority 1. Both are 0 for an entity that is not visible; the score is 0 if no budget was short.
 func (v *View) Ranking(id wire.NetworkID) (weight, score float64) {
 	if !v.Visible(id) {
 		return 0, 0
@@ -165,8 +165,7 @@ func (v *View) Ranking(id wire.NetworkID) (weight, score float64) {
 	return float64(v.weight(id.Index)) / unit, score
 }
 
-// importance is the highest of the rows of an index that the client is not known
-// to have as they are.
+// importance returns the highest importance of the rows of an index that the client may not have in their newest state.
 func (v *View) importance(index uint32) int64 {
 	s := v.store
 	base, mask := v.ack(index).base, v.maskOf(index)
@@ -182,7 +181,7 @@ func (v *View) importance(index uint32) int64 {
 	return cmp.Or(highest, NormalWeight)
 }
 
-// changedSince reports whether a row is another for this client than at tick t.
+// changedSince reports whether a row changed for this client after tick t.
 func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	if v.store.schema.Refs.Has(row) {
 		return v.overrides.sinceOf(index, row) > t
@@ -190,7 +189,7 @@ func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	return v.store.sinceOf(index, row) > t
 }
 
-// settle takes the price off the scores of what went out with the newest plan.
+// settle takes the price off the scores of the entities sent with the newest plan.
 func (p *sendPlan) settle() {
 	cut := int64(0)
 	for _, c := range p.ranked[p.from:] {
@@ -206,7 +205,7 @@ func (p *sendPlan) settle() {
 	p.went = p.went[:0]
 }
 
-// before is the order of what goes first; of equals, the lower index.
+// before reports whether c is sent before d: by higher score, then by lower index.
 func (c candidate) before(d candidate) bool {
 	if c.score != d.score {
 		return c.score > d.score
@@ -221,14 +220,12 @@ func (c candidate) compare(d candidate) int {
 	return 1
 }
 
-// mostLooks bounds the passes of selectTop before it sorts the rest.
+// mostLooks bounds the passes of selectTop. After them it sorts the rest.
 const mostLooks = 8
 
-// selectTop brings the n first of all to the front, in any order (Hoare's
-// quickselect, with the median of three as pivot), and returns how many it
-// looked at. What waits for a client comes in orders of its own, as everything
-// that is new behind the little that was just lost: whatever the order is, a
-// tick must not wait for it, so that what unlucky pivots leave is sorted.
+// selectTop moves the first n candidates, by before, to the front in any order. It is Hoare's quickselect with the median of three as
+// pivot. It returns how many candidates it looked at. Unlucky pivots must not delay a tick, whatever the order of the candidates:
+// after mostLooks passes it sorts the rest.
 func selectTop(all []candidate, n int) (looked int) {
 	from, to := 0, len(all)
 	for to-from > 1 && n > from && n < to {
@@ -236,7 +233,7 @@ func selectTop(all []candidate, n int) (looked int) {
 			slices.SortFunc(all[from:to], candidate.compare)
 			return looked
 		}
-		quarter := (to - from) / 4 // not the ends: those are where what was exchanged lies
+		quarter := (to - from) / 4 // not the ends: exchanged candidates lie there
 		pivot := medianOfThree(all[from+quarter], all[(from+to)/2], all[to-1-quarter])
 		i, j := from, to-1
 		for i <= j {
@@ -264,6 +261,7 @@ func selectTop(all []candidate, n int) (looked int) {
 	return looked
 }
 
+// medianOfThree returns the second of three candidates in the order of before.
 func medianOfThree(a, b, c candidate) candidate {
 	if b.before(a) {
 		a, b = b, a
@@ -277,7 +275,7 @@ func medianOfThree(a, b, c candidate) candidate {
 	return b
 }
 
-// wrote learns how large records are.
+// wrote updates the average bits of a record.
 func (p *sendPlan) wrote(bits int) {
 	if p.average == 0 {
 		p.average = firstAverage
@@ -285,7 +283,7 @@ func (p *sendPlan) wrote(bits int) {
 	p.average += (bits*averageScale - p.average) / 16
 }
 
-// allows reports whether an index may go out now, given the plan.
+// allows returns the indexes of word w that the plan allows to be sent now.
 func (p *sendPlan) allows(w int) uint64 {
 	if !p.active {
 		return ^uint64(0)
@@ -300,7 +298,7 @@ func (p *sendPlan) sent(index uint32) {
 	p.took(index)
 }
 
-// took notes that a chosen entity was written or cannot be.
+// took notes that a chosen entity was written, or cannot be in this tick.
 func (p *sendPlan) took(index uint32) {
 	if !p.active || !p.chosen.has(index) {
 		return
@@ -314,9 +312,8 @@ func (p *sendPlan) took(index uint32) {
 // maxPriority is the largest weight of a components.Priority.
 const maxPriority = 255
 
-// WeightOf is the form in which SetPriority takes the weight of a
-// components.Priority, in steps of 1/[NormalWeight]. OutOfRange goes with the
-// nearest weight there is; what is not finite has none.
+// WeightOf converts a components.Priority to the unit of SetPriority, 1/[NormalWeight]. It returns OutOfRange with the nearest
+// possible weight, and NotFinite with 0.
 func WeightOf(weight float32) (uint16, wire.FaultReason) {
 	switch w := float64(weight); {
 	case w-w != 0:
@@ -330,8 +327,7 @@ func WeightOf(weight float32) (uint16, wire.FaultReason) {
 	}
 }
 
-// Priority is the base priority of an entity, as SetPriority set it; [NormalWeight]
-// for one of which nothing was said. It is 0 for entities that do not live.
+// Priority returns the base priority of an entity as SetPriority set it, or [NormalWeight]. It returns 0 if the entity is not alive.
 func (s *Store) Priority(id wire.NetworkID) uint16 {
 	if !s.Alive(id) {
 		return 0
@@ -339,23 +335,23 @@ func (s *Store) Priority(id wire.NetworkID) uint16 {
 	return uint16(s.priority(id.Index))
 }
 
-// An entity that Urge named ranks higher by so many prices of a record and so many ticks of its own weight. It then goes before
-// what is sent in its turn, also when it has just been sent, and behind what has waited for several turns. It pays the
-// price all the same, so that over time it is sent as often as its weight says.
+// An urged entity ranks higher, by urgedPrices times the price and urgedTicks times its own weight. So it is sent before entities that
+// waited for one turn, and after those that waited for several turns. It pays the price as others do, so over time it is sent as often
+// as its weight says.
 const (
 	urgedPrices = 4
 	urgedTicks  = 64
 )
 
-// urged is the entities that go first under a short budget, since something else waits for their state.
+// urged is the entities that are sent first under a short budget, since something at the client waits for their state.
 type urged struct {
 	of   bitset
-	list []uint32    // their indexes
-	want []tick.Tick // by index: the tick of which a record is wanted, or of a later one
+	list []uint32    // indexes in of
+	want []tick.Tick // by index: a record of this tick or a later one is wanted
 }
 
-// Urge has an entity sent earlier than its priority alone would, until a record of tick t or a later one goes out. It is for
-// who has sent something that waits at the client for that state.
+// Urge makes an entity be sent earlier than its priority says, until a record of tick t or a later one was sent. It is for messages
+// that wait at the client for that state.
 func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
 	if !v.Visible(id) || !v.unsent.has(id.Index) || v.ack(id.Index).went >= t {
 		return
@@ -369,7 +365,7 @@ func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
 	}
 }
 
-// settle takes out who was sent, or is not visible any more.
+// settle removes entities that were sent or are no longer visible.
 func (u *urged) settle(v *View) {
 	kept := u.list[:0]
 	for _, index := range u.list {
@@ -382,7 +378,7 @@ func (u *urged) settle(v *View) {
 	u.list = kept
 }
 
-// urgency is by how much an entity ranks higher than its score.
+// urgency returns by how much an index ranks higher than its score.
 func (v *View) urgency(index uint32) int64 {
 	if !v.urged.of.has(index) {
 		return 0
@@ -390,8 +386,8 @@ func (v *View) urgency(index uint32) int64 {
 	return urgedPrices*v.plan.price + urgedTicks*v.weight(index)
 }
 
-// SetWeight sets the relevance of a visible entity to this client, multiplied with the entity's priority. [NormalWeight] is
-// 1.0, and a lifetime begins with it. Zero counts as 1, the least.
+// SetWeight sets the relevance of a visible entity to this client. It is multiplied with the entity's priority. A lifetime begins with
+// [NormalWeight], which is 1.0. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
 	if v.deferCall(deferredCall{what: orderWeight, id: id, weight: weight}) {
 		return
@@ -403,6 +399,7 @@ func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
 	v.overrides.weight[id.Index] = max(weight, 1)
 }
 
+// weightOf returns the relevance of an index to this client.
 func (v *View) weightOf(index uint32) int64 {
 	if int(index) >= len(v.overrides.weight) || v.overrides.weight[index] == 0 {
 		return NormalWeight

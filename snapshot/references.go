@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// names reports whether a visible row names the entity that the client saw last at target, and not one before or after it.
+// names reports whether a visible row of index names the entity that the client last saw at target, by index and generation.
 func (v *View) names(index, target uint32) bool {
 	s, generation := v.store, v.lifetimes[target].generation
 	for m := v.maskOf(index).Intersect(s.schema.Refs); !m.IsZero(); m = m.Rest() {
@@ -23,22 +23,18 @@ func (v *View) names(index, target uint32) bool {
 	return false
 }
 
-// A row that names entities has another value for each client: an entity that the client does not see is nil in it. A change of such a
-// row therefore is not a change for every client. If a client reads the same before and after, nothing is sent, neither now nor later. It
-// does not learn that an entity that it never saw has died, or that another took its place.
-
-// refRow is a row that names entities and changed in this tick.
+// refRow is a row that names entities and that changed in this tick.
 //
-// A client reads nil for an entity that it does not see. So such a change is not a change for everybody. If the client reads
-// the same before and after, nothing is sent, then or later: it does not learn that an unseen entity died or was replaced.
+// A client reads nil in place of an entity that it does not see. So such a change need not be a change for every client. If a client
+// reads the same before and after, nothing is sent, now or later: it must not learn that an unseen entity died or was replaced.
 type refRow struct {
 	index uint32
 	row   int
-	had   bool // the entity had it before,
-	at    int  // with lanes that are kept there: the history may be too small for a tick
+	had   bool // the entity had the row before
+	at    int  // place of the old lanes in backRefs.lanes; the history may be too small for a whole tick
 }
 
-// note stores a row that names entities before its change in this tick.
+// note stores the old value of a row that names entities, before its first change in this tick.
 func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
 	r.places = grown(r.places, row+1, 0)
 	r.places[row] = grown(r.places[row], int(index)+1, 0)
@@ -49,7 +45,7 @@ func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
 	}
 }
 
-// noted returns a row that changed in this tick, nil if it did not.
+// noted returns what note stored of a row in this tick, nil if it did not change.
 func (r *backRefs) noted(index uint32, row int) *refRow {
 	if row >= len(r.places) || int(index) >= len(r.places[row]) {
 		return nil
@@ -60,13 +56,13 @@ func (r *backRefs) noted(index uint32, row int) *refRow {
 	return nil
 }
 
-// retarget notes that a row which the entity already had names other entities.
+// retarget notes that a row of an index names other entities than before.
 func (r *backRefs) retarget(index uint32) {
 	r.moved = r.moved.grownTo(int(index) + 1)
 	r.moved.set(index)
 }
 
-// begin forgets the changes of the tick before.
+// begin forgets the changes of the last tick.
 func (r *backRefs) begin() {
 	for _, c := range r.changed {
 		if r.moved.has(c.index) {
@@ -76,7 +72,7 @@ func (r *backRefs) begin() {
 	r.changed, r.lanes = r.changed[:0], r.lanes[:0]
 }
 
-// retargeted returns the entities of a word with rows that name others than before.
+// retargeted returns the entities of word w with rows that name other entities than before.
 func (r *backRefs) retargeted(w int) uint64 {
 	if w >= len(r.moved) {
 		return 0
@@ -84,8 +80,8 @@ func (r *backRefs) retargeted(w int) uint64 {
 	return r.moved[w]
 }
 
-// refreshRefs compares the rows that name entities and changed in the newest commit, as this client reads them. It comes
-// before anything else of that commit, while the client's sight is still that of the tick before.
+// refreshRefs finds out which of the rows that name entities changed in the newest commit for this client. It is the first step of
+// observing a commit, since it needs the client's sight of the tick before.
 func (v *View) refreshRefs() {
 	for i := range v.store.refs.changed {
 		c := &v.store.refs.changed[i]
@@ -107,7 +103,7 @@ func (v *View) refreshRefs() {
 	}
 }
 
-// readsAlike reports whether the client reads a row that names entities as before the newest capture.
+// readsAlike reports whether the client reads a row that names entities as it did before the newest capture.
 func (v *View) readsAlike(c *refRow) bool {
 	s := v.store
 	now := s.rows.get(c.index, c.row)
@@ -121,7 +117,7 @@ func (v *View) readsAlike(c *refRow) bool {
 	return slices.Equal(v.lanes[:n], v.lanes[n:])
 }
 
-// blind clears the fields of a row that name an entity which the client does not see at tick t.
+// blind clears the fields of a row that name entities which the client does not see at tick t.
 func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
 		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
@@ -130,16 +126,17 @@ func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	}
 }
 
-// backRefs is the reverse index of fields of kind entity.
+// backRefs is the reverse index of entity fields: which entities name an entity. It also has the rows with such fields that changed in
+// this tick.
 type backRefs struct {
-	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
-	changed []refRow   // rows that name entities and that changed in this tick
-	places  [][]uint32 // by row and index: where in changed such a row is, if it did
-	lanes   []uint32   // of these rows, as they were before
-	moved   bitset     // indexes with rows of these that only name others than before
+	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each field
+	changed []refRow   // rows that changed in this tick
+	places  [][]uint32 // by row and index: place of the row in changed; valid only if changed has that row there
+	lanes   []uint32   // old lanes of changed
+	moved   bitset     // indexes that retarget noted in this tick
 }
 
-// to lists the indexes that name a target, with repeats.
+// to returns the indexes that name a target, with repeats.
 func (r *backRefs) to(target uint32) []uint32 {
 	if int(target) >= len(r.of) {
 		return nil
@@ -147,7 +144,7 @@ func (r *backRefs) to(target uint32) []uint32 {
 	return r.of[target]
 }
 
-// change follows a row with entity fields from its old lanes to its new ones; nil is no row.
+// change updates the reverse index for a row that changes from the lanes before to after. after is nil if the row is removed.
 func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
 	for _, lane := range plan.Refs() {
 		var old, now wire.NetworkID
@@ -169,7 +166,7 @@ func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, a
 	}
 }
 
-// refAt returns the id in an entity field; generation 0 is nil.
+// refAt returns the id in an entity field. Generation 0 means nil.
 func refAt(lanes []uint32, lane int) wire.NetworkID {
 	if lanes[lane+1] == 0 {
 		return wire.NetworkID{}
@@ -177,6 +174,7 @@ func refAt(lanes []uint32, lane int) wire.NetworkID {
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
+// addRef notes one more field of index that names target.
 func (r *backRefs) addRef(target, index uint32) {
 	if target >= MaxEntities {
 		return
@@ -186,6 +184,7 @@ func (r *backRefs) addRef(target, index uint32) {
 	r.of[target] = slices.Insert(r.of[target], at, index)
 }
 
+// drop notes one field less of index that names target.
 func (r *backRefs) drop(target, index uint32) {
 	if int(target) >= len(r.of) {
 		return

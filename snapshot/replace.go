@@ -9,8 +9,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Set records a row's lanes and reports whether they differ from before. A row
-// that the entity did not have is added. Lanes are copied.
+// Set stores the lanes of a row and reports whether they differ from before. It adds a row that the entity did not have. Lanes are
+// copied.
 func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 	if !s.open || !s.Alive(id) {
 		return false
@@ -38,8 +38,7 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 	return true
 }
 
-// Replace is Set for a row that Row has just given, as its old lanes, and that
-// names no entities.
+// Replace does what Set does, for a row that the entity has and that names no entities. old is the slice that Row returned for it.
 func (s *Store) Replace(id wire.NetworkID, row int, old, lanes []uint32) (changed bool) {
 	differ := uint32(0)
 	lanes = lanes[:len(old)]
@@ -70,7 +69,7 @@ func (s *Store) Remove(id wire.NetworkID, row int) {
 	s.count++
 }
 
-// loseRow notes that a row goes away.
+// loseRow writes a row that is removed into the history and the reverse index.
 func (s *Store) loseRow(index uint32, row int) {
 	place := s.rows.row(index, row)
 	if s.schema.Refs.Has(row) {
@@ -79,14 +78,14 @@ func (s *Store) loseRow(index uint32, row int) {
 	s.keepRow(index, row, true, place)
 }
 
-// keepRow writes down what a row was before this tick, once a tick.
+// keepRow writes the old value of a row into the history, once a tick.
 func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 	if s.past.note(row, index, had, lanes, cap(s.rows.masks)) && s.schema.Refs.Has(row) {
 		s.refs.note(index, row, had, lanes)
 	}
 }
 
-// reshape writes down what an entity was before this tick, once a tick.
+// reshape writes the old mask and generation of an entity into the history, once a tick.
 func (s *Store) reshape(index uint32) {
 	s.shapes++
 	if s.shape[index] != s.tick {
@@ -98,14 +97,15 @@ func (s *Store) reshape(index uint32) {
 	}
 }
 
-// sinceOf is the tick of which a row is as it is now.
+// sinceOf returns the tick of the newest change of a row.
 func (s *Store) sinceOf(index uint32, row int) tick.Tick { return s.past.sinceOf(row, index) }
 
-// RowAt is the lanes that a row had as of tick t, nil when the entity lacked
-// it. The slice is the store's own: read it before the next Begin. Errors:
-// [ErrNoRow] when row is not one of the schema's, [ErrNotYet] when t is later
-// than the newest tick, [ErrEvicted] when it is before the history, which reaches
-// W ticks back, and [ErrNotAlive] when the entity did not live at t.
+// RowAt returns the lanes of a row as of tick t, nil if the entity lacked it. The slice is the store's own: read it before the next
+// Begin. The errors are:
+//   - [ErrNoRow]: the schema has no such row
+//   - [ErrNotYet]: t is later than the newest tick
+//   - [ErrEvicted]: t is before the history, which has W ticks
+//   - [ErrNotAlive]: the entity was not alive at t
 func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error) {
 	if uint(row) >= uint(s.schema.Rows()) {
 		return nil, ErrNoRow
@@ -124,13 +124,13 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 	return lanes, nil
 }
 
-// MaskAt is the rows that an entity had as of tick t, without those of distance bands. Errors as of RowAt.
+// MaskAt returns the rows of an entity as of tick t, without those of distance bands. Its errors are those of RowAt.
 func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	mask, err := s.maskAt(id, t)
 	return mask.Minus(s.schema.Coarse), err
 }
 
-// maskAt is MaskAt with all rows.
+// maskAt does what MaskAt does, with the rows of distance bands.
 func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
 	case t > s.tick:
@@ -153,11 +153,11 @@ func (s *Store) maskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	return rows, nil
 }
 
-// HistoryEvicted returns the number of changes of rows that were forgotten before they were W ticks old, because Config.HistoryBytes was
-// too small for them.
+// HistoryEvicted returns the number of changes of rows that were forgotten before they were W ticks old, because Config.HistoryBytes
+// was too small for them.
 func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }
 
-// Common returns the rows that all of some entities have, none when one of them does not live.
+// Common returns the rows that all of some entities have. It returns none if one of them is not alive.
 func (s *Store) Common(ids []wire.NetworkID) Mask {
 	all := AllRows()
 	for _, id := range ids {
@@ -169,8 +169,8 @@ func (s *Store) Common(ids []wire.NetworkID) Mask {
 	return all
 }
 
-// ReplaceRows replaces a row of many entities that have it, as Common tells. Each entity is named once. Lanes are the new values,
-// one entity's behind the other's.
+// ReplaceRows does what Replace does for a row of many entities that have it (see Common). Each entity is named once. lanes is the new
+// values, in the order of ids.
 func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !plain.On {
 		s.replaceBatch(ids, row, lanes)

@@ -7,10 +7,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Many rows of one component change in a tick. Each step is done for all rows of a stripe before the next step: then many
-// lines of memory are under way at once.
+// Often many rows of one component change in a tick. Each step is done for all rows of a stripe before the next step: so many cache
+// misses overlap.
 
-// replaceBatch does what ReplaceRows does with one Replace for each entity. It replaces the entities of one stripe together.
+// replaceBatch does what ReplaceRows does, stripe by stripe. The plain code that it equals is Replace for each entity.
 func (s *Store) replaceBatch(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
@@ -28,24 +28,25 @@ func (s *Store) replaceBatch(ids []wire.NetworkID, row int, lanes []uint32) {
 	}
 }
 
-// copyFew copies three or four lanes, as most rows have.
+// copyFew copies three or four lanes: most rows have so many.
 func copyFew(to, from []uint32, n int) {
 	*(*[3]uint32)(to) = [3]uint32(from)
 	to[n-1] = from[n-1]
 }
 
-// replaceStripe is ReplaceRows for entities of one stripe in ascending order, and of are its rows.
+// replaceStripe replaces a row of entities of one stripe, in ascending order. of is their bits.
 func (s *Store) replaceStripe(ids []wire.NetworkID, row int, of uint64, lanes []uint32) {
 	n, first := int(s.schema.Widths[row]), ids[0].Index&^(stripeRows-1)
-	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
+	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // exists, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
-	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
+	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // the indexes are consecutive
 	if together && len(ids) > 1 || !s.swapRows(ids, row, of, page, lanes) {
 		s.replaceApart(ids, row, page, lanes, together)
 	}
 }
 
-// replaceApart is replaceStripe a step at a time: which rows differ, what they were, what they are, and whose they are.
+// replaceApart does what replaceStripe does in steps: find the rows that differ, write their old values into the history, copy the new
+// values, note the changed entities.
 func (s *Store) replaceApart(ids []wire.NetworkID, row int, page, lanes []uint32, together bool) {
 	n, first, in := int(s.schema.Widths[row]), ids[0].Index&^(stripeRows-1), int(ids[0].Index%stripeRows)
 	var rows uint64
@@ -74,7 +75,7 @@ func (s *Store) replaceApart(ids []wire.NetworkID, row int, page, lanes []uint32
 	s.count += bits.OnesCount64(rows)
 }
 
-// differing returns a bit for each row of a stripe that differs from the lanes of the entities.
+// differing returns a bit for each entity whose row in the stripe differs from its new lanes.
 func differing(page []uint32, ids []wire.NetworkID, lanes []uint32, n int) (rows uint64) {
 	switch n {
 	case 3:
@@ -97,9 +98,8 @@ func differing(page []uint32, ids []wire.NetworkID, lanes []uint32, n int) (rows
 	return rows
 }
 
-// noteRows is note for rows of one stripe, which were there: those of the
-// entities, in ascending order, whose bit is set. The page is what all rows of the
-// stripe are.
+// noteRows does what note does for rows of one stripe that the entities have: those of rows. ids are the entities, in ascending order.
+// page is the present lanes of the whole stripe.
 func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []uint32, want int) {
 	p, number := h.past(row, ids[len(ids)-1].Index, want), ids[0].Index/stripeRows
 	s, n := &p.stripes[number], p.width
@@ -122,7 +122,7 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 	}
 }
 
-// keepRows writes what rows of a stripe were behind how long they had been so, one behind the other. They have three or four lanes.
+// keepRows writes the ages and the old lanes of rows of a stripe, one row behind the other. The rows have three or four lanes.
 func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, rows uint64, page []uint32) {
 	n, recent, since := p.width, h.age(s.before), p.since[number*stripeRows:]
 	stride := ageLanes + n
@@ -140,7 +140,7 @@ func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, r
 		}
 		return
 	}
-	// Most lie one behind the other, and most changed in the tick before as well.
+	// Most rows are neighbours, and most changed in the tick before too.
 	for left, at := rows, to; left != 0; {
 		in := bits.TrailingZeros64(left)
 		run := bits.TrailingZeros64(^(left >> in))
@@ -157,7 +157,7 @@ func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, r
 	}
 }
 
-// keepRun3 writes rows of three lanes behind their age.
+// keepRun3 writes neighbouring rows of three lanes, each behind its age.
 func keepRun3(to, from []uint32, age uint32) {
 	for ; len(from) >= 3 && len(to) >= 4; from, to = from[3:], to[4:] {
 		v, old := (*[4]uint32)(to), (*[3]uint32)(from)
@@ -165,7 +165,7 @@ func keepRun3(to, from []uint32, age uint32) {
 	}
 }
 
-// keepRun4 writes rows of four lanes behind their age.
+// keepRun4 writes neighbouring rows of four lanes, each behind its age.
 func keepRun4(to, from []uint32, age uint32) {
 	for ; len(from) >= 4 && len(to) >= 5; from, to = from[4:], to[5:] {
 		to[0] = age
@@ -173,11 +173,11 @@ func keepRun4(to, from []uint32, age uint32) {
 	}
 }
 
-// Rows all over the store are in no cache near the core. The processor loads many of them at once as long as no branch depends
-// on their contents.
+// Rows all over the store miss the near caches. The processor loads many of them at once if no branch depends on their contents.
 
-// swapRows is the whole of replaceStripe for rows of three or four lanes that have not changed in this tick, where the history has room for
-// all of them in one piece: each is written down, and then what is new in its place. It is false where it did nothing.
+// swapRows does what replaceStripe does without branches on values: it writes the old lanes into the history and the new ones into
+// their place, for each row. It returns false, and does nothing, unless the rows have three or four lanes, have not changed in this
+// tick, and fit the history.
 func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes []uint32) bool {
 	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.Widths[row])
 	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
@@ -191,7 +191,7 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 	} else {
 		others = swap4((*[stripeRows * 5]uint32)(to), (*[stripeRows * 4]uint32)(page), lanes, ids, recent)
 	}
-	if !others { // which is guessed, and so not waited for: most often all have changed
+	if !others { // some row is unchanged; rare, so the processor predicts the branch and need not wait for the lanes
 		if rows = closeUp(to, page, ids, n); rows == 0 {
 			return true
 		}
@@ -208,8 +208,8 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 	return true
 }
 
-// swap3 writes down rows of three lanes of a stripe, one behind the other with an age in front of each, and what is new in their places. It reports
-// whether each of them was something else before.
+// swap3 writes the old rows of three lanes to to, each behind its age, and the new lanes into their place. It reports whether every
+// row changed.
 func swap3(to *[stripeRows * 4]uint32, page *[stripeRows * 3]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
 	others := ^uint64(0)
 	for k := 0; k < len(ids) && k < stripeRows; k++ {
@@ -218,12 +218,12 @@ func swap3(to *[stripeRows * 4]uint32, page *[stripeRows * 3]uint32, lanes []uin
 		a, b, c := page[in], page[in+1], page[in+2]
 		page[in], page[in+1], page[in+2] = x, y, z
 		to[k*4], to[k*4+1], to[k*4+2], to[k*4+3] = age, a, b, c
-		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z)) // of more than nothing the highest bit is set
+		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z)) // the highest bit stays set if any lane differs
 	}
 	return others>>63 != 0
 }
 
-// swap4 is swap3 of four lanes.
+// swap4 does what swap3 does for rows of four lanes.
 func swap4(to *[stripeRows * 5]uint32, page *[stripeRows * 4]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
 	others := ^uint64(0)
 	for k := 0; k < len(ids) && k < stripeRows; k++ {
@@ -237,7 +237,7 @@ func swap4(to *[stripeRows * 5]uint32, page *[stripeRows * 4]uint32, lanes []uin
 	return others>>63 != 0
 }
 
-// closeUp leaves out what was written down of rows that are what they were, and returns the others.
+// closeUp removes the rows from to that did not change, and returns the bits of the others.
 func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
 	stride, at := ageLanes+n, 0
 	for k, id := range ids {

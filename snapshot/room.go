@@ -1,14 +1,14 @@
 package snapshot
 
-// The first capacities of the lists of a tick: payloads, spans of entities, and anything else.
+// First capacities of the lists of a tick: of payloads, of spans of entities, and of others.
 const (
 	usualParts = 8
 	usualSpans = 64
 	usualList  = 64
 )
 
-// room returns s with space for n more, for least at first. Growing makes it twice as large as needed: the memory of a tick soon suffices
-// for the fullest tick of a game, and nothing is allocated in the tenth minute.
+// room returns s with space for n more elements, at first for at least least. Growing doubles the space, so that soon the fullest tick
+// of a game fits and nothing is allocated any more.
 func room[T any](s []T, n, least int) []T {
 	most := len(s) + n
 	if most <= cap(s) {

@@ -11,62 +11,60 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Store is the server's Main snapshot: the newest row of everything, since
-// which tick each row has had its value, and what it was before in the last W
-// ticks. Capture fills it between [Store.Begin] and [Store.Commit]; one [View]
-// per client reads it.
+// Store is the newest state of all replicated entities at the server, with its history of the last W ticks. A capture fills it between
+// [Store.Begin] and [Store.Commit]. One [View] for each client reads it.
 //
 // A Store belongs to one goroutine.
 type Store struct {
 	schema *Schema
 	cfg    Config
-	tick   tick.Tick // of the newest Begin
+	tick   tick.Tick // tick of the newest Begin
 	open   bool      // between Begin and Commit
 	rows   columns
-	packed [][]uint64        // per row: an absolute row as it travels, since it was first asked for
-	packs  [][]tick.Tick     // per row: the since of what is packed
-	shape  []tick.Tick       // per index: the tick whose capture gave the entity its mask
-	shaped []tick.Tick       // per 64 indexes: the newest of shape
-	was    []Mask            // per index: what it was before that capture
-	born   []tick.Tick       // per index: the tick of the present generation's spawn
-	moved  []lastChangedWord // per 64 indexes: the newest changes before this tick that are everybody's
-	still  []tick.Tick       // per index: the newest change of who changed in neither
-	gens   []uint32          // per index: the present or, when dead, the last generation
+	packed [][]uint64        // by row and index: the row as it is sent whole; see packedRow
+	packs  [][]tick.Tick     // by row and index: sinceOf of the packed value
+	shape  []tick.Tick       // by index: tick of the newest change of its mask, or of its spawn or despawn
+	shaped []tick.Tick       // by page: the newest tick in shape
+	was    []Mask            // by index: the mask before that change
+	born   []tick.Tick       // by index: tick of the newest spawn
+	moved  []lastChangedWord // by index / 64; see lastChanged
+	still  []tick.Tick       // by index; see lastChanged
+	gens   []uint32          // by index: the generation of the entity, or of the last one if it is free
 	owners []wire.ClientID
 
-	named     []wire.ClientID // per index: who may write what is written by whoever is named
+	named     []wire.ClientID // by index; see SetNamed
 	handovers []Handover
-	mirrors   bool // Entities have their ids from another store.
+	mirrors   bool // Mirror was called: ids are from another store
 
 	past     history
 	bands    bands
 	groups   groups
 	refs     backRefs
-	cache    EncodeCache    // of whoever writes alone
-	caches   []*EncodeCache // the others
-	watch    func([]delta.DeltaSymbol)
-	views    int      // that observed the last tick that any did
-	numbered uint64   // views that were made
-	weight   []uint16 // per index: priority, 256 = 1; 0 = never set
+	cache    EncodeCache               // for Write
+	caches   []*EncodeCache            // of NewEncodeCache
+	watch    func([]delta.DeltaSymbol) // see Watch
+	views    int                       // number of views that observed the last tick that any view observed
+	numbered uint64                    // number of views that were made
+	weight   []uint16                  // by index: base priority in 1/NormalWeight; 0: never set
 	alive    bitset
 	early    early
 	lives    lives
-	free     []uint32 // indexes that may be used again, oldest first, from head on
+	free     []uint32 // indexes for new entities, the longest free first; those before head were taken in this tick
 	head     int
-	freed    []uint32 // indexes freed since Begin: never used again in the same tick
-	living   int
+	freed    []uint32 // indexes freed since Begin; not used again in the same tick
+	living   int      // number of entities that are alive
 
-	changed  bitset           // indexes with such a change in this tick
-	words    []uint32         // its words that are not zero
-	reshaped []uint32         // indexes whose mask or life is another since this tick
+	changed  bitset           // indexes that touch noted in this tick
+	words    []uint32         // words of changed that are not zero
+	reshaped []uint32         // indexes with a new mask, spawned or despawned in this tick
 	births   []wire.NetworkID // spawned in this tick and still alive
-	deaths   []wire.NetworkID // alive before this tick, and no longer
+	deaths   []wire.NetworkID // alive before this tick and despawned in it
 	count    int              // rows changed in this tick
-	grew     uint64           // times that there was no room for one more entity
-	refused  uint64           // spawns refused because Config.MaxEntities were alive
+	grew     uint64           // see Grown
+	refused  uint64           // see Refused
 	shapes   uint64           // see Shapes
 
-	observers atomic.Int32 // views that observed this tick
+	observers atomic.Int32 // number of views that observed this tick
 }
 
 // NewStore returns an empty Store.
@@ -90,9 +88,8 @@ func NewStore(schema *Schema, cfg Config) *Store {
 	return s
 }
 
-// Begin opens the capture of tick t, which must be later than the one before.
-// An earlier or equal tick is refused, since versions that may have been sent
-// are immutable: the capture then changes nothing.
+// Begin opens the capture of tick t. It does nothing if t is not later than the last tick: versions that may have been sent do not
+// change.
 func (s *Store) Begin(t tick.Tick) {
 	if t <= s.tick {
 		return
@@ -110,7 +107,7 @@ func (s *Store) Begin(t tick.Tick) {
 	s.past.begin(t)
 }
 
-// Commit ends the capture. What it recorded is now the state as of the tick.
+// Commit ends the capture. Its changes are now the state as of the tick.
 func (s *Store) Commit() {
 	if !s.open {
 		return
@@ -123,12 +120,12 @@ func (s *Store) Commit() {
 	s.free = append(slices.Delete(s.free, 0, s.head), s.freed...)
 	s.freed, s.head = s.freed[:0], 0
 	if s.mirrors {
-		s.free = s.free[:0] // The other store says which index is whose.
+		s.free = s.free[:0] // the other store gives out the indexes
 	}
 }
 
-// Spawn creates an entity and returns its network id: the zero id when
-// Config.MaxEntities are alive, or outside Begin and Commit.
+// Spawn creates an entity and returns its network id. It returns the zero id if Config.MaxEntities are alive, or outside Begin and
+// Commit.
 func (s *Store) Spawn() wire.NetworkID {
 	if !s.open {
 		return wire.NetworkID{}
@@ -140,7 +137,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	}
 	s.reshape(index)
 	s.gens[index]++
-	if s.gens[index] == 0 { // wrapped after 2^32 lives: generation 0 means none
+	if s.gens[index] == 0 { // wrapped after 2^32 entities: generation 0 means none
 		s.gens[index] = 1
 	}
 	s.rows.masks[index] = Mask{}
@@ -154,7 +151,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	return id
 }
 
-// takeIndex reuses the index that has been free longest, or makes a new one.
+// takeIndex returns the index that has been free longest, or a new one. It returns false if Config.MaxEntities indexes are in use.
 func (s *Store) takeIndex() (uint32, bool) {
 	if s.head < len(s.free) {
 		s.head++
@@ -180,7 +177,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	return index, true
 }
 
-// Despawn ends an entity's life. Unknown and dead ids are ignored.
+// Despawn ends the life of an entity. Ids of entities that are not alive are ignored.
 func (s *Store) Despawn(id wire.NetworkID) {
 	if !s.open || !s.Alive(id) {
 		return
@@ -200,8 +197,8 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	}
 }
 
-// packedRow is a present row as it travels whole. Few rows do, and those to
-// many clients at once: each value is packed when it is first asked for.
+// packedRow returns a present row as it is sent whole. A value is packed when a client first needs it: few rows are sent whole, but
+// each of them to many clients at once.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
 	n, since := s.schema.Words[row], s.sinceOf(index, row)
 	if int(index) >= len(s.packs[row]) {
@@ -216,15 +213,15 @@ func (s *Store) packedRow(index uint32, row int) []uint64 {
 	return words
 }
 
-// Tick is the tick of the newest capture, tick.None before the first.
+// Tick returns the tick of the newest capture, tick.None before the first.
 func (s *Store) Tick() tick.Tick { return s.tick }
 
-// Alive reports whether id is an entity of this store that lives now.
+// Alive reports whether id is an entity of this store that is alive.
 func (s *Store) Alive(id wire.NetworkID) bool {
 	return s.alive.has(id.Index) && s.gens[id.Index] == id.Generation
 }
 
-// Mask says which rows id has, without those of distance bands. It is zero for an entity that does not live.
+// Mask returns the rows of an entity, without those of distance bands. It is zero if the entity is not alive.
 func (s *Store) Mask(id wire.NetworkID) Mask {
 	if !s.Alive(id) {
 		return Mask{}
@@ -232,8 +229,7 @@ func (s *Store) Mask(id wire.NetworkID) Mask {
 	return s.rows.masks[id.Index].Minus(s.schema.Coarse)
 }
 
-// Row is the newest lanes of a row, nil when the entity lacks it. The slice is
-// the store's own: read it, do not keep it.
+// Row returns the newest lanes of a row, nil if the entity lacks it. The slice is the store's own: read it, do not store it.
 func (s *Store) Row(id wire.NetworkID, row int) []uint32 {
 	if !s.Alive(id) {
 		return nil
@@ -241,7 +237,7 @@ func (s *Store) Row(id wire.NetworkID, row int) []uint32 {
 	return s.rows.get(id.Index, row)
 }
 
-// All yields every living entity in ascending index order.
+// All yields every entity that is alive, in ascending order of index.
 func (s *Store) All(yield func(wire.NetworkID) bool) {
 	for index, gen := range s.gens {
 		if s.alive.has(uint32(index)) && !yield(wire.NetworkID{Index: uint32(index), Generation: gen}) {
@@ -250,35 +246,33 @@ func (s *Store) All(yield func(wire.NetworkID) bool) {
 	}
 }
 
-// Len is the number of living entities.
+// Len returns the number of entities that are alive.
 func (s *Store) Len() int { return s.living }
 
-// Births are the entities that the newest capture spawned, in the order of
-// their spawns. The slice is the store's own: read it before the next Begin.
+// Births returns the entities that the newest capture spawned, in the order of their spawns. The slice is the store's own: read it
+// before the next Begin.
 func (s *Store) Births() []wire.NetworkID { return s.births }
 
-// Changed is the number of rows that the newest capture changed.
+// Changed returns the number of rows that the newest capture changed.
 func (s *Store) Changed() int { return s.count }
 
-// Shapes rises whenever an entity is spawned or despawned, or gains or loses a row.
+// Shapes returns a number that rises whenever an entity is spawned or despawned, or gets or loses a row.
 func (s *Store) Shapes() uint64 { return s.shapes }
 
-// Grown returns the number of times that memory grew because more entities lived than [Config.Entities] had made room for.
+// Grown returns how often memory grew because more entities were alive than [Config.Entities] had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
 
-// MaxEntities returns the most entities that may be alive: Config.MaxEntities.
+// MaxEntities returns Config.MaxEntities, the most entities that may be alive.
 func (s *Store) MaxEntities() int { return s.cfg.MaxEntities }
 
 // Refused returns the number of spawns that were refused because Config.MaxEntities were alive.
 func (s *Store) Refused() uint64 { return s.refused }
 
-// Schema is the schema the store was made with.
+// Schema returns the schema that the store was made with.
 func (s *Store) Schema() *Schema { return s.schema }
 
-// SetPriority sets the base priority of an entity, [NormalWeight] being 1.0 and
-// the default, and reports whether there is such an entity. Where not all fits
-// into a client's budget, an entity of twice the weight is sent twice as often.
-// Zero counts as 1, the least.
+// SetPriority sets the base priority of an entity, and reports whether the entity is alive. The default is [NormalWeight], which is
+// 1.0; 0 counts as 1, the least. If a client's budget is short, an entity of twice the weight is sent twice as often.
 func (s *Store) SetPriority(id wire.NetworkID, weight uint16) bool {
 	if !s.Alive(id) {
 		return false
@@ -288,7 +282,7 @@ func (s *Store) SetPriority(id wire.NetworkID, weight uint16) bool {
 	return true
 }
 
-// priority is the base priority of an index.
+// priority returns the base priority of an index.
 func (s *Store) priority(index uint32) int64 {
 	if int(index) >= len(s.weight) || s.weight[index] == 0 {
 		return NormalWeight
@@ -296,8 +290,7 @@ func (s *Store) priority(index uint32) int64 {
 	return int64(s.weight[index])
 }
 
-// plain gives a new entity what entities have until game code says otherwise:
-// the server as its owner, and priority 1.
+// plain gives a new entity the defaults: the server as its owner, nobody named to write it, and priority 1.
 func (s *Store) plain(index uint32) {
 	if int(index) < len(s.owners) {
 		s.owners[index] = 0
@@ -310,8 +303,8 @@ func (s *Store) plain(index uint32) {
 	}
 }
 
-// SetOwner says which client an entity belongs to, 0 being the server, and reports whether there is such an entity, spawned or reserved. An
-// entity belongs to the server when it is spawned. Ownership may change at any time, also between two captures.
+// SetOwner sets the client that owns an entity, 0 for the server, and reports whether the entity is alive or reserved. A new entity
+// belongs to the server. The owner may change at any time, also between two captures.
 func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	if !s.Alive(id) {
 		return s.wish(id, earlyOwner, owner)
@@ -324,8 +317,8 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	return true
 }
 
-// Owner returns the client that an entity belongs to: 0, the server, for what nobody was made the owner of, and for
-// entities that neither live nor are reserved.
+// Owner returns the client that owns an entity. It returns 0, the server, if no owner was set, or if the entity is neither alive nor
+// reserved.
 func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) {
 		return s.wished(id, earlyOwner)
@@ -336,9 +329,8 @@ func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
 	return s.owners[id.Index]
 }
 
-// Changes yields the living entities of which the newest capture changed
-// anything, those that it spawned included, in ascending index order. It costs
-// one look for 64 entities and what there is to yield.
+// Changes yields the entities that are alive and that the newest capture changed or spawned, in ascending order of index. The cost is
+// one look for each 64 entities.
 func (s *Store) Changes(yield func(wire.NetworkID) bool) {
 	for w := range s.changed {
 		for word := s.changedOf(w) & s.alive[w]; word != 0; word &= word - 1 {
@@ -350,12 +342,11 @@ func (s *Store) Changes(yield func(wire.NetworkID) bool) {
 	}
 }
 
-// Deaths are the entities that were alive before the newest capture and ended
-// in it. The slice is the store's own: read it before the next Begin.
+// Deaths returns the entities that were alive before the newest capture and were despawned in it. The slice is the store's own: read
+// it before the next Begin.
 func (s *Store) Deaths() []wire.NetworkID { return s.deaths }
 
-// Recent yields, in ascending order of index, every living entity that the
-// newest capture changed in any way.
+// Recent yields the same entities as Changes.
 func (s *Store) Recent(yield func(id wire.NetworkID) bool) {
 	for w := range s.changed {
 		for word := s.changedOf(w); word != 0; word &= word - 1 {
@@ -367,8 +358,7 @@ func (s *Store) Recent(yield func(id wire.NetworkID) bool) {
 	}
 }
 
-// Since is the tick whose capture gave a present row its value, tick.None for
-// a row that the entity lacks.
+// Since returns the tick of the capture that gave a present row its value, tick.None for a row that the entity lacks.
 func (s *Store) Since(id wire.NetworkID, row int) tick.Tick {
 	if !s.Mask(id).Has(row) {
 		return tick.None
@@ -376,9 +366,8 @@ func (s *Store) Since(id wire.NetworkID, row int) tick.Tick {
 	return s.sinceOf(id.Index, row)
 }
 
-// Reserve gives out the network id of an entity that is to be spawned later, by
-// [Store.Adopt]: the zero id when Config.MaxEntities are alive or reserved. It may be
-// called at any time.
+// Reserve returns the network id of an entity that [Store.Adopt] will spawn later. It returns the zero id if Config.MaxEntities are
+// alive or reserved. It may be called at any time. So a message can name a new entity before the capture spawns it.
 func (s *Store) Reserve() wire.NetworkID {
 	index, ok := s.takeIndex()
 	if !ok {
@@ -396,12 +385,11 @@ func (s *Store) Reserve() wire.NetworkID {
 	return id
 }
 
-// Adopt spawns the entity that an id was reserved for. It must be called once
-// for each reserved id, between Begin and Commit, and with no other id. What [Store.SetOwner] and [Store.SetNamed] said of it
-// meanwhile counts from now on.
+// Adopt spawns the entity that an id was reserved for. Call it once for each reserved id, between Begin and Commit, and for no other
+// id. The entity gets what [Store.SetOwner] and [Store.SetNamed] set for the reserved id.
 func (s *Store) Adopt(id wire.NetworkID) {
 	s.Forsake(id)
-	if s.head > 0 { // Spawn takes what is at head
+	if s.head > 0 { // Spawn takes the index at head
 		s.head--
 		s.free[s.head] = id.Index
 	} else {
@@ -418,9 +406,9 @@ func (s *Store) Adopt(id wire.NetworkID) {
 
 // early is the ids that are reserved and not adopted.
 type early struct {
-	ids     []uint32 // by index: the generation; 0: none
-	count   int
-	clients [2][]wire.ClientID // by index: the owner, and the client that is named to write it, from Adopt on
+	ids     []uint32           // by index: the generation; 0: not reserved
+	count   int                // number of reserved ids
+	clients [2][]wire.ClientID // by index: the owner, and the named client, that Adopt sets
 }
 
 // Places in early.clients.
@@ -429,7 +417,7 @@ const (
 	earlyNamed = 1
 )
 
-// Reserved reports whether an id was given out by [Store.Reserve] and is still to be adopted.
+// Reserved reports whether an id was returned by [Store.Reserve] and is not adopted yet.
 func (s *Store) Reserved(id wire.NetworkID) bool {
 	return uint(id.Index) < uint(len(s.early.ids)) && id.Generation != 0 && s.early.ids[id.Index] == id.Generation
 }
@@ -437,7 +425,8 @@ func (s *Store) Reserved(id wire.NetworkID) bool {
 // Reserves reports whether any id is reserved.
 func (s *Store) Reserves() bool { return s.early.count > 0 }
 
-// Forsake makes an id count as reserved no more: its entity ended before it was spawned. The id must be adopted all the same.
+// Forsake makes a reserved id count as reserved no more: its entity ended before it was spawned. Adopt must be called for it all the
+// same.
 func (s *Store) Forsake(id wire.NetworkID) {
 	if s.Reserved(id) {
 		s.early.ids[id.Index] = 0
@@ -445,7 +434,7 @@ func (s *Store) Forsake(id wire.NetworkID) {
 	}
 }
 
-// wish notes a client of a reserved entity, and reports whether it is one.
+// wish stores a client, the owner or the named one, for a reserved id. It returns false for other ids.
 func (s *Store) wish(id wire.NetworkID, what int, client wire.ClientID) bool {
 	reserved := s.Reserved(id)
 	if reserved {
@@ -454,7 +443,7 @@ func (s *Store) wish(id wire.NetworkID, what int, client wire.ClientID) bool {
 	return reserved
 }
 
-// wished returns a client of a reserved entity, 0 for other ids.
+// wished returns what wish stored for a reserved id, 0 for other ids.
 func (s *Store) wished(id wire.NetworkID, what int) wire.ClientID {
 	if !s.Reserved(id) {
 		return 0
@@ -462,11 +451,11 @@ func (s *Store) wished(id wire.NetworkID, what int) wire.ClientID {
 	return s.early.clients[what][id.Index]
 }
 
-// Open reports whether a capture is under way, from Begin to Commit.
+// Open reports whether a capture is open, from Begin to Commit.
 func (s *Store) Open() bool { return s.open }
 
-// EachAt yields every entity that lived as of tick t, in ascending index order, until yield returns false. It returns false
-// when t is outside the history, which reaches W ticks back, so that nobody can say. It allocates nothing.
+// EachAt yields every entity that was alive at tick t, in ascending order of index, until yield returns false. It returns false if t
+// is outside the history of W ticks. It allocates nothing.
 func (s *Store) EachAt(t tick.Tick, yield func(wire.NetworkID) bool) bool {
 	if t > s.tick || t < s.past.horizon || t <= tick.None {
 		return false

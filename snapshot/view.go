@@ -7,29 +7,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ackLifetime tells which lifetime the ack state of an index is about. An ack state with a baseline is of this lifetime.
+// ackLifetime is the present lifetime of an index at one client. A baseline in its ack state is of this lifetime.
 type ackLifetime struct {
-	life  tick.Tick // acknowledgements of records before it make no baseline
-	ended tick.Tick // the latest end of a life; despawns before it settle nothing
-	// began and left are the life that was over last, from the first tick in which
-	// the client was shown it to the first in which it was not.
+	life  tick.Tick // first tick of the lifetime; acknowledgements of older records make no baseline
+	ended tick.Tick // the newest end of a lifetime; an older despawn settles nothing
+	// began and left are the newest lifetime that has ended: its first tick, and the first tick after it.
 	began, left tick.Tick
-	// generation is of the entity that the state is about; 0: none yet.
+	// generation is that of the entity; 0: there was none yet.
 	generation uint32
-	// shown is the newest generation of which any record went out and whose
-	// despawn is not settled; 0 = the client cannot hold anything.
+	// shown is the newest generation that a record was sent of and whose despawn is not settled; 0: the client has no record.
 	shown uint32
 }
 
-// View is the server's knowledge of one client: what the client may see, what it has, and what is on its way to it. It takes
-// some bits and an ack state for each network index. It belongs to the Store's goroutine.
+// View is the server's knowledge of one client: what the client may see, what it has, and what is on its way. It has an ack state and
+// some bits for each network index. It belongs to the Store's goroutine.
 type View struct {
 	store    *Store
-	number   uint64    // among the views of the store, from 1
-	payload  int       // bytes of a snapshot in an otherwise empty packet
+	number   uint64    // number among the views of the store, from 1
+	payload  int       // most bytes of a snapshot in a packet with nothing else
 	unknown  Mask      // Config.Unknown
-	observed tick.Tick // the newest commit that has been looked at
-	start    tick.Tick // the first one
+	observed tick.Tick // the newest commit that was observed
+	start    tick.Tick // the tick of the store when the view was made
 	stats    ViewStats
 
 	clientSight
@@ -43,97 +41,97 @@ type View struct {
 	urged    urged
 	ties     groupLinks
 	starved  starvedGroup
-	portions []visibleGroupSize // by number of the group
+	portions []visibleGroupSize // by members.number
 }
 
-// clientSight tells which entities the client may see, with which of their components.
+// clientSight is the entities and components that the client may see.
 type clientSight struct {
-	visible    bitset        // alive, and this client may see it
+	visible    bitset        // entities that are alive and that the client may see
 	lifetimes  []ackLifetime // by index
-	retained   bitset        // out of sight, and the client was left what it has
-	hideNew    bool
+	retained   bitset        // entities out of sight whose last state the client keeps (Keep)
+	hideNew    bool          // ShowNew(false) was called
 	spawns     pendingSpawns
 	overrides  clientOverrides
 	ownWrites  ownWrites
-	shares     bool           // see Share
-	sights     uint64         // changes of what is visible
+	shares     bool           // Share was called
+	sights     uint64         // number of changes of visible
 	hidden     []hiddenAt     // by index
-	lastHidden tick.Tick      // the newest of them
-	deferred   []deferredCall // that wait for the commit of an open tick
+	lastHidden tick.Tick      // the newest tick in hidden
+	deferred   []deferredCall // calls that wait for the commit of an open capture
 }
 
-// waiting tells which entities have to be sent.
+// waiting is the entities that have to be sent.
 type waiting struct {
-	unsent         bitset // changed, or lost, since it was last sent; despawns included
-	unacked        bitset // sent, and the newest sent is not yet confirmed
-	despawnOwed    bitset // a despawn is owed, whatever the client acknowledged
-	oversize       bitset // does not fit a packet as it is now: the client lacks it
-	anyDespawnOwed bool   // despawnOwed may not be empty,
-	anyOversize    bool   // nor oversize: else neither is looked at
-	waits          bool   // unsent may not be empty
+	unsent         bitset // changed, or lost, since they were last sent; also despawns
+	unacked        bitset // sent, and the newest record is not acknowledged
+	despawnOwed    bitset // a despawn is due and not acknowledged
+	oversize       bitset // the newest state does not fit a packet, so the client lacks it
+	anyDespawnOwed bool   // false: despawnOwed is empty
+	anyOversize    bool   // false: oversize is empty
+	waits          bool   // false: unsent is empty
 	waitWord       int    // the first word of unsent that may not be zero
 }
 
-// ackStates tells which records the client has, and which are on their way to it.
+// ackStates is the records that the client has, and those on their way.
 type ackStates struct {
-	acks   []ackRecord // by index; of a member of its page only the rows count
+	acks   []ackRecord // by index; the ackState of a member of its page is in pages instead
 	pages  []ackPage   // by index / 64
 	recent sentPages
 	sent   sentRing
-	met    []wire.NetworkID // attended entities that the client was proved to hold
+	met    []wire.NetworkID // see Met
 }
 
-// resyncs tells which of the client's requests to begin anew were served.
+// resyncs is the state of the client's requests to start again (Resync).
 type resyncs struct {
 	epoch    uint16 // the newest resync that was served
-	epochSeq uint64 // acknowledgements of earlier packets make no baseline
-	answer   bool   // a snapshot is due even when there is nothing to say
-	answered bool   // the client has decoded one since the newest resync
+	epochSeq uint64 // acknowledgements of packets before this sequence make no baseline
+	answer   bool   // a snapshot is due even if it is empty
+	answered bool   // the client has decoded a snapshot since the newest resync
 }
 
-// progress tells where the next packet of a tick goes on.
+// progress tells where the next packet of a tick continues.
 type progress struct {
-	wrote     tick.Tick // the newest tick a snapshot was written for
-	spoke     tick.Tick // the newest tick with a sent snapshot, or the start
-	cursor    uint32    // where the next packet goes on, when the budget cut one short
+	wrote     tick.Tick // the newest tick that a snapshot was written for
+	spoke     tick.Tick // like wrote, and at first the tick of the store when the view was made
+	cursor    uint32    // index at which writeUnlisted of the next packet begins
 	part      int       // payloads written for this tick
-	parts     int       // and for the last tick before it that had any
-	nextPage  int       // the page with which the lists of the next packet of this tick begin
-	refTick   tick.Tick // its tick
-	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
-	listed    int       // and how many entities waited with a record of the R of their page
-	short     bool      // not all that waited went out with the tick before
+	parts     int       // payloads of the last tick with any before this one
+	nextPage  int       // page with which the lists of the next packet of this tick begin
+	refTick   tick.Tick // the tick for which newestRef and listed were computed
+	newestRef tick.Tick // the newest R of a page that waited; tick.None: none
+	listed    int       // entities that waited with a record of the R of their page
+	short     bool      // the last tick did not send everything that waited
 }
 
-// scratch is memory that is used again.
+// scratch is memory that is used again for each record.
 type scratch struct {
-	lanes   []uint32 // a row with entity fields, as this client gets it
-	lacking []uint32 // members of a group that are to be written
-	records []record // of them, or of a page
-	single  record   // the one that is written
+	lanes   []uint32 // a row with entity fields, as this client reads it
+	lacking []uint32 // members of a group or unit that are to be written
+	records []record // their records, or those of a page
+	single  record   // the record of one entity
 }
 
-// ViewStats counts what a View did since it was made.
+// ViewStats counts what a View has done since it was made.
 type ViewStats struct {
 	Snapshots   uint64         // snapshot payloads written
 	Spawns      uint64         // records without a baseline
 	Updates     uint64         // records against a baseline
 	Despawns    uint64         // despawn records
-	Rows        uint64         // rows that travelled as absolute values
-	Deltas      uint64         // rows that travelled as what differs from the baseline
-	Unchanged   uint64         // rows that travelled as one bit: as in the baseline
-	Resent      uint64         // records put back into unsent by a loss
-	Repeated    uint64         // records put back into unsent because the budget allowed it
-	RingFull    uint64         // times nothing was written, since the ring was full of records that are on their way
-	Overwritten uint64         // pending packets forgotten because the caller sent a whole ring of packets after them
-	Oversize    uint64         // times an entity did not fit even an empty packet
+	Rows        uint64         // rows sent whole
+	Deltas      uint64         // rows sent as a difference from the baseline
+	Unchanged   uint64         // rows that equal the baseline, in one bit
+	Resent      uint64         // records put back into unsent after a loss
+	Repeated    uint64         // records put back into unsent by Repeat
+	RingFull    uint64         // times nothing was written, since the ring was full of packets on their way
+	Overwritten uint64         // pending packets forgotten, since the caller sent a whole ring of packets after them
+	Oversize    uint64         // times that an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
-	TornGroups  uint64         // times a group, or a group with despawns of its members, did not fit even an empty packet and was sent apart
+	TornGroups  uint64         // times that a group, or an atomic unit, did not fit even an empty packet and was sent apart
 	Resyncs     uint64         // resyncs served
 }
 
-// heartbeat is the number of ticks after which a snapshot is sent even when nothing changed. So the 16 bits of a tick stay
-// unambiguous to a client at rest.
+// heartbeat is the number of ticks after which a snapshot is sent even if nothing changed. So a client at rest can still expand the 16
+// bits of a tick.
 const heartbeat = 1 << 12
 
 // NewView returns the View of a client that has nothing and may see every entity.
@@ -146,7 +144,7 @@ func NewView(store *Store, cfg Config) *View {
 	v.number = store.numbered
 	v.overrides.usual = store.schema.Coarse.Minus(cfg.Older).Union(v.unknown)
 	v.grow()
-	if store.open { // all of it is still to be observed
+	if store.open { // the commit of the open capture is still to be observed
 		v.observed = store.tick - 1
 	}
 	for id := range store.All {
@@ -181,9 +179,9 @@ func (v *View) grow() {
 	}
 }
 
-// Observe takes in the store's newest commit, once. Call it after each [Store.Commit] and before the next Begin. Between
-// Begin and Commit it does nothing. Show, Hide and the other calls about the client's sight take effect with the commit. A
-// word of 64 entities costs one operation; a tick without changes costs none.
+// Observe applies the store's newest commit to the view, once. Call it after each [Store.Commit] and before the next Begin. Between
+// Begin and Commit it does nothing. Calls about the client's sight take effect here. The cost is one operation for each word of 64
+// entities, and nothing for a tick without changes.
 func (v *View) Observe() {
 	if v.observed == v.store.tick || v.store.open {
 		return
@@ -195,7 +193,7 @@ func (v *View) Observe() {
 	}
 }
 
-// observe takes in a commit that was not observed yet. Deferred calls are applied after it.
+// observe applies a commit that was not observed yet, without the deferred calls.
 func (v *View) observe() {
 	s := v.store
 	v.flushSpawns()
@@ -248,15 +246,15 @@ func (v *View) observe() {
 	}
 }
 
-// wait notes that something of an index has to be sent.
+// wait notes that a record or despawn of an index has to be sent.
 func (v *View) wait(index uint32) {
 	v.unsent.set(index)
 	v.waits = true
 	v.ties.changes++
 }
 
-// Repeat puts back into unsent each entity that was sent before a tick and is neither acknowledged nor presumed lost. It
-// spends a budget that is left over (rule 8). Call it when nothing is Pending, before the packets of a tick.
+// Repeat puts entities back into unsent that were sent before a tick and are neither acknowledged nor lost. It uses a budget that is
+// left over (rule 8). Call it if nothing is Pending, before the packets of a tick.
 func (v *View) Repeat(before tick.Tick) {
 	v.flushSpawns()
 	for w := range v.unacked {
@@ -282,7 +280,7 @@ func (v *View) Pending() bool {
 	return v.answer || v.waits
 }
 
-// Synced reports whether the client has acknowledged the newest of everything.
+// Synced reports whether the client has acknowledged the newest state of everything.
 func (v *View) Synced() bool {
 	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
 }
@@ -307,20 +305,20 @@ func (v *View) Oversize() uint64 { return v.stats.Oversize }
 // Stats returns the counters of the View.
 func (v *View) Stats() ViewStats { return v.stats }
 
-// lives lists the entities with state beside their rows, and those of them that are gone. Other entities cost nothing.
+// lives is the attended entities, those with state beside their rows, as collections have.
 type lives struct {
 	attended bitset
-	ended    []wire.NetworkID
+	ended    []wire.NetworkID // attended entities that ended; see Ended
 }
 
-// Attend makes the store and its views note the fate of an entity, which is alive or reserved. Ended tells when it is gone,
-// and [View.Met] when a client has acknowledged it.
+// Attend makes the store and its views report the life of an entity, which is alive or reserved. Ended lists it when it has ended, and
+// [View.Met] when a client has acknowledged it. Package collections uses it.
 func (s *Store) Attend(id wire.NetworkID) {
 	s.lives.attended = s.lives.attended.grownTo(int(id.Index) + 1)
 	s.lives.attended.set(id.Index)
 }
 
-// unattend notes that an entity is gone.
+// unattend notes that an entity has ended.
 func (s *Store) unattend(id wire.NetworkID) {
 	if s.lives.attended.has(id.Index) {
 		s.lives.attended.unset(id.Index)
@@ -328,14 +326,14 @@ func (s *Store) unattend(id wire.NetworkID) {
 	}
 }
 
-// Ended returns the attended entities that are gone since ClearEnded, in order. They are not attended any more. The slice is
-// the store's own.
+// Ended returns the attended entities that ended since ClearEnded, in order. They are not attended any more. The slice is the store's
+// own.
 func (s *Store) Ended() []wire.NetworkID { return s.lives.ended }
 
-// ClearEnded starts a new list.
+// ClearEnded empties the list of Ended.
 func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 
-// Share tells that the client looks at the store's own world: it has all that it sees, and nothing is sent to it.
+// Share notes that the client reads the store's own world. It has everything that it sees, and nothing is sent to it.
 func (v *View) Share() {
 	v.shares = true
 	for id := range v.store.All {
@@ -350,14 +348,14 @@ func (v *View) Held(id wire.NetworkID) bool {
 	return v.Visible(id) && (v.shares || v.ack(id.Index).base != tick.None)
 }
 
-// Sent reports whether a record of an entity was sent in its present lifetime, so that the client may have it.
+// Sent reports whether a record of an entity was sent in its present lifetime.
 func (v *View) Sent(id wire.NetworkID) bool {
 	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].life
 }
 
-// Needs returns the tick of the record that the client must have of an entity to have all its changes up to tick t. A later
-// record does too. It returns tick.None where the client has acknowledged that, and where it gets none: the entity is not
-// visible or does not fit a packet.
+// Needs returns the tick of the record that gives the client all changes of an entity up to tick t. A record of a later tick does so
+// too. It returns tick.None if the client has acknowledged that, or gets no record: the entity is not visible or does not fit a
+// packet.
 func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
 		return tick.None
@@ -369,8 +367,8 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	return needs
 }
 
-// Proved returns the newest tick as of which the client has acknowledged everything that it may see. An entity that does not
-// fit a packet does not count. It looks at each entity whose newest state is not acknowledged.
+// Proved returns the newest tick as of which the client has acknowledged everything that it may see, except entities that do not fit a
+// packet. It looks at each entity whose newest state is not acknowledged.
 func (v *View) Proved() tick.Tick {
 	v.flushSpawns()
 	proved := v.observed
@@ -393,8 +391,8 @@ func (v *View) Proved() tick.Tick {
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
 func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
 
-// Life returns the tick since which the client has seen an entity without a break, and whether it sees the entity now. Two
-// lifetimes differ in it if anything of them was sent.
+// Life returns the first tick of the entity's present lifetime at the client, and whether the client sees the entity. Two lifetimes of
+// which anything was sent have different ticks. Package collections uses it.
 func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
@@ -402,9 +400,9 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	return v.lifetimes[id.Index].life, true
 }
 
-// SawAt reports whether an entity was in the client's sight at a tick. It knows the present lifetime and the one before it.
-// Ticks before the view's first count as that one. known is false if the client was never shown the entity, or if its index
-// is another's now.
+// SawAt reports whether the client saw an entity at tick t. It knows the present lifetime and the one before it. Ticks before the view
+// was made count as the first one. known is false if the client was never shown the entity, or if another entity has its index now.
+// Package rewind uses it.
 func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
 	if uint(id.Index) >= uint(len(v.lifetimes)) || v.lifetimes[id.Index].generation != id.Generation {
 		return false, false

@@ -6,20 +6,20 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Interest decides what each client may see. A server asks it once a network tick, between the capture and the packets. So no
-// client is sent a byte about anything that it may not see.
+// Interest decides what each client may see. The server calls it once a network tick, after the capture and before the packets. So no
+// byte about an entity is sent to a client that may not see it.
 type Interest interface {
-	// Prepare is called once a network tick, when the world has been captured.
+	// Prepare is called once a network tick, after the capture.
 	Prepare(s *Store)
-	// Update is called then for each client. It says what changed for this one by Show, Hide, Keep, SetRows and
-	// SetWeight of its view. Entities that are new since the last call are visible unless ShowNew(false) was called.
+	// Update is called for each client after Prepare. It changes what the client sees by Show, Hide, Keep, SetRows and SetWeight of
+	// the view. Entities that are new since the last call are visible, unless ShowNew(false) was called.
 	Update(client wire.ClientID, v *View)
-	// Leave is called when a client is gone.
+	// Leave is called when a client has left.
 	Leave(client wire.ClientID)
 }
 
-// Show lets the client see an entity. Its first record is full, whatever the client had before. Between Begin and Commit the
-// call takes effect with the commit, like all calls about sight.
+// Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
+// takes effect with the commit, as all calls about sight do.
 func (v *View) Show(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderShow, id: id}) {
 		return
@@ -29,11 +29,10 @@ func (v *View) Show(id wire.NetworkID) {
 	}
 }
 
-// Hide takes an entity out of the client's sight. From then on nothing is sent about it but its despawn, and that only if a
-// record of it was sent.
+// Hide takes an entity out of the client's sight. From then on only its despawn is sent, and only if a record of it was sent.
 //
-// An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Until the
-// commit Visible tells the state before.
+// An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
+// Commit, Visible still returns the state before the call.
 func (v *View) Hide(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderHide, id: id}) {
 		return
@@ -47,10 +46,11 @@ func (v *View) Hide(id wire.NetworkID) {
 	}
 }
 
-// hiddenAt is the ticks as of which an entity, and a component of it, was hidden last.
+// hiddenAt is the newest ticks as of which an entity was hidden (all), and a component of it (rows).
 type hiddenAt struct{ all, rows tick.Tick }
 
-// noteHidden notes that an entity, or a component of it, is hidden from now on, if a payload of its lifetime was written.
+// noteHidden notes that an entity, or a component of it, is hidden from the next tick on. It does nothing if no payload of the
+// lifetime was written.
 func (v *View) noteHidden(index uint32, all bool) {
 	if v.lifetimes[index].life > v.wrote {
 		return
@@ -64,8 +64,8 @@ func (v *View) noteHidden(index uint32, all bool) {
 	}
 }
 
-// Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent
-// until Show. The entity despawns there when it dies or Hide is called.
+// Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
+// The client removes the entity when it despawns or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderKeep, id: id}) {
 		return
@@ -75,7 +75,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	}
 	v.noteHidden(id.Index, true)
 	if v.ack(id.Index).base == tick.None {
-		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
+		v.end(id.Index, v.next()) // the client may have no state of this lifetime, and must not keep one of an earlier lifetime
 		return
 	}
 	v.leave(id.Index, v.next())
@@ -84,17 +84,17 @@ func (v *View) Keep(id wire.NetworkID) {
 	v.retained.set(id.Index)
 }
 
-// ShowNew sets whether the client sees new entities until they are hidden, as at first, or only when they are shown. Between
-// Begin and Commit new entities of that tick are seen only if that was so before and is to be so.
+// ShowNew sets whether the client sees new entities at once, which is the default, or only after Show. Between Begin and Commit, new
+// entities of that tick are seen only if both the old and the new setting are true.
 func (v *View) ShowNew(show bool) {
-	if v.deferCall(deferredCall{what: orderShowNew, show: show}) { // which otherwise took in what is new by now
+	if v.deferCall(deferredCall{what: orderShowNew, show: show}) { // false: it has observed the newest commit, with its new entities
 		v.hideNew = v.hideNew || !show
 		return
 	}
 	v.hideNew = !show
 }
 
-// ShowAll resets the client's sight: it sees every entity, also later ones, with all components and normal weight.
+// ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
 	if v.deferCall(deferredCall{what: orderShowAll}) {
 		return
@@ -107,18 +107,18 @@ func (v *View) ShowAll() {
 	}
 }
 
-// Visible reports whether the client may see id, which is false for dead ids.
+// Visible reports whether the client may see an entity. It is false for entities that are not alive.
 func (v *View) Visible(id wire.NetworkID) bool {
 	return v.visible.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
-// Keeps reports whether id is out of the client's sight and the client keeps its last state.
+// Keeps reports whether an entity is out of the client's sight and the client keeps its last state.
 func (v *View) Keeps(id wire.NetworkID) bool {
 	return v.retained.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
-// next returns the earliest tick whose snapshot can reflect a change of visibility made now: the tick after this one if a
-// packet of this one was written.
+// next returns the first tick whose packets can show a change of sight that is made now. It is the tick after the present one if a
+// packet of the present one was written.
 func (v *View) next() tick.Tick {
 	if v.wrote >= v.store.tick {
 		return v.store.tick + 1
@@ -126,14 +126,14 @@ func (v *View) next() tick.Tick {
 	return v.store.tick
 }
 
-// show begins a lifetime at tick t (rule 7). It drops a despawn that is owed: the full record that follows replaces every
-// lower generation.
+// show begins a lifetime at tick t, without a baseline (rule 7). A despawn that is due is dropped: the full record that follows
+// replaces every lower generation. Rows that name the entity are sent again.
 func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.enter(id, t)
 	v.renamed(id.Index, t)
 }
 
-// enter begins a lifetime as show does: it forgets the baseline (rule 7). It leaves the rows of other entities that name this one.
+// enter begins a lifetime at tick t: it forgets the baseline (rule 7). Unlike show, it does not send the rows that name the entity.
 func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.lifetimes[id.Index]
@@ -164,7 +164,7 @@ func (v *View) died(id wire.NetworkID) {
 	}
 }
 
-// end ends the lifetime at an index at tick t (rule 7). A despawn is owed if any record was sent, acknowledged or not.
+// end ends the lifetime of an index at tick t (rule 7). A despawn is due if any record of it was sent, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
 	if v.cancelSpawn(index) {
 		return
@@ -183,39 +183,39 @@ func (v *View) end(index uint32, t tick.Tick) {
 	v.owe(index, t)
 }
 
-// unseen reports whether an entity that leaves sight at tick t came into it too late to be sent, and was out of sight before.
-// The client has not seen it in its present group.
+// unseen reports whether an entity that leaves sight at tick t came into sight too late to be sent, and was out of sight before. The
+// client has then not seen it in its present group.
 func (v *View) unseen(index uint32, t tick.Tick) bool {
 	p := &v.lifetimes[index]
 	return p.life >= t && p.left < t && p.left <= p.ended
 }
 
-// leave takes an index out of sight.
+// leave takes an index out of sight at tick t.
 func (v *View) leave(index uint32, t tick.Tick) {
 	v.visible.unset(index)
 	v.unacked.unset(index)
 	v.oversize.unset(index)
 	v.forget(index)
 	p := &v.lifetimes[index]
-	if p.life < t { // else it was shown in no tick
+	if p.life < t { // otherwise no tick showed the lifetime
 		p.began, p.left = p.life, t
 	}
 	p.life = t + 1
 	v.renamed(index, t)
 }
 
-// forget drops the ack state of an index.
+// forget drops the baseline of an index.
 func (v *View) forget(index uint32) {
 	v.alone(index).dropBase()
 }
 
-// owe makes a despawn due, together with what the client lacks of the group.
+// owe makes a despawn due. It must share a packet with everything that the client lacks of the entity's group.
 func (v *View) owe(index uint32, t tick.Tick) {
 	v.due(index, t)
 	v.bind(index, t)
 }
 
-// due makes a despawn due by itself.
+// due makes a despawn due, without its group.
 func (v *View) due(index uint32, t tick.Tick) {
 	v.retained.unset(index)
 	v.lifetimes[index].ended = t
@@ -224,12 +224,14 @@ func (v *View) due(index uint32, t tick.Tick) {
 	v.wait(index)
 }
 
-// renamed marks rows that name an entity whose visibility changed. From tick t on they name it to this client, or nobody.
+// renamed notes that the visibility of an entity changed at tick t. Rows that name it change for this client: they read nil while it
+// is not visible.
 func (v *View) renamed(target uint32, t tick.Tick) {
 	v.sights++
 	v.rename(target, t)
 }
 
+// rename notes a change at tick t of visible rows that name target.
 func (v *View) rename(target uint32, t tick.Tick) {
 	for _, index := range v.store.refs.to(target) {
 		if v.visible.has(index) && v.names(index, target) {
@@ -238,18 +240,18 @@ func (v *View) rename(target uint32, t tick.Tick) {
 	}
 }
 
-// pendingSpawns contains entities that became visible in the newest commit. The game may still hide them before the next
-// packet, and hiding must leave no trace: references to them stay nil, and a despawn already due at the same index stays due.
-// flushSpawns applies the side effects of a spawn; Plan, Write and Acked call it first.
+// pendingSpawns is the entities that became visible in the newest commit. The game may still hide them before the next packet, and
+// hiding must leave no trace: rows that name them still read nil, and a despawn already due at the same index stays due. flushSpawns
+// applies the side effects of the spawns; Plan, Write and Acked call it first.
 type pendingSpawns struct {
-	list         []uint32  // indexes of them
-	of           bitset    // of these, who may still be hidden like that
-	replacesOwed bitset    // of these, those before whom somebody's despawn was owed
-	replacesSent bitset    // of these, those whose despawn was on its way
-	at           tick.Tick // when they were born
+	list         []uint32  // their indexes
+	of           bitset    // those of them that can still be hidden without a trace
+	replacesOwed bitset    // those of them whose index had a despawn due
+	replacesSent bitset    // those of them whose index had a despawn on its way
+	at           tick.Tick // the tick of the commit
 }
 
-// addSpawn shows a new entity of the newest commit.
+// addSpawn adds a new entity of the newest commit to the pending spawns.
 func (v *View) addSpawn(index uint32) {
 	n := &v.spawns
 	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(len(v.acks)), n.replacesOwed.grownTo(len(v.acks)), n.replacesSent.grownTo(len(v.acks))
@@ -263,14 +265,14 @@ func (v *View) addSpawn(index uint32) {
 	v.sights++
 }
 
-// flushSpawns applies the side effects of the newest spawns: rows that name them are sent.
+// flushSpawns applies the side effects of the pending spawns: rows that name them are sent.
 func (v *View) flushSpawns() {
 	if len(v.spawns.list) > 0 {
 		v.flushAllSpawns()
 	}
 }
 
-// flushAllSpawns does so where there are any.
+// flushAllSpawns does what flushSpawns does. It is separate so that the test for an empty list is inlined.
 func (v *View) flushAllSpawns() {
 	n := &v.spawns
 	for _, index := range n.list {
@@ -284,7 +286,7 @@ func (v *View) flushAllSpawns() {
 	n.list = n.list[:0]
 }
 
-// cancelSpawn hides an entity of the newest commit without a trace. It says false where side effects were applied.
+// cancelSpawn hides an entity of the newest commit without a trace. It returns false if the entity is no pending spawn.
 func (v *View) cancelSpawn(index uint32) bool {
 	n := &v.spawns
 	if !n.of.has(index) {
@@ -306,8 +308,8 @@ func (v *View) cancelSpawn(index uint32) bool {
 	return true
 }
 
-// deferredCall is a call about sight between Begin and Commit. It takes effect when the view observes the commit, in the
-// order of the calls.
+// deferredCall is a call about sight between Begin and Commit. It takes effect when the view observes the commit, in the order of the
+// calls.
 type deferredCall struct {
 	what   callKind
 	id     wire.NetworkID
@@ -330,7 +332,8 @@ const (
 	orderShowAll
 )
 
-// deferCall stores a call until the commit if a tick is open. Else it observes the newest commit and says false.
+// deferCall stores a call until the commit and returns true, if a capture is open. Otherwise it observes the newest commit and returns
+// false.
 func (v *View) deferCall(o deferredCall) bool {
 	if v.store.open {
 		v.deferred = append(v.deferred, o)
@@ -340,7 +343,7 @@ func (v *View) deferCall(o deferredCall) bool {
 	return false
 }
 
-// applyDeferred makes the deferred calls.
+// applyDeferred executes the deferred calls.
 func (v *View) applyDeferred() {
 	for i := range v.deferred {
 		switch o := &v.deferred[i]; o.what {

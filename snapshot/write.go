@@ -9,49 +9,49 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A snapshot payload is one bit string, least significant bit first:
+// A snapshot payload is one bit string, the least significant bit first. S is the tick of the packet, and T the base tick of a record.
+// R and N are ticks of a page (ackPage), and U is the newest R of the packet's lists.
 //
-//	tick      16 bits, low bits of the packet's own tick S
-//	resynced   1 bit, then 16 bits epoch if set
-//	despawns  1 bit "one more", gap, generation      … 0
+//	tick      16 bits, the low bits of S
+//	resynced   1 bit; if set, 16 bits epoch
+//	despawns  for each: 1 bit "one more", gap, generation; then 0
 //	lists     1 bit; if set, Var (S - U - 1), then
 //	          for each list: 1 bit "one more"; 1 bit "R = U, N = R - 1, skip = 0", or
-//	          Var (U - R), Var (R - N) or 0, Var skip
-//	          for each page of which there are records of tick R, from the page on
-//	          that lies skip pages behind the last one told of: its code, and with
-//	          pageSome for each four of those records, as long as there are more: a
-//	          symbol of Codes.Nibble, which of them; the usual record of each
-//	          … 0
-//	others    for each: a symbol of Codes.Gap, record, run; the end
+//	          Var (U - R), Var (R - N) or 0, Var skip;
+//	          for each page with records of tick R, from the page on that lies skip
+//	          pages behind the last one named: its code, and after pageSome for each
+//	          four of those records, until the end: a symbol of Codes.Nibble, which
+//	          of these entities have a record; and their implicit records
+//	          then 0
+//	others    for each: a symbol of Codes.Gap, record, run; then the end symbol
 //	zero padding to the byte, or to the end of the payload
 //
-//	record, usual: against T, with the rows of T: the body. T is R in a list,
-//	          and for the others the tick of the newest record of the entity that
-//	          is not after U; without lists, of the newest there is
-//	odd:      1 bit "against T"
-//	  no:     generation, one bit per row of the schema: present;
-//	          then each present row, whole
-//	  yes:    1 bit "T is the usual one", or age (S-T-1);
-//	          1 bit "rows as at T" or one bit per row of the schema: present;
+//	record, implicit: the body, against T, with the rows of T. In a list T is R. Of other
+//	          entities it is the tick of their newest record that is not after U;
+//	          without lists, of their newest record
+//	record, explicit: 1 bit "against T"
+//	  0:      generation; one bit for each row of the schema: present;
+//	          each present row, whole
+//	  1:      1 bit "T is that of an implicit record", or age (S-T-1);
+//	          1 bit "rows as at T", or one bit for each row of the schema: present;
 //	          the body
-//	run:      behind a record against nothing all of whose rows are exact floats:
-//	          1 bit "the next indexes have the same generation and rows"; then
-//	          zeros to the byte, 8 bits how many, their rows, whole
-//	body:     for each four rows of those at T and now: which of them differ from
-//	          T; then those that do, as what differs (delta.Delta)
-//	          then, whole, each row that was not at T, and of those that name
-//	          entities each that differs
+//	run:      after a record without T whose rows are all exact floats:
+//	          1 bit "the next indexes have the same generation and rows"; if set,
+//	          zeros to the byte, 8 bits number of further records, their rows, whole
+//	body:     for each four rows that are present at T and now: which of them differ
+//	          from T; the differing ones, as differences (delta.Delta);
+//	          then, whole, each row that is not present at T, and each differing
+//	          row that names entities
 //
-// Gaps of despawns count the indexes skipped since the one before. Gap,
-// generation and age are in the Var code of wire.
+// A gap of despawns is the number of indexes since the last one. Gap, generation and age are in the Var code of package wire.
 
-// despawnShare is the part of a packet for despawns while any are owed: a third. So neither they nor updates starve.
+// despawnShare is the divisor for despawns: while updates wait too, despawns get a third of a packet. So neither of them starves.
 const despawnShare = 3
 
 // endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
 const endBits = 1 + 1 + 2*15 + 1
 
-// MinPayload is the least room for a snapshot, in bytes: any despawn fits a third of it.
+// MinPayload is the least room for a snapshot, in bytes. Any despawn fits a third of it.
 const MinPayload = 64
 
 // packetWriter is the state of one Write.
@@ -59,55 +59,54 @@ type packetWriter struct {
 	v      *View
 	cache  *EncodeCache
 	w      wire.BitWriter
-	s      tick.Tick // S, the packet's own tick
-	sent   *sentPacket
-	full   int    // bits that the packet may reach
-	most   int    // bits that one entity or group may reach that is too large for full
-	short  bool   // the budget allows less than a packet takes
-	limit  int    // bits that the list being written may reach
-	last   uint32 // index of the record before, plus one
+	s      tick.Tick   // S, the packet's own tick
+	sent   *sentPacket // the packet's slot in View.sent
+	full   int         // most bits of the packet
+	most   int         // most bits with what the budget lends, for one entity or group that is larger than full
+	short  bool        // the budget allows less than a packet takes
+	limit  int         // most bits up to the end of the part that is written now
+	last   uint32      // 1 + index of the last record or despawn; 0: none
 	run    openRun
 	inList bool      // a list is written
-	page   *ackPage  // then: the page,
-	near   tick.Tick // and its N for this packet; tick.None where none is to be named
+	page   *ackPage  // in a list: the page
+	near   tick.Tick // in a list: N of the page; tick.None: the list has none
 	lists  lists
-	ahead  uint32    // behind the last page with deltas made ahead
+	ahead  uint32    // the page behind the last one whose deltas were encoded ahead
 	refers bool      // the packet has lists
-	upTo   tick.Tick // U: the newest R that lists may have, or S without lists
-	// gapContext is 1 when the packet has lists.
+	upTo   tick.Tick // U: the newest R that lists may have; S without lists
+	// gapContext is the context of Codes.Gap: 1 if the packet has lists, else 0.
 	gapContext int
-	// partial: other messages took some of the packet, or the budget did, so that
-	// what does not fit now may fit the next one.
+	// partial tells that messages or the budget took a part of the packet. Then a record that does not fit may fit the next packet.
 	partial bool
-	// tied: there are group links. Then waiting, ending and kept are the entries, and the bits of despawns and of records, that are
-	// kept for linked entities; headed is the bits that name the list that the packet continues.
+	// tied tells that there are group links. Then room is reserved for atomic units: waiting entries of sentPacket, ending bits of
+	// despawns, and kept bits of records. headed is the bits between them: the end of the despawns and the head of the lists.
 	tied                          bool
 	waiting, ending, kept, headed int
-	split                         bool // a group went one by one beside ties
-	filled                        bool // there is no room for a page of large records
+	split                         bool // a group is written entity by entity beside units
+	filled                        bool // a page of large records did not fit: the packet is full
 }
 
-// Write fills dst with one snapshot payload of what the client lacks and returns its length, 0 when there is nothing to send.
-// seq is the sequence of its packet and must rise from call to call. The payload counts as sent: the caller sends it. It
-// returns 0 also when more records on their way could not be remembered (ViewStats.RingFull), and between Begin and Commit.
+// Write writes one snapshot payload of what the client lacks into dst, and returns its length. seq is the sequence of the packet, and
+// must rise from call to call. The payload counts as sent. Write returns 0 if there is nothing to send, between Begin and Commit, or
+// if no more packets on their way can be remembered (ViewStats.RingFull).
 func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
 
-// WriteAt does what Write does, with another cache of the view's store.
+// WriteAt does what Write does, with another EncodeCache of the view's store.
 func (v *View) WriteAt(cache *EncodeCache, dst []byte, seq uint64) int {
 	return v.WriteWithin(cache, dst, len(dst), false, seq)
 }
 
-// WriteWithin does what WriteAt does within a budget: it uses the first room bytes of dst. With lend it uses more for one
-// entity or group that is too large for room, if an earlier packet has left it out.
+// WriteWithin does what WriteAt does, with a budget: it uses the first room bytes of dst. With lend it uses more for one entity or
+// group that is too large for room, if an earlier packet has left it out.
 func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if v.store.open {
-		return 0 // a tick that is open is not written
+		return 0
 	}
 	if v.flushSpawns(); !v.Pending() || room < MinPayload {
 		return 0
 	}
 	if v.payload > 0 && len(dst) > v.payload {
-		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
+		dst = dst[:v.payload] // the place of a cut must not depend on the packet's header: other clients share the text of the rest
 	}
 	if cache.deltas.tick != v.store.tick { // the first payload of a tick with this cache
 		cache.begin()
@@ -146,8 +145,8 @@ func (v *View) WriteWithin(cache *EncodeCache, dst []byte, room int, lend bool, 
 	return n
 }
 
-// writePayload writes a payload: its header, despawns, listed records, unlisted records. A starved group comes in place of the despawns
-// and the listed records. Atomic units are chosen before anything, so that their room is kept, and written first of the unlisted records.
+// writePayload writes a payload: header, despawns, listed records, unlisted records. Atomic units are chosen first, to reserve their
+// room; their records are the first unlisted ones. A starved group takes the place of despawns and lists.
 func (p *packetWriter) writePayload() {
 	v := p.v
 	p.w.Write(uint64(p.s.Low()), 16)
@@ -184,7 +183,7 @@ func (p *packetWriter) writePayload() {
 	p.symbol(v.store.schema.Codes.Gap, p.gapContext, format.GapEnd)
 }
 
-// overwritten takes a packet as lost whose place in the ring of sent packets another one needs.
+// overwritten takes a packet as lost whose slot in the ring is needed for another packet.
 func (v *View) overwritten(p *sentPacket) {
 	v.stats.Overwritten++
 	v.lost(p)
@@ -196,7 +195,7 @@ func (v *View) updatesPending() bool {
 		return false
 	}
 	if w := v.waitWord; !v.anyDespawnOwed && w < len(v.unsent) && v.unsent[w] != 0 {
-		return true // where Pending found something
+		return true // a word that Pending found
 	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.despawnOwed[w] != 0 {
@@ -206,7 +205,7 @@ func (v *View) updatesPending() bool {
 	return false
 }
 
-// writeDespawns writes owed despawns by index, up to the limit, with those of atomic units.
+// writeDespawns writes the despawns that are due, in order of index, up to their share of the packet, and those of the chosen units.
 func (p *packetWriter) writeDespawns() {
 	v := p.v
 	p.last, p.limit = 0, p.full
@@ -221,7 +220,7 @@ func (p *packetWriter) writeDespawns() {
 		for word := v.despawnOwed[w] & p.despawnMask(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.lifetimes[index].ended > p.s {
-				continue // ended after this tick's first packets: the next tick's business
+				continue // ended after this tick's first packet: sent in the next tick
 			}
 			if p.limitDespawn(index, plain); !p.fits(func() { p.despawn(index) }) {
 				if plain = 0; !p.tied {
@@ -239,7 +238,7 @@ func (p *packetWriter) writeDespawns() {
 	}
 }
 
-// despawn writes that this generation of an index and all before it are gone.
+// despawn writes that the entity of an index with this generation, or a lower one, has ended.
 func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
@@ -247,7 +246,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Var(uint64(p.v.lifetimes[index].shown))
 }
 
-// writeEntity writes one entity, or its whole group, and reports whether there was room for it.
+// writeEntity writes an entity, with its group or unit, and reports whether there was room.
 func (p *packetWriter) writeEntity(index uint32) bool {
 	m := p.v.groupOf(index)
 	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
@@ -262,7 +261,7 @@ func (p *packetWriter) writeEntity(index uint32) bool {
 	return p.writeSingle(index)
 }
 
-// writeSingle writes one entity and reports whether there was room for it.
+// writeSingle writes one entity and reports whether there was room.
 func (p *packetWriter) writeSingle(index uint32) bool {
 	r := &p.v.single
 	p.prepare(index, r)
@@ -273,8 +272,8 @@ func (p *packetWriter) writeSingle(index uint32) bool {
 	return true
 }
 
-// tooLarge leaves out an entity that fits no packet, so that nothing waits behind it, and reports it in the stats. It says
-// false when the next packet may have room.
+// tooLarge leaves out an entity that fits no packet, so that others need not wait for it, and counts it in the stats. It returns false
+// if the next packet may have room.
 func (p *packetWriter) tooLarge(index uint32) bool {
 	v := p.v
 	if p.sent.n > 0 || p.partial {
@@ -289,14 +288,14 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	return true
 }
 
-// fits writes records and takes them back if they pass the limit.
+// fits calls write, and takes the written bits back if they pass the limit. It reports whether they fit.
 func (p *packetWriter) fits(write func()) bool {
 	mark, last, run := p.w, p.last, p.run
 	if p.sent.n >= maxRecords-p.waiting {
 		return false
 	}
 	write()
-	if p.w.Bits() <= p.limit { // which is within the buffer
+	if p.w.Bits() <= p.limit { // the limit is within the buffer
 		return true
 	}
 	p.w, p.last, p.run = mark, last, run
@@ -312,35 +311,35 @@ func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
 	}
 }
 
-// record is one entity in a packet: all rows that the client may see, as of the packet's tick (rule 1).
+// record is one entity in a packet: all rows that the client may see, as of tick S (rule 1).
 type record struct {
 	index    uint32
 	mask     Mask
-	base     tick.Tick // T; tick.None: the record is full, and depends on nothing
-	explicit bool      // the record spells out T or its rows
+	base     tick.Tick // T; tick.None: the record is full
+	explicit bool      // the record has a header with T or its rows
 	known    bool      // T is the tick that the client assumes
-	same     bool      // the rows are those of T, and the client is sure to know them
-	whole    Mask      // rows that are written whole, behind the delta
-	delta    uint32    // number of the delta against T
+	same     bool      // the rows are those of T, and the client has the record of T
+	whole    Mask      // rows that are sent whole, behind the delta
+	delta    uint32    // number of the delta in deltaCache
 }
 
-// prepare finds out how the record of an entity is written. It is coded against T if both ends have all that this takes
-// (rules 2, 3), and else full.
+// prepare decides how the record of an entity is written. It is coded against T if both ends have the versions that this needs (rules
+// 2, 3), else it is full.
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
 	ack, mask := v.ack(index), v.maskOf(index)
 	*r = record{index: index, mask: mask, explicit: true, whole: mask.Minus(s.schema.Tags)}
 	base, shown := ack.base, mask
-	if p.inList { // T is R of the page
+	if p.inList { // T is R
 		if base = p.page.ref; v.otherRows(index, base) {
 			return
 		}
-	} else if base == tick.None { // the client has acknowledged nothing of it
+	} else if base == tick.None { // the client has acknowledged no record of this lifetime
 		return
 	} else {
 		shown = v.shown(index, mask)
 	}
-	inWindow := p.s-base < s.cfg.Window // the client is sure to have the record of T itself, though not all later ones
+	inWindow := p.s-base < s.cfg.Window // the client still has the record of T, though perhaps not every later one
 	if !inWindow && (shown != mask || v.touchedAt(index) > base) {
 		return
 	}
@@ -361,8 +360,8 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	r.explicit = !r.same || !r.known
 }
 
-// before returns T' of a record: in a list with N the tick N, if the entity has a record of it; else the tick that T's own record
-// was coded against; tick.None where there is none. It says false where the server cannot tell which record the client takes.
+// before returns T' of a record, tick.None if there is none. In a list with N, T' is N if the entity has a record of N. Elsewhere T'
+// is the tick that T's own record was coded against. known is false if the server cannot tell which of them the client uses.
 func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known bool) {
 	switch g := p.page; {
 	case !p.inList:
@@ -370,13 +369,14 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 		return p.near, !p.v.otherRows(index, p.near)
 	case p.near != tick.None:
 		return tick.None, true
-	case ack.base != g.ref: // nobody remembers what the record of R was coded against
+	case ack.base != g.ref: // the ack state has the span of another record than that of R
 		return tick.None, false
 	}
 	return p.v.store.own(ack.base, ack.span), true
 }
 
-// own returns the tick that a record of T was coded against, span ticks before T, if it may serve as T' now.
+// own returns the tick that the record of base was coded against, span ticks before it. It returns tick.None if that tick cannot be T'
+// now.
 func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
 	if span == 0 || s.tick-base+tick.Tick(span) >= s.cfg.Window {
 		return tick.None
@@ -384,8 +384,8 @@ func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
 	return base - tick.Tick(span)
 }
 
-// changedWhole returns which of the rows that are never coded as deltas have changed since T. A row that names entities
-// also changes when the client's sight of these does.
+// changedWhole returns which of the rows that are never coded as deltas changed since T. A row that names entities also changes when
+// these come into the client's sight or leave it.
 func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) (changed Mask) {
 	s, personal := p.v.store, p.v.touchedAt(index) > base
 	for m := rows.Intersect(s.schema.Whole); !m.IsZero(); m = m.Rest() {
@@ -401,8 +401,8 @@ func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask) (ch
 	return changed
 }
 
-// writeUnlisted writes each entity that waits and was in no list once, by index, from where the packet before was full; then those that
-// the plan chooses next.
+// writeUnlisted writes the entities that wait and were in no list, in order of index, from where the last packet was full. With a
+// plan, it repeats this for each part that the plan chooses.
 func (p *packetWriter) writeUnlisted() {
 	v := p.v
 	for again := len(v.unsent) > 0; again; again = v.plan.active && v.plan.advanced {
@@ -423,7 +423,7 @@ func (p *packetWriter) writeUnlisted() {
 			} else if i == len(v.unsent) {
 				word &= low
 			}
-			if word != 0 && !p.writeWord(w, word) { // most words: their entities are in a list
+			if word != 0 && !p.writeWord(w, word) { // most words are empty: their entities are in a list
 				return
 			}
 		}
@@ -431,7 +431,7 @@ func (p *packetWriter) writeUnlisted() {
 	}
 }
 
-// writeWord writes some entities of a word. It says false when the packet is full.
+// writeWord writes some entities of word w. It returns false if the packet is full.
 func (p *packetWriter) writeWord(w int, word uint64) bool {
 	v := p.v
 	word &= v.plan.allows(w)
@@ -443,23 +443,23 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 	for ; word != 0; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		switch {
-		case !v.unsent.has(index): // written with its group
+		case !v.unsent.has(index): // written before, with its group
 		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
-			v.plan.took(index) // it goes with its despawns, or in the next tick
+			v.plan.took(index) // sent with its despawns, or in the next tick
 		case !p.writeEntity(index) && !p.passes(index):
 			v.cursor = index
 			p.refused(index)
 			return false
 		}
 		if p.split {
-			word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // those behind it go one by one
+			word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // the unit's other entities behind this one are written one by one
 		}
 	}
 	return true
 }
 
-// candidate reports whether a record of an index waits and may be sent in this tick. An entity that was shown after this
-// tick's first packets waits for the next tick, and so does a change for this client after its record was sent (rule 1).
+// candidate reports whether an index waits and may be sent in this tick. An entity that was shown after this tick's first packet is
+// sent in the next tick. An entity has at most one record in a tick (rule 1).
 func (p *packetWriter) candidate(index uint32) bool {
 	v := p.v
 	w, bit := index>>6, uint64(1)<<(index&63)
@@ -470,7 +470,7 @@ func (p *packetWriter) candidate(index uint32) bool {
 	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].life <= p.s)
 }
 
-// writeAt writes an unlisted record with its place. It continues a run where it can: then only rows are written.
+// writeAt writes an unlisted record with its gap. A record that continues the open run is written as its rows alone.
 func (p *packetWriter) writeAt(r *record) {
 	generation := p.v.lifetimes[r.index].generation
 	u := &p.run
@@ -489,7 +489,7 @@ func (p *packetWriter) writeAt(r *record) {
 	if u.open {
 		p.endRun()
 	}
-	symbol, raw, n := format.GapSymbol(r.index-p.last, r.explicit) // modulo 2^32 where the order goes around
+	symbol, raw, n := format.GapSymbol(r.index-p.last, r.explicit) // modulo 2^32: behind the highest index the order starts at the lowest
 	p.symbol(p.v.store.schema.Codes.Gap, p.gapContext, symbol)
 	p.w.Write(raw, n)
 	p.last = r.index + 1
@@ -499,13 +499,13 @@ func (p *packetWriter) writeAt(r *record) {
 	}
 }
 
-// openRun is a run of full records of neighbours that the next record may continue. Its end is still to be written.
+// openRun is a run of full records with neighbouring indexes that the next record may continue. Its end is not written yet.
 type openRun struct {
 	open       bool
 	generation uint32
 	mask       Mask
 	n          int // records behind the first
-	at         int // the byte with that number
+	at         int // position in bytes of their number
 }
 
 // endRun writes the end of a run.
@@ -518,7 +518,7 @@ func (p *packetWriter) endRun() {
 	p.run = openRun{}
 }
 
-// writeRecord writes a record behind its place.
+// writeRecord writes a record without its gap.
 func (p *packetWriter) writeRecord(r *record) {
 	schema := p.v.store.schema
 	if r.base == tick.None {
@@ -549,8 +549,8 @@ func (p *packetWriter) writeRecord(r *record) {
 	}
 }
 
-// writeRows writes the rows of a record that are written whole. A field that names an entity which this client does not see
-// names nobody.
+// writeRows writes the rows of a record that are sent whole. A field that names an entity which this client does not see is written as
+// nil.
 func (p *packetWriter) writeRows(r *record) {
 	v, s := p.v, p.v.store
 	for m := r.whole; !m.IsZero(); m = m.Rest() {
@@ -573,7 +573,8 @@ func (p *packetWriter) writeRows(r *record) {
 func (p *packetWriter) recordSent(r *record) {
 	v := p.v
 	w, bit := r.index>>6, uint64(1)<<(r.index&63)
-	if v.overrides.latest <= p.s || v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and is sent in the next
+	// If not, a change for this client came after this tick's first packet: it is sent in the next tick.
+	if v.overrides.latest <= p.s || v.touchedAt(r.index) <= p.s {
 		v.unsent[w] &^= bit
 	}
 	if v.anyOversize {
@@ -591,7 +592,7 @@ func (p *packetWriter) recordSent(r *record) {
 	v.sentPage(w, bit, p.s)
 	v.stats.Rows += uint64(r.whole.Count())
 	if r.base == tick.None {
-		v.lifetimes[r.index].shown = v.lifetimes[r.index].generation // with a base it was shown before
+		v.lifetimes[r.index].shown = v.lifetimes[r.index].generation // a record against T comes after a full one, which set it
 		v.stats.Spawns++
 		return
 	}

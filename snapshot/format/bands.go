@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// Banded is a component with distance bands. Each band is a row of its own, with the component's type and coarser steps. An entity with
-// the component has all of them at the server, and a client gets one: that of the component itself near by, and a band beyond its distance.
+// Banded is a component with distance bands. Each band is a row of its own, of the component's type and with coarser steps. At the
+// server an entity with the component has all of these rows. A client gets one: the component's own row near by, and that of a band
+// beyond its distance.
 type Banded struct {
-	Row    int    // of the component itself
+	Row    int    // row of the component itself
 	Family Mask   // Row and the rows of the bands
-	Bands  []Band // by ascending distance
+	Bands  []Band // in ascending order of distance
 }
 
 // Band is one band of a component.
@@ -19,23 +20,23 @@ type Band struct {
 	Beyond float32 // distance from a client's viewpoint, in the game's unit of length
 }
 
-// SetBands gives a row bands. It is for start-up, and panics for rows of different types and for a row that is a band already.
+// SetBands gives a component bands. Call it at start-up. It panics if a row has another type or is a band already.
 func (s *Schema) SetBands(row int, bands []Band) {
 	s.families = slices.Insert(s.families, s.banded, s.family(row, bands))
 	s.banded++
 }
 
-// SetOlder tells that rows are a component as older builds have it: as bands that only ends with them in Config.Older see. It is for
-// start-up, and panics as SetBands.
+// SetOlder sets the rows that stand for a component in older builds. Only ends with them in Config.Older get them. Call it at
+// start-up. It panics as SetBands does.
 func (s *Schema) SetOlder(row int, forms []Band) {
 	b := s.family(row, forms)
 	s.families, s.Older = append(s.families, b), s.Older.Union(b.Family.Without(row))
 }
 
-// Lacks returns the rows that the other end does not have: Unknown, and what is of other older builds than its own.
+// Lacks returns the rows that the other end does not have: Unknown, and rows of Schema.Older that are not in Older.
 func (c *Config) Lacks(s *Schema) Mask { return s.Older.Minus(c.Older).Union(c.Unknown) }
 
-// family joins a row and those that stand for it.
+// family joins a row and the rows that stand for it.
 func (s *Schema) family(row int, bands []Band) Banded {
 	b := Banded{Row: row, Family: Bit(row), Bands: bands}
 	for _, band := range bands {
@@ -50,10 +51,10 @@ func (s *Schema) family(row int, bands []Band) Banded {
 // Banded lists the components with bands. The slice is the Schema's own.
 func (s *Schema) Banded() []Banded { return s.families[:s.banded] }
 
-// Families lists the components for which other rows may stand: those of Banded, and those of SetOlder. The slice is the Schema's own.
+// Families lists the components that other rows may stand for: those of Banded, then those of SetOlder. The slice is the Schema's own.
 func (s *Schema) Families() []Banded { return s.families }
 
-// Fold returns rows with the component itself in place of its bands, as game code knows them.
+// Fold returns m with components in place of the rows that stand for them, as game code knows them.
 func (s *Schema) Fold(m Mask) Mask {
 	if !m.Overlaps(s.Coarse) {
 		return m
@@ -66,7 +67,7 @@ func (s *Schema) Fold(m Mask) Mask {
 	return m
 }
 
-// Band returns the row that stands for a component in m: its own, that of a band, or -1 if m has none of them.
+// Band returns the row in m that is a component or stands for it, -1 if there is none.
 func (s *Schema) Band(m Mask, row int) int {
 	if m.Has(row) {
 		return row

@@ -8,30 +8,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Codes are the prefix codes of a schema: what is likely in a record, and in
-// the list of records of a packet.
+// Codes are the prefix codes of a schema, for records and for lists.
 type Codes struct {
 	Deltas  []*delta.Delta           // by row; nil for tags
-	Which   [SymbolRows]*delta.Table // by number of rows less one: which of them differ from T
-	Nibble  *delta.Table             // which of the next four entities of a page there are records of
-	PageEnd int                      // bits of the longest symbol that ends a page
-	Gap     *delta.Table             // how far it is to the next entity that is in no list
+	Which   [SymbolRows]*delta.Table // by number of rows minus 1: which of the rows differ from T
+	Nibble  *delta.Table             // which of the next four entities of a page have a record
+	PageEnd int                      // bits of the longest code of NibbleEnd
+	Gap     *delta.Table             // distance to the next unlisted entity
 }
 
 // SymbolRows is the number of rows whose changes one symbol encodes.
 const SymbolRows = 4
 
-// The alphabet of Codes.Gap: 0 is the end, else 1 + 2 × class of the gap + 1
-// for a record that is not the usual one. A gap of class k >= 2 has k - 1 raw
-// bits below its leading one.
+// The alphabet of Codes.Gap: 0 is the end; other symbols are 1 + 2 × class of the gap, plus 1 for an explicit record. The class is the
+// number of bits of the gap. A gap of class k >= 2 has k - 1 raw bits: those below its leading 1.
 const (
 	GapEnd   = 0
 	gapCount = 1 + 2*33 // classes 0 to 32
 )
 
-// SetTables makes the schema code with these tables. It is for start-up: both
-// ends must use the same. The error names the table that is missing or of
-// another size.
+// SetTables builds the codes of the schema from tables. Call it at start-up; both ends must use the same tables. The error names a
+// table that is missing or of another size.
 func (s *Schema) SetTables(source delta.TableSource) error {
 	c := Codes{Deltas: make([]*delta.Delta, len(s.plans))}
 	var err error
@@ -63,7 +60,7 @@ func (s *Schema) SetTables(source delta.TableSource) error {
 	return nil
 }
 
-// GapSymbol is the symbol of a gap, with its raw bits.
+// GapSymbol returns the symbol of a gap, and its raw bits. odd tells that the record is explicit.
 func GapSymbol(gap uint32, odd bool) (symbol int, raw uint64, rawBits uint) {
 	class := bits.Len32(gap)
 	symbol = 1 + 2*class
@@ -77,7 +74,7 @@ func GapSymbol(gap uint32, odd bool) (symbol int, raw uint64, rawBits uint) {
 	return symbol, raw, rawBits
 }
 
-// ReadGap reads what GapSymbol says. end is true where there is no more.
+// ReadGap reads what GapSymbol returned. end is true for the symbol GapEnd.
 func ReadGap(t *delta.Table, context int, b *wire.BitReader) (gap uint32, odd, end bool) {
 	symbol := t.Read(b, context)
 	if symbol == GapEnd {

@@ -2,28 +2,28 @@ package format
 
 import "github.com/arche-netcode/netcode/tick"
 
-// Config holds the limits that a Store, its Views and their Replicas share.
+// Config is the limits that a Store, its Views and their Replicas share.
 type Config struct {
-	// Window is W of the retention rules, in ticks: the client keeps 2W, and a packet W or more ticks behind is dropped unread. Both
-	// ends must agree. Zero means 64.
+	// Window is W, in ticks: the client keeps 2W, and a packet W or more ticks behind is dropped unread (rule 4). Both ends must
+	// agree. Zero means 64.
 	Window tick.Tick
-	// Entities is the number of entities to make room for at the start. The room grows when needed.
+	// Entities is the number of entities to make room for at the start. Room for more is made when needed.
 	Entities int
 	// MaxEntities bounds the entities of a Store and the network indexes of a Replica. Zero means [MaxEntities].
 	MaxEntities int
 	// SentPackets is the number of sent packets that a View remembers. Zero means 1024.
 	SentPackets int
-	// Payload is the bytes that a snapshot may take in a packet with nothing else. An entity that needs more is reported and stepped
-	// over. Zero means the room that Write is given.
+	// Payload is the most bytes of a snapshot in a packet with nothing else. An entity that needs more is reported and left out. Zero
+	// means the room that Write gets.
 	Payload int
-	// HistoryBytes bounds the memory of the history of a Store: 20 to 90 bytes a changed row, and 8.6 for each component of each entity
-	// that there is room for. If it is too small for W ticks, the oldest are forgotten and records against them are sent whole. Memory
-	// is never given back. Entities that come later add their 8.6 bytes beyond the bound. At least 64 KB are taken. Zero means 128 MiB.
+	// HistoryBytes bounds the memory of a Store's history. A changed row takes 20 to 90 bytes; each component of each entity that
+	// there is room for takes 8.6 bytes. Later entities add their 8.6 bytes beyond the bound. If W ticks do not fit, the oldest are
+	// forgotten, and records against them are sent whole. Memory is never freed. At least 64 KB are used. Zero means 128 MiB.
 	HistoryBytes int
-	// Unknown are the rows that the other end does not have. A View writes none of them, and rows are told and read as the other
-	// end numbers them: by their place among those that it has.
+	// Unknown is the rows that the other end does not have. A View sends none of them. On the wire the other rows are numbered by
+	// their place among the rows that the other end has.
 	Unknown Mask
-	// Older are rows of Schema.Older that the other end has in place of the components that they stand for, which are in Unknown.
+	// Older is the rows of Schema.Older that the other end has. The components that they stand for are in Unknown.
 	Older Mask
 }
 
@@ -32,8 +32,7 @@ const (
 	defaultSentPackets            = 1024
 	defaultHistoryBytes           = 128 << 20
 
-	// MaxEntities bounds network indexes, whatever Config says: an index of the
-	// protocol is below it.
+	// MaxEntities bounds network indexes, whatever Config says: every index of the protocol is below it.
 	MaxEntities = 1 << 20
 )
 

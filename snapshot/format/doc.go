@@ -7,16 +7,17 @@
 //   - [Banded], [Band]: a component that clients far away get in coarser steps, as another row
 //   - form: a component with the fields of an older build, as another row
 //   - [Codes]: the prefix codes of the schema
-//   - page: [PageEntities] entities, neighbours by index
-//   - nibble: the symbol that tells of which of the next [NibbleSize] entities of a page a payload has records
+//   - page: [PageEntities] entities with neighbouring indexes
+//   - nibble: a symbol that tells which of the next [NibbleSize] entities of a page have a record
+//   - gap: the distance from the index of an unlisted record to the next one
 //
 // # Files
 //
 //   - schema.go: the components of a protocol as rows, with their options
 //   - bands.go: distance bands, and forms of older builds, as rows of their own
 //   - mask.go, mask_64.go, mask_256.go: sets of rows; the most rows of a build
-//   - mask_bits.go: a set of rows in bits
-//   - pages.go: pages, and the symbols for entities of them
-//   - codes.go: prefix codes
-//   - config.go: limits
+//   - mask_bits.go: the bits of a set of rows in a record
+//   - pages.go: pages and nibbles
+//   - codes.go: prefix codes of deltas, nibbles and gaps
+//   - config.go: limits of both ends
 package format

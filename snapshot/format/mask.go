@@ -2,8 +2,8 @@ package format
 
 import "fmt"
 
-// Mask is a set of rows: those that an entity has, or those that a client may see. The zero Mask is empty. Masks are equal if == says so.
-// It has one word, which is all that most games need, or four in a build with the tag netcode_256 (docs/adr/0060).
+// Mask is a set of rows: those that an entity has, or those that a client may see. The zero Mask is empty. Masks are compared with ==.
+// It has one word of 64 bits, or four in a build with the tag netcode_256 (docs/adr/0060).
 //
 // To visit the rows in ascending order:
 //
@@ -27,7 +27,7 @@ func (m Mask) With(row int) Mask { return m.Union(Bit(row)) }
 // Without returns m with row absent.
 func (m Mask) Without(row int) Mask { return m.Minus(Bit(row)) }
 
-// Squeeze numbers the rows of m by their place among all rows but those of unknown, of which m has none.
+// Squeeze returns m with rows numbered by their place among all rows that are not in unknown. m must have none of unknown.
 func (m Mask) Squeeze(unknown Mask) (squeezed Mask) {
 	if unknown.IsZero() {
 		return m
@@ -61,7 +61,7 @@ func (m Mask) Overlaps(n Mask) bool { return !m.Intersect(n).IsZero() }
 // Within reports whether every row of m is in n.
 func (m Mask) Within(n Mask) bool { return m.Minus(n).IsZero() }
 
-// Differ returns the rows that are in one of them only.
+// Differ returns the rows that are in only one of m and n.
 func (m Mask) Differ(n Mask) Mask { return m.Union(n).Minus(m.Intersect(n)) }
 
 // String lists the rows, as in [0 2].

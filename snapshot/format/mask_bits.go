@@ -2,11 +2,11 @@ package format
 
 import "github.com/arche-netcode/netcode/wire"
 
-// A protocol of up to 64 components has a bit for each of them in a record. With more, most of these bits would be 0: they are in
-// blocks of blockRows, a bit for each block tells if an entity has any of it, and the bits of such blocks follow.
+// In a protocol of up to 64 components, a record has one bit for each component. With more, most of these bits would be 0. So they are
+// divided into blocks of blockRows: a bit for each block tells if the entity has any of its rows, and the bits of these blocks follow.
 const blockRows = 8
 
-// WriteMask writes the rows of an entity, among those that the other end has: all but unknown.
+// WriteMask writes the rows of an entity, numbered without those in unknown.
 func (s *Schema) WriteMask(w *wire.BitWriter, m, unknown Mask) {
 	n := s.Rows() - unknown.Count()
 	if m = m.Squeeze(unknown); n <= 64 {
@@ -27,7 +27,7 @@ func (s *Schema) WriteMask(w *wire.BitWriter, m, unknown Mask) {
 	}
 }
 
-// ReadMask reads what WriteMask wrote. It is false for a block that is announced and empty: there is one encoding of a mask.
+// ReadMask reads what WriteMask wrote. It returns false for an empty block that is announced: a mask has one encoding only.
 func (s *Schema) ReadMask(b *wire.BitReader, unknown Mask) (m Mask, ok bool) {
 	n := s.Rows() - unknown.Count()
 	if n <= 64 {
@@ -45,7 +45,8 @@ func (s *Schema) ReadMask(b *wire.BitReader, unknown Mask) (m Mask, ok bool) {
 	return FromWords(words[:]...).Spread(unknown), ok
 }
 
-// MaskBits is the most bits of a mask in a record. By the numbers of a client that lacks others, each row may be in a block of its own, or all in 64 bits.
+// MaskBits returns the most bits of a mask in a record. For a client that lacks some rows, each row may be in a block of its own, or
+// all in the first 64 bits.
 func (s *Schema) MaskBits(m Mask) int {
 	if s.Rows() <= 64 {
 		return s.Rows()
@@ -53,10 +54,10 @@ func (s *Schema) MaskBits(m Mask) int {
 	return max(64, blocksOf(s.Rows())+blockRows*min(m.Count(), blocksOf(s.Rows())))
 }
 
-// blocksOf is the number of blocks of so many rows. The last one may be shorter.
+// blocksOf returns the number of blocks of n rows. The last block may be shorter.
 func blocksOf(rows int) int { return (rows + blockRows - 1) / blockRows }
 
-// blockBits is the number of rows of a block of so many.
+// blockBits returns the number of rows of a block, of rows in all.
 func blockBits(rows, block int) uint { return uint(min(blockRows, rows-block*blockRows)) }
 
 // rowsOf returns the rows of a block as bits.

@@ -10,52 +10,51 @@ import (
 )
 
 // Schema is the list of replicated components that both ends agreed on by the protocol hash. The row number of a component is its
-// place in that list. Its fields are read-only once the game runs.
+// place in that list. The fields are read-only once the game runs.
 type Schema struct {
-	Words   []int           // by row: 64-bit words of an absolute row
-	Widths  []int32         // by row: lanes
-	Compare []quantize.Rows // by row: rows of as many lanes
+	Words   []int           // by row: 64-bit words of a row that is sent whole
+	Widths  []int32         // by row: number of lanes
+	Compare []quantize.Rows // by row: compares rows with so many lanes
 	Refs    Mask            // rows that name entities
-	Tailed  Mask            // rows with texts or lists
+	Tailed  Mask            // rows with strings or lists
 	Tags    Mask            // rows without lanes
-	Whole   Mask            // rows that are sent whole whenever they changed
-	Weighed bool            // some rows have an importance of their own
-	Coarse  Mask            // rows that stand for other rows: bands, and those of Older
-	Older   Mask            // rows that are other rows as an older build has them
+	Whole   Mask            // rows that are sent whole when they change, never as deltas
+	Weighed bool            // some row has an importance of its own
+	Coarse  Mask            // rows that stand for other rows: bands and those of Older
+	Older   Mask            // rows that stand for a component in older builds
 
 	Codes  Codes              // prefix codes
 	Floats quantize.FloatRows // copies rows of exact floats
 
 	plans   []*quantize.Plan
 	options []RowOptions
-	exact   Mask // rows of nothing but exact floats
+	exact   Mask // rows that have exact floats only
 
 	families []Banded
-	banded   int // of families, those with distance bands, which come first
+	banded   int // the first banded of families have distance bands
 }
 
 // NormalWeight is the weight of priority 1, and of relevance 1.
 const NormalWeight = 256
 
-// largeRow is the least number of bits of exact floats of a large record: six floats.
+// largeRow is the least bits of exact floats of a large record: six floats.
 const largeRow = 192
 
-// RowOptions say how seldom a component is captured, and how much its changes
-// count. What is not captured has not changed, so Every and Once are the only way to
-// send something more rarely than the rest of its entity (rule 1).
+// RowOptions are the options of a component: how often it is captured, and the weight of its changes. A component that is not captured
+// has not changed. So Every and Once are the only way to send a component less often than the rest of its entity (rule 1).
 type RowOptions struct {
-	Every int  // at most every so many ticks; 0 and 1: each tick
-	Once  bool // only when it is added
+	Every int  // ticks between captures; 0 and 1: each tick
+	Once  bool // captured only when it is added
 
-	Marked bool // only when game code says that it was written, instead of by comparing
+	Marked bool // captured when game code marks it, instead of by comparing
 
-	// Importance is the weight of an entity while this component of it has changed, in units of 1/[NormalWeight]; 0 is NormalWeight.
-	// Of several the highest counts.
+	// Importance is the weight of an entity while this component of it has changed, in units of 1/[NormalWeight]; 0 means
+	// NormalWeight. The highest one of the changed components counts.
 	Importance uint16
 }
 
-// NewSchema takes the component plans in the protocol's canonical order. It
-// panics, at start-up, when there are more than [MaxRows] of them.
+// NewSchema returns the schema of component plans in the protocol's canonical order, with the shipped tables. It panics, at start-up,
+// if there are more than [MaxRows].
 func NewSchema(plans []*quantize.Plan) *Schema {
 	s, err := NewSchemaWith(plans, delta.Shipped())
 	if err != nil {
@@ -64,8 +63,7 @@ func NewSchema(plans []*quantize.Plan) *Schema {
 	return s
 }
 
-// NewSchemaWith is NewSchema with other tables than those that ship. The error
-// names the one that is missing or of another size.
+// NewSchemaWith does what NewSchema does, with other tables. The error names a table that is missing or of another size.
 func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, error) {
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("format: %d replicated components, at most %d are possible%s", len(plans), MaxRows, MoreRows))
@@ -115,21 +113,21 @@ func (o *RowOptions) Weight() int64 {
 // Options returns the options of a row.
 func (s *Schema) Options(row int) RowOptions { return s.options[row] }
 
-// Rows is the number of replicated components.
+// Rows returns the number of replicated components.
 func (s *Schema) Rows() int { return len(s.plans) }
 
-// Plan is the compiled component type of a row, 0 <= row < Rows().
+// Plan returns the compiled component type of a row, 0 <= row < Rows().
 func (s *Schema) Plan(row int) *quantize.Plan { return s.plans[row] }
 
-// RowOf is the row of a component type, -1 when the schema has none.
+// RowOf returns the row of a component type, -1 if the schema has none.
 func (s *Schema) RowOf(t reflect.Type) int {
 	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
-// MaskWords is the number of words of a Mask that may have rows; it is at least 1.
+// MaskWords returns the number of words of a Mask that may have rows, at least 1.
 func (s *Schema) MaskWords() int { return max(1, (s.Rows()+63)/64) }
 
-// Lanes is the number of lanes of an entity that has the rows of m.
+// Lanes returns the number of lanes of an entity with the rows of m.
 func (s *Schema) Lanes(m Mask) int {
 	n := 0
 	for ; !m.IsZero(); m = m.Rest() {
@@ -138,7 +136,7 @@ func (s *Schema) Lanes(m Mask) int {
 	return n
 }
 
-// Large reports whether records of the rows of m are large: with exact floats of largeRow bits and more.
+// Large reports whether records with the rows of m are large: their exact floats have largeRow bits or more.
 func (s *Schema) Large(m Mask) bool {
 	n := 0
 	for m = m.Intersect(s.exact); !m.IsZero(); m = m.Rest() {
@@ -147,8 +145,7 @@ func (s *Schema) Large(m Mask) bool {
 	return n >= largeRow
 }
 
-// OnlyFloats reports whether rows of all these are nothing but float32 fields that
-// travel exactly, and whether there are any.
+// OnlyFloats reports whether the rows of mask have nothing but exact float32 fields, and at least one field.
 func (s *Schema) OnlyFloats(mask Mask) bool {
 	for m := mask; !m.IsZero(); m = m.Rest() {
 		if !s.plans[m.Lowest()].Floats() {
@@ -158,7 +155,8 @@ func (s *Schema) OnlyFloats(mask Mask) bool {
 	return !mask.Within(s.Tags)
 }
 
-// InBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
+// InBatches reports whether entities with these rows are decoded and applied in batches: no row has entity fields or is sent whole,
+// and some row has lanes.
 func (s *Schema) InBatches(mask Mask) bool {
 	return !mask.Overlaps(s.Refs.Union(s.Whole)) && !mask.Within(s.Tags)
 }
