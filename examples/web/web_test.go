@@ -193,7 +193,7 @@ func TestTheClientIsSmall(t *testing.T) {
 	wasm, err := built()
 	require.NoError(t, err)
 	t.Logf("client.wasm: %d bytes, compressed", len(wasm))
-	require.Less(t, len(wasm), 2_160_000, "the README has the goal")
+	require.Less(t, len(wasm), 2_180_000, "the README has the goal")
 	_, err = os.Stat(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
 	require.NoError(t, err)
 }
