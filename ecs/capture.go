@@ -339,8 +339,9 @@ func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	return c.tracker.entry(id).entity, true
 }
 
-// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has none yet. If a
-// Replicated was copied, the original is gone and the copy lies in its row, [Capture.Entity] finds the copy first.
+// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has no id. If
+// the original was removed and a copy of its Replicated took its row, ID finds the copy only after [Capture.Entity]
+// did.
 func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	id, ok := c.tracker.idOf(e)
 	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {

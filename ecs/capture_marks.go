@@ -276,7 +276,7 @@ func (m *marks) captureMarkedColumn(t *table, col *column) {
 	}
 }
 
-// commonRows returns the schema rows that the store has of all entities in slots of a table.
+// commonRows returns the schema rows that the store has for all entities in slots of a table.
 func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
 	f := &t.ownedRows
 	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)

@@ -24,13 +24,13 @@ const absent = "absent"
 // Difference is a difference between a client's world and the server's store.
 type Difference struct {
 	Entity    wire.NetworkID // the entity that differs
-	Component string         // wire name; empty when the whole entity is missing or too many
-	Field     string         // path inside the component; empty when the whole component is
+	Component string         // wire name; empty if the whole entity is missing or too many
+	Field     string         // path inside the component; empty if the whole component is
 	Server    string         // the expected value, or "absent"
 	Client    string         // the present value, or "absent"
 }
 
-// String names the place and both values.
+// String returns the place and both values.
 func (d Difference) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "entity %s", d.Entity)
@@ -165,7 +165,7 @@ func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) 
 	return Difference{}, false
 }
 
-// text prints a component, or the field of it that a path names.
+// text returns a component as text, or its field at a path.
 func text(component reflect.Value, path string) string {
 	v := component.Elem()
 	for path != "" {

@@ -20,9 +20,8 @@ const (
 	NotFinite ProblemKind = iota + 1
 	// OutOfRange: a captured field was outside the range of its net tag. The nearest value in range is sent.
 	OutOfRange
-	// CopiedReplicated: a Replicated was copied from an entity that still has
-	// it. On the server the copy gets a network id of its own; on a client,
-	// where ids come from the server, the copy's Replicated is zeroed.
+	// CopiedReplicated: a Replicated was copied from an entity that still has it. On the server the copy gets a network
+	// id of its own. On a client, ids come from the server, so the copy's Replicated is zeroed.
 	CopiedReplicated
 	// StaleReplicated: a Replicated refers to an entity that no longer exists or never existed. It is treated like a
 	// copy.

@@ -16,7 +16,7 @@ import (
 
 // scene finds the entities of a client's world by their components.SceneID.
 type scene struct {
-	row      int // of SceneID in the schema; -1: it is not registered
+	row      int // row of SceneID in the schema; -1: it is not registered
 	run      uint32
 	filled   bool
 	entities map[uint32]ecs.Entity // entities that are not replicated, as of the run; looked up only
@@ -77,7 +77,7 @@ func (s *scene) fill(a *Apply) {
 
 // sceneCheck reports a replicated entity of a server that has the SceneID of another one.
 type sceneCheck struct {
-	row int                       // of SceneID in the schema; -1: it is not registered
+	row int                       // row of SceneID in the schema; -1: it is not registered
 	of  map[uint32]wire.NetworkID // looked up only
 }
 

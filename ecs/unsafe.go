@@ -35,9 +35,9 @@ type rowPointers []unsafe.Pointer
 // same address.
 func (t *table) findRow(q *ecs.Query, n int) {
 	r := q.Get(t.replicas.id)
-	// SAFETY: Arche gives each archetype buffers of its own for good, and when it grows gets all of them anew. The pointer that
-	// is kept keeps the old buffer from being used for anything else, so the same address is the same row of the same
-	// archetype, not grown since, and its other components are where they were.
+	// SAFETY: Arche never moves a buffer to another archetype, and allocates new buffers when an archetype grows. The
+	// stored pointer keeps the old buffer from being used for anything else. So the same address is the same row of the
+	// same archetype, which has not grown. Its other components are where they were.
 	if n >= len(t.replicas.rowPointers) || t.replicas.rowPointers[n] != r {
 		t.replicas.rowPointers = grown(t.replicas.rowPointers, n)
 		t.replicas.rowPointers[n] = r
