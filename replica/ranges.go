@@ -205,8 +205,8 @@ func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	return e, true
 }
 
-// Lanes returns all lanes of a tick that Present or EntityRange returned. It returns nil if that tick has left the
-// history since. The slice belongs to the Replica: read it and do not keep it.
+// Lanes returns all lanes of a tick that Present or Stretch returned. It returns nil if that tick has left the history
+// since. The slice belongs to the Replica: read it and do not keep it.
 func (r *Replica) Lanes(t tick.Tick) []uint32 {
 	if b := r.history.block(t); b.tick == t {
 		return b.lanes
