@@ -170,7 +170,7 @@ type cause uint8
 
 const (
 	notLost   cause = iota
-	overtaken       // up to three packets of later ticks were acknowledged
+	overtaken       // enough packets of later ticks were acknowledged: see sent.overtakers
 	overdue         // the timeout passed
 )
 
