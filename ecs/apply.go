@@ -15,12 +15,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hooks are called by [Apply.Run] when all rows of the run are written and the world is unlocked. They may change the world.
+// Hooks are functions that [Apply.Run] calls when all rows of the run are written and the world is unlocked. They may
+// change the world.
 type Hooks struct {
-	// Spawned is called for each new entity that is still there.
+	// Spawned is called for each new entity that still exists.
 	Spawned func(ecs.Entity, wire.NetworkID)
-	// Despawned is called for each entity before it is removed: for all of a run before the first of them is. It is not called for
-	// an entity that game code removed itself, or whose Replicated it removed.
+	// Despawned is called for each entity before its removal. All calls of a run come before the first removal. It is
+	// not called if game code removed the entity or its Replicated.
 	Despawned func(ecs.Entity, wire.NetworkID)
 }
 
@@ -29,25 +30,29 @@ type ApplyStats struct {
 	Applied   uint64 // runs with something to apply
 	Spawned   uint64 // entities created
 	Despawned uint64 // entities removed
-	Rows      uint64 // components written, with the value they had or another
-	Restored  uint64 // components put back because client code wrote them
-	Resolved  uint64 // rows resolved again because an entity that they name came or went
+	Rows      uint64 // components written, changed or not
+	Restored  uint64 // components restored because client code wrote them
+	Resolved  uint64 // rows written again because an entity that they refer to appeared or was removed
 }
 
-// Apply writes what a client received to its world. Nothing else writes replicated state there.
+// Apply writes the state that a client received to its world. Nothing else writes replicated state there.
 //
-// Game code on the client may write anything: the next Run restores the server's state. Run restores a replicated component
-// that game code wrote; fields tagged net:"-" belong to the game. A component that game code removed stays removed. One that
-// it added is its own until the server adds it too. Each is reported once per entity.
+// Game code on the client may write anything. The next Run restores the server's state:
 //
-// A field tagged net:"entity" contains the entity of this world that the server's field names, and so does the target of a
-// relation. It is the zero entity while there is none here: not yet, not any more, or hidden. Run fills it in when the entity
-// comes.
+//   - A replicated component that game code wrote gets the server's value. Fields tagged net:"-" belong to the game.
+//   - A component that game code removed stays removed.
+//   - A component that game code added stays local until the server adds it too.
 //
-// An entity of this world with the components.SceneID of one that the server shows anew becomes that one, and no new entity is made.
-// It is removed like any other. When the connection ends, it stays, and loses its Replicated.
+// Each kind of change is reported once per entity.
 //
-// After ecs.World.Reset everything alive is spawned again.
+// A field tagged net:"entity" contains the entity of this world that corresponds to the one at the server. So does the
+// target of a relation. It is the zero entity while there is none here: the entity has not arrived, was despawned, or
+// is hidden. Run fills it in when the entity appears.
+//
+// If a new entity of the server has the components.SceneID of an entity of this world, Apply uses that entity and
+// creates none. A despawn removes it like any other. When the connection ends, it stays and loses its Replicated.
+//
+// After ecs.World.Reset, Run spawns everything alive again.
 type Apply struct {
 	tracker *tracker
 	replica *replica.Replica
@@ -55,25 +60,25 @@ type Apply struct {
 	applied []appliedEntity // by network index
 	stats   ApplyStats
 
-	run       uint32   // number of the run
+	run       uint32   // number of the last run that changed something
 	all       bool     // the next run applies everything, not only changes
-	again     []uint32 // indexes to apply though nothing arrived
-	unsettled bool     // slots and shadow must be settled
+	again     []uint32 // indexes to apply although nothing was received
+	unsettled bool     // slots must be assigned again
 
 	born           []wire.NetworkID // entities for which Spawned is still to be called
-	toRemove       []removal        // entities for which Despawned is to be called, and that are to be removed
+	toRemove       []removal        // entities to remove, after a call of Despawned
 	delayed        delayedDespawns
 	local          localChanges
 	removePerTable removePerTable
 	running        bool
 
 	add, rem []ecs.ID         // arguments of structural changes
-	fill     func(ecs.Entity) // fillEntity, bound once
+	fill     func(ecs.Entity) // fillEntity as a value: made once, so that no call allocates
 	filling  fillMode
-	before   []byte // scratch: a component before it is written, if the shadow does not have it
+	before   []byte // scratch: the old bytes of a component that is not in the shadow
 	births   spawnBatches
 	writer   valueWriter
-	apart    bool // no entities are written as ranges: in plain builds, and for tests
+	apart    bool // writes each entity alone: in plain builds, and for tests
 	refs     backRefs
 	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
@@ -81,28 +86,28 @@ type Apply struct {
 	scene    scene
 }
 
-// appliedEntity is Apply's record of the entity at a network index.
+// appliedEntity is the state that Apply stores about the entity at a network index.
 type appliedEntity struct {
-	mask         snapshot.Mask // rows that the server's entity had when last applied
-	gone         snapshot.Mask // of mask: not on this entity, because game code removed them
-	out          snapshot.Mask // of gone: relations left out because the entity has another
-	changed      snapshot.Mask // rows that changed in this run before the writing
-	structChange int32         // 1 + index in writer.structChanges, 0: none in the last run
-	listed       uint32        // the last run that listed it
+	mask         snapshot.Mask // rows of the server's entity when it was last applied
+	gone         snapshot.Mask // of mask: rows that this entity lacks, since game code removed them or because of out
+	out          snapshot.Mask // of gone: relations that were not added because the entity has another one
+	changed      snapshot.Mask // rows that changed in this run before writeAll
+	structChange int32         // 1 + index in writer.structChanges; 0: no such change in the last run
+	listed       uint32        // the last run that listed the entity for writing
 	left         bool          // game code removed the entity, or its Replicated
 	restored     bool          // LocalWriteRestored was reported
-	authored     snapshot.Mask // rows that the client has written since it may
-	loaded       bool          // it was this world's own: see scene
-	aside        snapshot.Mask // rows that are left to somebody else: see SetAside
-	back         snapshot.Mask // of aside: the next run takes them back
+	authored     snapshot.Mask // rows that the client has written since it got the right
+	loaded       bool          // the entity was in this world before the server showed it: see scene
+	aside        snapshot.Mask // rows that Apply leaves alone: see SetAside
+	back         snapshot.Mask // of aside: rows that Apply writes again from the next run on
 	faulty       bool          // a fault of a written value was reported
 	circle       bool          // its relation is part of a cycle
 	told         bool          // RelationCycle was reported
 }
 
-// NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world, which
-// must not be locked. The tag marks the entities that this apply manages: any number but 0 that no other capture or apply on
-// the same world has. A nil report drops the problems.
+// NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world,
+// which must not be locked. The tag marks the entities of this apply. It is not 0, and no other capture or apply on the
+// same world has it. If report is nil, problems are dropped.
 func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
 	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: r, hooks: hooks, all: true, apart: plain.On, scene: newScene(schema)}
@@ -120,14 +125,14 @@ func NewApply(w *ecs.World, r *replica.Replica, schema *snapshot.Schema, tag uin
 	return a
 }
 
-// Run applies what the replica received since the last Run. While the world is locked it does nothing, and catches up the next
-// time.
+// Run applies what the replica received since the last Run. While the world is locked Run does nothing. A later Run
+// then applies everything.
 func (a *Apply) Run() {
 	if a.running || !a.unlocked() {
 		return
 	}
 	a.running = true
-	a.removeQueued() // those that the last run left
+	a.removeQueued() // removals that the last run could not finish
 	if !a.tracker.life.isCurrent(a.tracker.world) {
 		a.rejoin()
 	}
@@ -152,7 +157,7 @@ func (a *Apply) Run() {
 	a.running = false
 }
 
-// unlocked reports whether the world may be changed, and reports once if not.
+// unlocked reports whether the world may be changed. A locked world is reported once.
 func (a *Apply) unlocked() bool {
 	locked := a.tracker.noteLocked()
 	if locked {
@@ -172,7 +177,7 @@ func (a *Apply) rejoin() {
 	a.all = true
 }
 
-// forgetAll drops every id.
+// forgetAll drops all state about entities. The memory stays.
 func (a *Apply) forgetAll() {
 	a.tracker.forgetShadows()
 	clear(a.applied)
@@ -183,7 +188,8 @@ func (a *Apply) forgetAll() {
 	a.unsettled = true
 }
 
-// settle assigns slots to all entities again after changes of structure.
+// settle assigns slots to all entities again after structural changes. It finds entities that are no longer in the
+// world.
 func (a *Apply) settle() {
 	if !a.unsettled {
 		return
@@ -197,12 +203,13 @@ func (a *Apply) settle() {
 	}
 }
 
-// alive reports whether a handle of this life of the world is valid. A listener of the game may have changed anything.
+// alive reports whether a handle is valid. It checks for a reset of the world first, since a listener of the game may
+// reset it.
 func (a *Apply) alive(e ecs.Entity) bool {
 	return a.tracker.life.isCurrent(a.tracker.world) && a.tracker.world.Alive(e)
 }
 
-// announceBorn calls Spawned for the new entities.
+// announceBorn calls Spawned for each new entity.
 func (a *Apply) announceBorn() {
 	for i := 0; i < len(a.born) && a.hooks.Spawned != nil; i++ {
 		if e, ok := a.Entity(a.born[i]); ok {
@@ -212,18 +219,19 @@ func (a *Apply) announceBorn() {
 	a.born = a.born[:0]
 }
 
-// Clear removes every entity that Apply manages but those of this world's own scene, as when a connection ended, and drops what the replica has received and not
-// applied. If a hook calls it, or the world is locked, the next Run removes them.
+// Clear removes every entity that Apply manages, as when a connection ends. Entities of this world's own scene stay.
+// Clear drops what the replica received and Run has not applied. If a hook calls Clear, or the world is locked, the
+// next Run removes the entities.
 func (a *Apply) Clear() {
 	on := a.delayed.on
-	a.delayed.on, a.delayed.shown = false, tick.Time{} // at once: the presentation is over
+	a.delayed.on, a.delayed.shown = false, tick.Time{} // remove at once: nothing is presented any more
 	if a.tracker.life.isCurrent(a.tracker.world) {
 		a.delayed.removeAll()
 		for index := range a.tracker.byIndex {
 			queued := len(a.toRemove)
 			a.queueRemoval(uint32(index))
 			for i := queued; i < len(a.toRemove); i++ {
-				a.toRemove[i].keep = a.applied[index].loaded // the next connection finds it again
+				a.toRemove[i].keep = a.applied[index].loaded // the next connection can use it again
 			}
 		}
 	}
@@ -240,17 +248,17 @@ func (a *Apply) Clear() {
 	}
 }
 
-// Follow clears the world and continues with another replica, as when a new connection begins. A nil replica never receives
-// anything.
+// Follow clears the world and continues with another replica, as at the start of a new connection. A nil replica never
+// receives anything.
 func (a *Apply) Follow(r *replica.Replica) {
 	a.Clear()
 	a.replica, a.all = r, true
 }
 
-// Release unregisters Apply from the world. It must not be used afterwards; entities stay as they are.
+// Release unregisters Apply from the world. Apply must not be used afterwards. Entities stay as they are.
 func (a *Apply) Release() { a.tracker.release() }
 
-// Entity returns the entity that has a network id here.
+// Entity returns the entity of a network id in this world.
 func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	at := a.tracker.entry(id)
 	if at == nil || !a.tracker.life.isCurrent(a.tracker.world) {
@@ -274,8 +282,8 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	return id, true
 }
 
-// Kind returns the ID of an entity's components.Kind, which the server gave it. It returns false for an entity that has none,
-// and if Kind does not replicate.
+// Kind returns the ID of the components.Kind that the server gave to an entity. It returns false if the entity has
+// none, or if Kind does not replicate.
 func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
 	row := a.tracker.schema.RowOf(reflect.TypeFor[components.Kind]())
 	if _, ours := a.ID(e); !ours || row < 0 {
@@ -291,28 +299,30 @@ func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
 // Stats returns the counters.
 func (a *Apply) Stats() ApplyStats { return a.stats }
 
-// Change is a change of an entity by [Apply.Run]. Rows of the schema are bits of its masks.
+// Change is a change of an entity by [Apply.Run]. The bits of its masks are rows of the schema.
 type Change struct {
 	Entity  ecs.Entity     // in the client's world, alive
 	ID      wire.NetworkID // its network id, the same on all ends
-	Rows    snapshot.Mask  // components with another value than before, or new
+	Rows    snapshot.Mask  // components that are new or have a new value
 	Added   snapshot.Mask  // components that were added
 	Removed snapshot.Mask  // components that were removed
 	Spawned bool           // the entity is new
 }
 
-// Touched tells if Changes yields an entity that is new, got or lost a component, or got another value of one of these rows. It looks at no
-// entity.
+// Touched reports whether Changes yields an entity that is new, gained or lost a component, or has a new value in one
+// of the rows. It does not iterate over entities.
 func (a *Apply) Touched(rows snapshot.Mask) bool {
 	return a.writer.touched.Overlaps(rows) || len(a.writer.structChanges) > 0
 }
 
-// Changes yields the changes of the last Run that had something to apply, each entity once. The order means nothing, but is
-// the same in every client that received the same. [ApplyStats].Applied tells whether that was the very last Run. Entities
-// that are gone since are left out. An entity field or a target that was filled in or became zero counts as a change of its
-// component; a value restored after game code wrote it does not.
+// Changes yields the changes of the last Run that had something to apply, each entity once. [ApplyStats].Applied shows
+// whether that was the last Run. The order has no meaning, but is the same at every client that received the same.
+// Entities that were removed since are not yielded.
 //
-// The world may be changed meanwhile. Changes allocates nothing.
+// An entity field or a target that was filled in or cleared counts as a change of its component. A value that was
+// restored after a write of game code does not.
+//
+// The world may be changed during the iteration. Changes does not allocate.
 func (a *Apply) Changes(yield func(Change) bool) {
 	if !a.tracker.life.isCurrent(a.tracker.world) {
 		return
@@ -321,7 +331,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 		for i := 0; i < len(a.writer.byTable[n]); i++ {
 			d := &a.writer.byTable[n][i]
 			if d.rows.IsZero() && a.applied[d.index].structChange == 0 {
-				continue // what was written had its value, or is set aside
+				continue // no written row has a new value
 			}
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
 				return
@@ -343,7 +353,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	}
 }
 
-// changed returns the change of an entity, if it is still there and changed.
+// changed returns the change of an entity. It returns false if the entity was removed or did not change.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 	at, tw := &a.tracker.byIndex[index], &a.applied[index]
 	if rows.IsZero() && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
@@ -357,9 +367,9 @@ func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 	return c, true
 }
 
-// Changed yields the entities to which the last Run with something to apply added the component T or gave it another value,
-// with the value. For a type that is not in the schema it yields nothing. The pointer is valid until the world's entities
-// change. See [Apply.Changes].
+// Changed yields the entities whose component T the last Run with something to apply added or changed, with the value.
+// For a type that is not in the schema it yields nothing. The pointer is valid until the world's entities change. See
+// [Apply.Changes].
 func Changed[T any](a *Apply) iter.Seq2[ecs.Entity, *T] {
 	return func(yield func(ecs.Entity, *T) bool) { eachChanged(a, yield) }
 }
@@ -382,15 +392,15 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 	}
 }
 
-// Own sets the rows of an entity that the client may write itself. From its first write on, Apply leaves a row alone. Until
-// then it applies the server's values: a new author without a write must not repeat a value of the one before. When the rights
-// of the client change, Revert starts again.
+// Own sets a function that returns the rows of an entity that the client may write itself. After the client's first
+// write of a row, Apply does not write that row any more. Until then it applies the server's values: a new author must
+// not send the last author's value again. When the rights of the client change, call Revert.
 func (a *Apply) Own(rows func(wire.NetworkID) snapshot.Mask) { a.mine = rows }
 
 // may reports whether the client may write a row.
 func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a.mine(id).Has(row) }
 
-// owned returns the rows of an entity that the client has written and may write.
+// owned returns the rows of an entity that the client may write and has written.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 	if a.mine == nil || uint(id.Index) >= uint(len(a.applied)) || a.applied[id.Index].authored.IsZero() {
 		return snapshot.Mask{}
@@ -398,7 +408,7 @@ func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 	return a.mine(id).Intersect(a.applied[id.Index].authored)
 }
 
-// Revert makes the next Run write all rows of an entity, also those that the client has written.
+// Revert makes the next Run write all rows of an entity, including the rows that the client has written.
 func (a *Apply) Revert(id wire.NetworkID) {
 	if a.tracker.entry(id) != nil && !a.applied[id.Index].left {
 		a.applied[id.Index].authored = snapshot.Mask{}
@@ -406,9 +416,11 @@ func (a *Apply) Revert(id wire.NetworkID) {
 	}
 }
 
-// Read quantises the present value of a component that the client writes. A field with a fault keeps its value in lanes; that
-// is reported once per entity. Read returns false if the entity is not there or lacks the component, or if the client has not
-// written it yet: the value is the one that arrived.
+// Read quantises the present value of a component that the client writes. A field with a fault keeps its value in
+// lanes. Faults are reported once per entity.
+//
+// Read returns false if the entity does not exist or lacks the component. It also returns false while the component
+// still has the value that arrived, since the client has not written it.
 func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	e, ok := a.Entity(id)
 	if !ok || !a.alive(e) {
@@ -434,17 +446,17 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	return true
 }
 
-// valueWriter writes the values of a run. It lists the entities to write by table, and keeps the changed rows for
+// valueWriter writes the values of a run. It lists the entities to write by table, and stores the changed rows for
 // [Apply.Changes].
 type valueWriter struct {
 	*Apply
 	byTable       [][]writeItem // by table number: entities with rows in it
 	unplaced      []uint32      // indexes of entities without a known slot
-	created       []writeItem   // entities that were created with their values
+	created       []writeItem   // new entities, which have their values already
 	structChanges []structChange
-	guard         ecs.Query     // keeps the world locked while columns point into it
-	ranges        tableRanges   // entities that are written together
-	touched       snapshot.Mask // rows of any entity that got another value
+	guard         ecs.Query     // locks the world while columns point into it
+	ranges        tableRanges   // ranges of entities that are written together
+	touched       snapshot.Mask // rows that have a new value in any entity
 }
 
 // writeItem is an entity to write.
@@ -452,23 +464,23 @@ type writeItem struct {
 	index uint32
 	slot  int32
 	has   snapshot.Mask // rows to write
-	rows  snapshot.Mask // rows that got another value
+	rows  snapshot.Mask // rows with a new value
 }
 
-// structChange is a change of the structure of an entity by a run.
+// structChange is a structural change of an entity in a run: it is new, or gained or lost components.
 type structChange struct {
 	index          uint32
 	added, removed snapshot.Mask
 	spawned        bool
 }
 
-// noteStructChange notes a change of structure.
+// noteStructChange stores a structural change.
 func (w *valueWriter) noteStructChange(tw *appliedEntity, f structChange) {
 	w.structChanges = append(w.structChanges, f)
 	tw.structChange = int32(len(w.structChanges))
 }
 
-// clearLists drops the lists. Their memory stays.
+// clearLists empties the lists. Their memory stays.
 func (w *valueWriter) clearLists() {
 	for i := range w.byTable {
 		w.byTable[i] = w.byTable[i][:0]
@@ -478,7 +490,7 @@ func (w *valueWriter) clearLists() {
 	w.touched = snapshot.Mask{}
 }
 
-// list adds an entity to the list, once a run.
+// list adds an entity to the list of its table, or to unplaced. Within a run it adds each entity once.
 func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
 	if tw.listed == w.run {
 		return
@@ -506,7 +518,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEnti
 	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
 
-// listChanged lists the entities that the replica received.
+// listChanged lists the entities that changed in the replica.
 func (w *valueWriter) listChanged() {
 	for _, span := range w.replica.ChangedRanges() {
 		for index, end := span.First, span.First+span.Count; index < end; {
@@ -520,7 +532,7 @@ func (w *valueWriter) listChanged() {
 	}
 }
 
-// settleLists assigns slots to the listed entities after a change of structure, when rows may have moved.
+// settleLists assigns slots to the listed entities again after a structural change, which may have moved rows.
 func (w *valueWriter) settleLists() {
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
@@ -536,15 +548,15 @@ func (w *valueWriter) settleLists() {
 			w.listInTable(index, at, tw)
 			continue
 		}
-		if !tw.left && at.generation != 0 { // a listener removed the new entity
+		if !tw.left && at.generation != 0 { // a listener of the game removed the new entity
 			w.local.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
 	w.unplaced = w.unplaced[:0]
 }
 
-// writeAll writes the rows of the listed entities and updates the shadow. Only after changes of structure it looks at other
-// entities.
+// writeAll writes the rows of the listed entities and updates the shadow. It visits other entities only after
+// structural changes.
 func (w *valueWriter) writeAll() {
 	settled := !w.unsettled
 	if !settled || len(w.unplaced) > 0 {
@@ -552,7 +564,7 @@ func (w *valueWriter) writeAll() {
 		w.settleLists()
 	}
 	if !w.tracker.life.isCurrent(w.tracker.world) {
-		w.clearLists() // a listener has reset the world
+		w.clearLists() // a listener of the game reset the world
 		return
 	}
 	w.guard = w.tracker.world.Query(&w.tracker.everything)
@@ -561,7 +573,7 @@ func (w *valueWriter) writeAll() {
 		if len(list) == 0 {
 			continue
 		}
-		for i := range list { // rows that changed before the writing
+		for i := range list { // rows that fillEntity or setTarget changed
 			tw := &w.applied[list[i].index]
 			list[i].rows, tw.changed = tw.changed, snapshot.Mask{}
 			w.touched = w.touched.Union(list[i].rows)
@@ -578,8 +590,8 @@ func (w *valueWriter) writeAll() {
 	w.guard.Close()
 }
 
-// writeTable writes into a table that is one archetype, column by column. If not sure, it removes the entities that are not
-// there from the list, which it returns.
+// writeTable writes into a table that is not scattered, column by column. If sure is false, it first removes entities
+// that are not in their slots from the list. It returns the list.
 func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeItem {
 	query := &w.tracker.query
 	*query = w.tracker.world.Query(&t.filter)
@@ -591,7 +603,7 @@ func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeI
 		list = w.present(t, list, query.Count())
 	}
 	for i := range t.columns {
-		if c := &t.columns[i]; c.row >= 0 { // else it is no row of the schema
+		if c := &t.columns[i]; c.row >= 0 { // else the column is not in the schema
 			w.writeColumn(c, list)
 		}
 	}
@@ -600,7 +612,7 @@ func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeI
 	return list
 }
 
-// present returns the entities of a list that are in their slots. A listener may have removed some.
+// present removes entities from a list that are not in their slots: a listener may have removed them.
 func (w *valueWriter) present(t *table, list []writeItem, length int) []writeItem {
 	kept := list[:0]
 	for _, d := range list {
@@ -612,8 +624,8 @@ func (w *valueWriter) present(t *table, list []writeItem, length int) []writeIte
 	return kept
 }
 
-// writeColumn writes one component of the entities of a list. An entity has no lanes if a listener of the game has received
-// its despawn meanwhile.
+// writeColumn writes one component of the entities of a list. An entity without lanes is skipped: a listener of the
+// game received its despawn meanwhile.
 func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 	bit := snapshot.Mask{}.With(c.row)
 	for i := range list {
@@ -631,7 +643,7 @@ func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 	}
 }
 
-// writeScattered writes into a table of many archetypes, entity by entity.
+// writeScattered writes into a scattered table, entity by entity.
 func (w *valueWriter) writeScattered(t *table, list []writeItem) {
 	for i := range list {
 		d := &list[i]

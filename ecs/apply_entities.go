@@ -12,15 +12,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// fillMode tells fillEntity which rows to write.
+// fillMode contains the arguments of fillEntity.
 type fillMode struct {
 	id    wire.NetworkID
 	rows  snapshot.Mask
-	added snapshot.Mask // of rows: the entity did not have them
+	added snapshot.Mask // of rows: rows that are new on the entity
 	born  bool
 }
 
-// update applies the replica: first entities and components, then values, when every entity is there.
+// update applies the changes of the replica. Entities and components come first. Values are written when every entity
+// exists.
 func (a *Apply) update() {
 	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedRanges()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
@@ -43,7 +44,7 @@ func (a *Apply) update() {
 	if len(a.births.batches) > 0 {
 		a.spawnAll()
 	}
-	for i := 0; i < len(a.again); i++ { // spawns and removals have added to it
+	for i := 0; i < len(a.again); i++ { // spawns and removals add entries
 		if at := &a.tracker.byIndex[a.again[i]]; at.generation != 0 {
 			a.updateEntity(a.again[i])
 		}
@@ -55,8 +56,8 @@ func (a *Apply) update() {
 	a.writer.writeAll()
 }
 
-// updateEntity applies the existence and the components of one network index and lists it for its values: at most one entity
-// leaves and one comes or changes.
+// updateEntity applies the existence and the components of one network index, and lists the entity for its values. It
+// queues at most one removal, and one spawn or change.
 func (a *Apply) updateEntity(index uint32) {
 	now := a.replica.Entity(index)
 	if int(index) < len(a.tracker.byIndex) {
@@ -78,7 +79,8 @@ func (a *Apply) updateEntity(index uint32) {
 	}
 }
 
-// entity returns the entity of an id that game code has not removed, also if game code exchanged its handle.
+// entity returns the entity of an id, unless game code removed it. If game code replaced it by a copy in the same row,
+// the copy is found.
 func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 	if a.alive(at.entity) {
 		return at.entity, true
@@ -90,11 +92,11 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 	return at.entity, false
 }
 
-// change applies the components of an entity that is there.
+// change applies the components of an existing entity.
 func (a *Apply) change(now replica.Entity, at *entityEntry) {
 	tw := &a.applied[now.ID.Index]
 	if tw.left {
-		if now.Mask.Overlaps(a.targets.rows) { // it may close a cycle of others
+		if now.Mask.Overlaps(a.targets.rows) { // it may complete a cycle of relations
 			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
@@ -108,7 +110,7 @@ func (a *Apply) change(now replica.Entity, at *entityEntry) {
 	a.writer.list(now.ID.Index, at, tw)
 }
 
-// exchange adds and removes components.
+// exchange adds and removes components of an entity, so that it has the components of the server's entity.
 func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity) {
 	e, ok := a.entity(now.ID, at)
 	if !ok {
@@ -119,7 +121,7 @@ func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity)
 	removed := tw.mask.Minus(now.Mask).Minus(tw.gone).Minus(tw.aside)
 	a.removals(e, tw, tw.mask.Minus(now.Mask).Minus(tw.aside))
 	if late := tw.out.Intersect(now.Mask); !late.IsZero() && !a.related(e) {
-		late = snapshot.Mask{}.With(late.Lowest()) // there is room for one
+		late = snapshot.Mask{}.With(late.Lowest()) // Arche allows one relation
 		tw.mask, tw.gone, tw.out = tw.mask.Minus(late), tw.gone.Minus(late), tw.out.Minus(late)
 	} else if !late.IsZero() && now.Mask == tw.mask {
 		return
@@ -139,7 +141,7 @@ func (a *Apply) exchange(now replica.Entity, at *entityEntry, tw *appliedEntity)
 	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
-// removals lists the components to remove. Game code may have removed some before.
+// removals lists the components to remove, except components that game code has already removed.
 func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
@@ -150,7 +152,8 @@ func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 	}
 }
 
-// additions lists the components to add and returns the rows that the entity will have. Game code may have added some before.
+// additions lists the components to add and returns the rows that the entity will have. Components that game code has
+// already added are not listed.
 func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; !rows.IsZero(); rows = rows.Rest() {
@@ -168,7 +171,7 @@ func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now replica.Entity, r
 	return added
 }
 
-// related reports whether an entity will have a relation after the removals and additions listed so far.
+// related reports whether an entity will have a relation after the listed removals and additions.
 func (a *Apply) related(e ecs.Entity) bool {
 	mask := a.tracker.world.Mask(e)
 	for _, id := range a.rem {
@@ -180,8 +183,8 @@ func (a *Apply) related(e ecs.Entity) bool {
 	return hasRelation(a.tracker.world, &mask)
 }
 
-// fillEntity writes the rows of the entity in filling, while Arche creates or moves it: a listener of the game sees it with
-// its values.
+// fillEntity writes the rows of the entity in filling. Arche calls it while it creates or moves the entity, so that a
+// listener of the game sees the entity with its values.
 func (a *Apply) fillEntity(e ecs.Entity) {
 	f := a.filling
 	if f.born {
@@ -193,7 +196,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 	for m := f.rows; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
-			continue // the entities that it names may come or go in this run: it is written, and compared, when all are there
+			continue // writeAll writes and compares it, when the entities that it refers to exist
 		}
 		lanes := a.refs.value(f.id.Index, row)
 		if len(lanes) == 0 {
@@ -205,7 +208,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 			continue
 		}
 		before := a.tracker.kept(at, row)
-		if before == nil && !f.born { // its slot was cut off; the scan has restored writes of game code
+		if before == nil && !f.born { // cutOff dropped its slot; the scan has already restored writes of game code
 			a.before = append(a.before[:0], c.bytes(0, 1)...)
 			before = a.before
 		}
@@ -217,9 +220,10 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 	}
 }
 
-// spawnBatches contains the entities to create in this run by their rows, in the order in which the first of each came.
+// spawnBatches contains the entities to create in this run, grouped by their rows. Batches are in the order of their
+// first entity.
 type spawnBatches struct {
-	byMask  map[snapshot.Mask]int // index in batches
+	byMask  map[snapshot.Mask]int // by rows: index in batches
 	batches []spawnBatch
 }
 
@@ -246,7 +250,7 @@ func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 	b.batches[n].ids = append(b.batches[n].ids, id)
 }
 
-// spawnAll creates the entities.
+// spawnAll creates the entities of all batches.
 func (a *Apply) spawnAll() {
 	a.unsettled = true
 	batched := unheard(a.tracker.world)
@@ -259,7 +263,7 @@ func (a *Apply) spawnAll() {
 			for _, id := range k.ids {
 				a.expect(id, k.mask, rows)
 				a.filling = fillMode{id: id, rows: rows, born: true}
-				a.tracker.world.NewEntityFn(a.fill, a.add...) // a listener of the game sees it with its values
+				a.tracker.world.NewEntityFn(a.fill, a.add...)
 			}
 		}
 		if lacks := k.mask.Minus(rows); !lacks.IsZero() {
@@ -272,8 +276,8 @@ func (a *Apply) spawnAll() {
 	clear(a.births.byMask)
 }
 
-// spawning lists the components of an entity to create and returns their rows: all but a second relation, since Arche allows
-// one.
+// spawning lists the components of an entity to create and returns their rows. It leaves out a second relation, since
+// Arche allows one.
 func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	a.add = append(a.add[:0], a.tracker.replicated)
 	related := false
@@ -291,8 +295,8 @@ func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// spawnBatch creates the entities of a batch at once, in consecutive rows, and writes them column by column. No listener may
-// be set.
+// spawnBatch creates the entities of a batch with one call, in consecutive rows, and writes them column by column. The
+// world must not have a listener.
 func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 	for _, id := range k.ids {
 		a.expect(id, k.mask, rows)
@@ -327,7 +331,7 @@ func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 	}
 }
 
-// expect notes an entity that is about to be created.
+// expect sets the state of an entity that is about to be created.
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	tw := &a.applied[id.Index]
 	*tw = appliedEntity{mask: mask, listed: a.run}
@@ -338,14 +342,14 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 		a.targets.list = append(a.targets.list, id.Index)
 	}
 	if rows.Overlaps(a.refs.rows.Union(a.targets.rows)) {
-		tw.changed = rows // its entity fields are written when all entities are there
+		tw.changed = rows // entity fields are written when all entities exist
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
 		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
 	}
 }
 
-// leaveOut notes components that cannot be added while the entity has another relation.
+// leaveOut notes and reports relations that cannot be added while the entity has another relation.
 func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
 	tw.gone = tw.gone.Union(rows)
 	tw.out = tw.out.Union(rows)
@@ -354,33 +358,34 @@ func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mas
 	}
 }
 
-// unheard reports whether certainly no listener is set on a world, since Arche does not tell. A listener that changes the
-// entities it is called for would spoil a batch: Arche would continue with rows that have moved.
+// unheard reports whether a world certainly has no listener. Arche has no method for it, so unheard reads the field by
+// reflection. A listener that changes the new entities would break a batch: Arche would continue with rows that have
+// moved.
 func unheard(w *ecs.World) bool {
 	listener := reflect.ValueOf(w).Elem().FieldByName("listener")
 	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
 }
 
-// batchMin is the least number of entities with equal components that are created or removed together: Arche's batches cost
-// some allocations each.
+// batchMin is the least number of entities with equal components that are created or removed together. Arche's batches
+// cost some allocations each.
 const batchMin = 16
 
-// removal is an entity to remove, which has no id any more.
+// removal is an entity to remove. It no longer has a network id.
 type removal struct {
 	id     wire.NetworkID
 	entity ecs.Entity
-	told   bool // Despawned was called
-	keep   bool // the entity itself stays, without its Replicated
+	told   bool // Despawned was called for it
+	keep   bool // the entity stays and only loses its Replicated
 }
 
-// removePerTable counts the entities to remove of each table.
+// removePerTable counts the entities to remove in each table.
 type removePerTable struct {
 	count []int    // by table
 	seen  []uint32 // by entity number: 1 + generation of the entity counted last
 }
 
-// queueRemoval takes an index's id from its entity and queues the entity for removal, when all rows are written. It leaves an
-// entity that game code took for itself.
+// queueRemoval frees the id of an index and queues its entity for removal, which happens when all rows are written. If
+// game code removed the entity or its Replicated, it only frees the id.
 func (a *Apply) queueRemoval(index uint32) {
 	at := &a.tracker.byIndex[index]
 	if at.generation == 0 {
@@ -402,7 +407,8 @@ func (a *Apply) queueRemoval(index uint32) {
 	a.refs.requeueReferrers(id)
 }
 
-// removeQueued calls Despawned for the queued entities and removes them. If a hook locks the world, the rest waits.
+// removeQueued calls Despawned for the queued entities and removes them. If a hook locks the world, a later run removes
+// the rest.
 func (a *Apply) removeQueued() {
 	if len(a.toRemove) == 0 {
 		return
@@ -412,7 +418,7 @@ func (a *Apply) removeQueued() {
 		c := a.toRemove[i]
 		if a.hooks.Despawned != nil && !c.told && !c.keep && a.alive(c.entity) {
 			a.toRemove[i].told = true
-			a.hooks.Despawned(c.entity, c.id) // it may queue more
+			a.hooks.Despawned(c.entity, c.id) // it may queue more removals
 		}
 		open = a.unlocked()
 	}
@@ -434,8 +440,8 @@ func (a *Apply) removeQueued() {
 	a.toRemove = a.toRemove[:copy(a.toRemove, a.toRemove[done:])]
 }
 
-// removeWholeTables removes the entities of the tables of which all entities are queued. Arche removes all entities of a
-// filter, or one.
+// removeWholeTables removes all entities of a table with one call, if all of them are queued. Arche can remove all
+// entities of a filter, or single ones.
 func (a *Apply) removeWholeTables() {
 	if len(a.toRemove) < batchMin || !a.tracker.life.isCurrent(a.tracker.world) {
 		return
@@ -444,7 +450,7 @@ func (a *Apply) removeWholeTables() {
 	d.count = grown(d.count, len(a.tracker.tables))
 	clear(d.count)
 	clear(d.seen)
-	var last ecs.Mask // no entity of ours has the empty mask
+	var last ecs.Mask // no entity of this apply has the empty mask
 	var t *table
 	for i := range a.toRemove {
 		e := a.toRemove[i].entity
@@ -470,11 +476,14 @@ func (a *Apply) removeWholeTables() {
 	}
 }
 
-// SetAside leaves rows of an entity to somebody else, as to a prediction: Apply does not write, add, remove or restore them, and
-// Smooth does not write their twins.
-// Rows that were set aside before and are not in the mask are Apply's again: the next Run makes them as the server has them.
-// An entity with rows set aside is removed in the Run that learns of its despawn, also while a Smooth shows the past. SetAside
-// does nothing for an entity that is not there.
+// SetAside makes Apply leave rows of an entity alone, as for a prediction. Apply does not write, add, remove or restore
+// them, and Smooth does not write their twins.
+//
+// The mask replaces the one of the last call. Rows that are no longer in it belong to Apply again: the next Run makes
+// them equal to the server's.
+//
+// An entity with rows set aside is removed in the Run that receives its despawn, even if a Smooth still presents an
+// earlier moment. SetAside does nothing for an entity that does not exist.
 func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 	if a.tracker.entry(id) == nil || a.applied[id.Index].left {
 		return
@@ -488,7 +497,7 @@ func (a *Apply) SetAside(id wire.NetworkID, rows snapshot.Mask) {
 	tw.gone = tw.gone.Minus(rows)
 }
 
-// setAside returns the rows of an entity that are left to somebody else.
+// setAside returns the rows of an entity that are set aside.
 func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 	if place := a.tracker.entry(id); place == nil || place.entity != e {
 		return snapshot.Mask{}
@@ -496,7 +505,7 @@ func (a *Apply) setAside(id wire.NetworkID, e ecs.Entity) snapshot.Mask {
 	return a.applied[id.Index].aside
 }
 
-// takeBack ends the setting aside of rows. The entity may have gained or lost them meanwhile.
+// takeBack makes Apply manage the rows in back again. The entity may have gained or lost them meanwhile.
 func (a *Apply) takeBack(e ecs.Entity, tw *appliedEntity) {
 	for m := tw.back; !m.IsZero(); m = m.Rest() {
 		row := m.Lowest()
@@ -508,11 +517,13 @@ func (a *Apply) takeBack(e ecs.Entity, tw *appliedEntity) {
 	tw.aside, tw.back = tw.aside.Minus(tw.back), snapshot.Mask{}
 }
 
-// Adopt sets a function that is asked for each entity that the server shows anew. An entity of this world that it returns becomes
-// the server's: it gets the network id and the server's values. It must not have a network id. OnSpawn hooks are not called for it.
+// Adopt sets a function that Run calls for each new entity of the server. If it returns an entity of this world, Run
+// uses that entity: it gives it the network id and the server's values. The entity must not have a network id.
+// Hooks.Spawned is not called for it.
 func (a *Apply) Adopt(f func(wire.NetworkID) (ecs.Entity, bool)) { a.adopts = f }
 
-// adopted takes an entity of this world for one that the server shows anew, if there is such.
+// adopted uses an entity of this world for a new entity of the server, if Adopt's function or the scene has one. It
+// returns false if there is none.
 func (a *Apply) adopted(now replica.Entity) bool {
 	if now.Mask.Overlaps(a.tracker.relations) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// localChanges responds to the changes that game code made to a client's world.
+// localChanges handles the changes that game code made to a client's world. It implements trackerEvents.
 type localChanges struct{ *Apply }
 
 // differs restores a component that game code wrote.
@@ -15,15 +15,15 @@ func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (kee
 	return true
 }
 
-// rowsDiffer returns false: there are few local changes, so differs compares each row.
+// rowsDiffer returns false: local changes are few, so differs handles each row.
 func (l *localChanges) rowsDiffer(*table, *column, []int32) bool { return false }
 
-// restore compares a row with the applied value in a slot of a shadow. If a field that is sent differs, it writes the server's
-// value.
+// restore compares a row with the applied value in a slot of a shadow. If a sent field differs, it writes the server's
+// value. A row that the client may write is only noted as written.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &l.applied[id.Index]
 	if c.row < 0 || !tw.mask.Has(c.row) || tw.aside.Has(c.row) {
-		return // game code's own component
+		return // a component of game code
 	}
 	if l.may(id, c.row) {
 		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
@@ -40,15 +40,15 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 	if lanes == nil {
 		return
 	}
-	if l.refs.rows.Has(c.row) { // the entities that it names may come or go in this run
+	if l.refs.rows.Has(c.row) { // the entities that it refers to may appear or be removed in this run
 		c.takeBack(row, applied, slot, l.refs.lanes)
 	} else {
 		c.write(row, lanes)
 	}
 	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
-		tw.changed = tw.changed.With(c.row) // the server has another value by now
+		tw.changed = tw.changed.With(c.row) // the server has a new value by now
 	}
-	if strayed { // setTarget sets it when the world is unlocked; the shadow keeps the applied target
+	if strayed { // setTarget restores it when the world is unlocked; the shadow keeps the applied target
 		c.target = applied.targets[slot]
 		l.again = append(l.again, id.Index)
 		if equal {
@@ -58,7 +58,7 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 	l.restored(id, c, field)
 }
 
-// restored notes that client code wrote a component and that it was restored.
+// restored counts a restored component, and reports the first one of an entity.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.stats.Restored++
 	if tw := &l.applied[id.Index]; !tw.restored {
@@ -70,7 +70,8 @@ func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	}
 }
 
-// appears looks at an entity that is new, was moved, or whose Replicated was written.
+// appears handles an entity that is new, was moved, or has another Replicated than before. It restores the Replicated
+// of this apply's entities and clears copies of it.
 func (l *localChanges) appears(t *table, row, _ int) {
 	e := l.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
@@ -90,7 +91,7 @@ func (l *localChanges) appears(t *table, row, _ int) {
 		switch {
 		case !r.ID.IsZero():
 			l.tracker.noteForeign(e, r.World)
-		case r.World == 0 && !l.tracker.life.captured(): // else others manage it, or a server of this world will spawn it
+		case r.World == 0 && !l.tracker.life.captured(): // else another apply manages it, or a capture on this world will spawn it
 			l.tracker.noteStrange(LocalReplicated, e)
 		}
 		return
@@ -108,12 +109,13 @@ func (l *localChanges) appears(t *table, row, _ int) {
 	l.moved(id, t, row)
 }
 
-// moved looks at an entity of ours whose row moved: game code added or removed components, or removed another entity.
+// moved handles an entity of this apply whose row moved. Game code added or removed components, or removed another
+// entity of the table.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 	at, tw := l.tracker.entry(id), &l.applied[id.Index]
 	at.stamp = l.tracker.run
 	l.tracker.noteMoved(id, at)
-	if tw.left { // its Replicated was removed and is back
+	if tw.left { // game code removed its Replicated and added it again
 		tw.left = false
 		l.again = append(l.again, id.Index)
 		l.refs.requeueReferrers(id)
@@ -130,7 +132,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		tw.out = tw.out.Minus(back)
 		l.again = append(l.again, id.Index)
 	}
-	if !tw.out.IsZero() && !t.scattered { // game code removed the relation that blocked the server's
+	if !tw.out.IsZero() && !t.scattered { // game code may have removed the relation that blocked the server's
 		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
@@ -147,7 +149,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 	}
 }
 
-// noteAdded reports the replicated components that game code added to an entity.
+// noteAdded reports replicated components that game code added to an entity.
 func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapshot.Mask) {
 	for ; !rows.IsZero(); rows = rows.Rest() {
 		l.tracker.note(Problem{
@@ -157,7 +159,7 @@ func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapsh
 	}
 }
 
-// noticeLost notes the entities that game code removed, or whose Replicated it removed.
+// noticeLost handles the entities that the scan did not find: game code removed them or their Replicated.
 func (l *localChanges) noticeLost() {
 	for _, id := range l.tracker.lost {
 		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
@@ -168,7 +170,7 @@ func (l *localChanges) noticeLost() {
 	}
 }
 
-// lose notes that game code removed an entity, or its Replicated.
+// lose notes and reports that game code removed an entity or its Replicated.
 func (l *localChanges) lose(id wire.NetworkID, at *entityEntry) {
 	l.applied[id.Index].left = true
 	l.refs.requeueReferrers(id)

@@ -5,29 +5,28 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// The fast path of Apply: entities with consecutive indexes whose lanes lie one behind the other are listed and written together.
-// listRange does what updateEntity does for each of them, and writeRange what writeColumn does.
+// The fast path of Apply. It lists and writes entities together that have consecutive indexes and consecutive lanes in
+// memory. listRange does what updateEntity does for each of them. writeRange does what writeColumn does.
 
-// tableRange is entities of one table with consecutive indexes, the same generation and rows, and lanes of the same tick that
-// lie one behind the other.
+// tableRange is a range of entities of one table. They have consecutive indexes, the same generation and the same rows.
+// Their lanes are of the same tick and lie one after the other.
 type tableRange struct {
 	stretch replica.EntityRange
 	table   int32
-	slot    int32         // of the first, if the others follow it; -1: tableRanges.slots has each
-	rows    snapshot.Mask // with another value than before
-	detail  int32         // 1 + index in tableRanges.details of the changed rows of each; 0: rows is valid for all
+	slot    int32         // slot of the first entity, if the slots are consecutive; -1: see tableRanges.slots
+	rows    snapshot.Mask // rows with a new value
+	detail  int32         // 1 + index in tableRanges.details: changed rows of each entity; 0: rows is valid for all
 }
 
-// tableRanges lists the ranges of a run: the fast path of valueWriter. listRange equals updateEntity for each entity of a
-// range, and writeRange equals writeColumn. If rows may have moved since, dissolve turns the ranges into single entities.
+// tableRanges lists the ranges of a run. If rows may have moved since, dissolve turns the ranges into single entities.
 type tableRanges struct {
 	list    []tableRange
 	slots   []int32 // by network index
 	details []snapshot.Mask
-	same    []int32 // scratch of writeRange
+	same    []int32 // scratch of writeRange: positions in the range that did not change
 }
 
-// dissolve empties the list and appends its indexes.
+// dissolve empties the list and appends the indexes of its entities.
 func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	for i := range r.list {
 		for k := range r.list[i].stretch.Count {
@@ -38,11 +37,12 @@ func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	return indexes
 }
 
-// leastStraight is the least number of entities with consecutive slots that end a range before another slot.
+// leastStraight is the least number of entities with consecutive slots for which listRange ends a range at a slot that
+// does not follow. With fewer entities the range continues, with single slots.
 const leastStraight = 4
 
-// listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
-// at the first.
+// listRange lists the first entities of an index range as one tableRange and returns their number, at most count. It
+// returns 0 if the first entity needs updateEntity.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
 	places := w.tracker.byIndex
 	if w.apart || w.unsettled || int(index) >= len(places) || !w.applied[index].aside.IsZero() {
@@ -80,7 +80,7 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	return n
 }
 
-// calm reports whether only values of an entity with these rows may have changed.
+// calm reports whether an entity has exactly these rows and only their values can have changed.
 func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
 	return tw.mask == rows && tw.changed.Union(tw.authored).Union(tw.out).Union(tw.aside).IsZero() && !tw.left
 }
@@ -145,7 +145,7 @@ func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	w.touch(r.change(d, c.row))
 }
 
-// touch notes rows of which an entity got another value.
+// touch adds rows to touched.
 func (w *valueWriter) touch(rows snapshot.Mask) { w.touched = w.touched.Union(rows) }
 
 // slot returns the slot of the k-th entity of a range.
@@ -156,7 +156,8 @@ func (r *tableRanges) slot(d *tableRange, k uint32) int {
 	return int(r.slots[d.stretch.Index+k])
 }
 
-// change notes a changed row of all entities of a range but those in same, which is in ascending order. It returns the row if there are any.
+// change notes a row as changed for all entities of a range, except the ones in same, which is in ascending order. It
+// returns the row as a mask, or the empty mask if no entity changed.
 func (r *tableRanges) change(d *tableRange, row int) (any snapshot.Mask) {
 	same, n := r.same, int(d.stretch.Count)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// value returns the lanes of a row with the entities of this world in entity fields, nil when there is no such row.
+// value returns the lanes of a row. Entity fields contain the handles of this world. It returns nil if there is no such
+// row.
 func (r *backRefs) value(index uint32, row int) []uint32 {
 	lanes := r.replica.Row(index, row)
 	if lanes == nil || !r.rows.Has(row) {
@@ -17,26 +18,27 @@ func (r *backRefs) value(index uint32, row int) []uint32 {
 	return r.resolve(index, row, lanes)
 }
 
-// backRefs finds the rows that name an entity, to resolve them again when the entity comes or goes. It has one backRef for
-// each entity field that is here and not nil. The backRef goes with its row, and when the field names another entity.
+// backRefs finds the rows that refer to an entity. They are written again when that entity appears or is removed. There
+// is one backRef for each entity field that is not nil. It ends when the row is removed or the field refers to another
+// entity.
 type backRefs struct {
 	*Apply
-	rows  snapshot.Mask // rows of the schema with handles in memory
-	none  snapshot.Mask // rows without any entity field that matters here
+	rows  snapshot.Mask // schema rows with handles in memory
+	none  snapshot.Mask // schema rows with neither handles in memory nor a target
 	links []backRef
-	free  int32   // 1 + the first unused one
-	to    []int32 // by network index: 1 + the first that names it
-	from  []int32 // by network index: 1 + the first of its rows
+	free  int32   // 1 + the first unused backRef
+	to    []int32 // by network index: 1 + the first backRef to it
+	from  []int32 // by network index: 1 + the first backRef of its rows
 	lanes []uint32
 }
 
-// backRef is an entity field that names an entity. References to backRefs are numbers that count from 1; 0 is none.
+// backRef is an entity field that refers to an entity. Numbers of backRefs count from 1; 0 means none.
 type backRef struct {
 	target     wire.NetworkID
-	index      uint32 // of the entity with the field
+	index      uint32 // index of the entity with the field
 	row, lane  int32
-	next, prev int32 // among those that name the same index
-	sibling    int32 // the next of the same entity, or the next free one
+	next, prev int32 // in the list of backRefs to the same index
+	sibling    int32 // the next backRef of the same entity, or the next unused one
 }
 
 // newBackRefs finds the rows of a schema with entity fields.
@@ -64,7 +66,7 @@ func (r *backRefs) forgetLinks() {
 	clear(r.from)
 }
 
-// set notes which entity a field names now.
+// set stores the entity that a field refers to now.
 func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
 	r.from = grown(r.from, int(index))
 	n := r.from[index]
@@ -102,7 +104,7 @@ func (r *backRefs) take() int32 {
 	return int32(len(r.links))
 }
 
-// join adds a backRef to those that name its target.
+// join adds a backRef to the list of its target.
 func (r *backRefs) join(n int32) {
 	l := &r.links[n-1]
 	r.to = grown(r.to, int(l.target.Index))
@@ -113,7 +115,7 @@ func (r *backRefs) join(n int32) {
 	r.to[l.target.Index] = n
 }
 
-// part removes a backRef from those that name its target, if it names one.
+// part removes a backRef from the list of its target, if it has one.
 func (r *backRefs) part(n int32) {
 	l := &r.links[n-1]
 	if l.target.IsZero() {
@@ -129,7 +131,7 @@ func (r *backRefs) part(n int32) {
 	}
 }
 
-// cut drops the backRefs of an entity's rows.
+// cut drops the backRefs of rows of an entity.
 func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 	if rows.Within(r.none) || int(index) >= len(r.from) {
 		return
@@ -149,7 +151,7 @@ func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 	}
 }
 
-// requeueReferrers makes this run or the next write the rows that name an entity again.
+// requeueReferrers makes this run or the next one write the rows again that refer to an entity.
 func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	if uint(id.Index) >= uint(len(r.to)) {
 		return
@@ -162,7 +164,7 @@ func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	}
 }
 
-// refer notes which entity a field names. Indexes that the replica does not take count as none.
+// refer stores the entity that a field refers to. An index that the replica does not accept counts as nil.
 func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 	if int(id.Index) >= r.replica.MaxEntities() {
 		id = wire.NetworkID{}
@@ -170,8 +172,8 @@ func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 	r.set(index, row, lane, id)
 }
 
-// local returns the entity of this world that a network id names, zero when there is none or game code removed it. The id may
-// be anything.
+// local returns the entity of this world with a network id. It returns the zero entity if there is none or game code
+// removed it. The id may have any value.
 func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 	if id.Index >= snapshot.MaxEntities {
 		return ecs.Entity{}
@@ -183,7 +185,8 @@ func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 	return at.entity
 }
 
-// resolve replaces the network ids in a row's entity fields by handles of this world. The result is valid until the next call.
+// resolve replaces the network ids in the entity fields of a row by handles of this world. The result is valid until
+// the next call.
 func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	out := r.lanes[:copy(r.lanes, lanes)]
 	for _, lane := range r.tracker.schema.Plan(row).Handles() {
@@ -195,33 +198,33 @@ func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	return out
 }
 
-// relationTargets sets the targets of relations when all entities are there: a parent may come before its children or after
-// them.
+// relationTargets sets the targets of relations when all entities exist, since a parent may arrive before or after its
+// children.
 //
-// It refuses every relation that lies on a cycle: which of them came last is not known. It decides by the server's present
-// relations and not by the world's, so that two entities may change places in one run.
+// It clears every relation on a cycle: the client does not know which relation was set last. It decides by the server's
+// present relations, not by the world's. So two entities may change places in one run.
 type relationTargets struct {
 	*Apply
-	rows     snapshot.Mask // rows of the schema that are relations with a target
-	list     []uint32      // indexes of entities whose target may change
-	inCycles []cycleEntity // entities on cycles, those of one cycle side by side
+	rows     snapshot.Mask // schema rows of relations with a target
+	list     []uint32      // indexes of entities whose target may have changed
+	inCycles []cycleEntity // entities on cycles, grouped by cycle
 	cycles   []cycle       // ranges of inCycles
 	before   []cycleEntity // inCycles of the last run
 	places   []int32       // by index: 1 + index in before, 0: not in it
-	marks    []uint64      // by index: number of the last walk over it
+	marks    []uint64      // by index: number of the last walk that reached it
 	walk     uint64
 }
 
-// forgetTargets forgets everything. The memory stays.
+// forgetTargets drops all state. The memory stays.
 func (s *relationTargets) forgetTargets() {
 	s.list, s.inCycles, s.cycles = s.list[:0], s.inCycles[:0], s.cycles[:0]
 	clear(s.marks)
 }
 
-// setTargets sets the targets of the listed entities, and of those whose cycle opened or closed.
+// setTargets sets the targets of the listed entities, and of the entities that joined or left a cycle.
 func (s *relationTargets) setTargets() {
 	s.inCycles, s.before, s.cycles = s.before[:0], s.inCycles, s.cycles[:0]
-	for n, r := range s.before { // each cycle may be open now
+	for n, r := range s.before { // any of these cycles may have ended
 		s.places = grown(s.places, int(r.index))
 		s.places[r.index] = 1 + int32(n)
 		s.applied[r.index].circle = false
@@ -243,15 +246,15 @@ func (s *relationTargets) setTargets() {
 	s.list = s.list[:0]
 }
 
-// enlist lists an entity for writing that did not change in this run.
+// enlist lists an entity for writing whose rows did not change in this run.
 func (s *relationTargets) enlist(index uint32) {
 	if at := s.tracker.entry(s.replica.Entity(index).ID); at != nil && !s.applied[index].left {
 		s.writer.list(index, at, &s.applied[index])
 	}
 }
 
-// findCycle follows relations from an entity, up to an entity that a walk since the one of number start has passed. So it
-// passes each entity once.
+// findCycle follows relations from an entity. It ends at an entity that a walk with number start or above has reached,
+// so each entity is visited once. If the walk meets itself, findCycle adds the cycle.
 func (s *relationTargets) findCycle(index uint32, start uint64) {
 	s.walk++
 	for n, on := index, true; on; n, on = s.parent(n) {
@@ -267,7 +270,8 @@ func (s *relationTargets) findCycle(index uint32, start uint64) {
 	}
 }
 
-// parent returns the target of the server's relation of an entity.
+// parent returns the index of the target of an entity's relation at the server. It returns false if the target is nil
+// or not here.
 func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	row, ok := s.relation(s.replica.Entity(index).Mask)
 	if !ok {
@@ -297,8 +301,8 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 	return mask.Lowest(), true
 }
 
-// setTarget sets the target of one entity. The shadow tells whether the target changed: game code may have set another one
-// meanwhile.
+// setTarget sets the target of one entity. It compares with the target in the shadow to see whether the target changed,
+// since game code may have set another one meanwhile.
 func (s *relationTargets) setTarget(index uint32) {
 	now := s.replica.Entity(index)
 	at, tw := s.tracker.entry(now.ID), &s.applied[index]
@@ -317,7 +321,7 @@ func (s *relationTargets) setTarget(index uint32) {
 	relations := s.tracker.world.Relations()
 	present := relations.Get(at.entity, s.tracker.ids[row])
 	applied, known := s.tracker.keptTarget(at, row)
-	if !known { // the entity came back, or is new: then all rows count as changed
+	if !known { // the entity is new or returned: all its rows count as changed
 		applied = present
 	}
 	if applied != target {
@@ -333,17 +337,17 @@ func (s *relationTargets) setTarget(index uint32) {
 type cycleEntity struct {
 	index uint32
 	up    wire.NetworkID // the target of its relation
-	since tick.Tick      // the newest tick received when it got this target
+	since tick.Tick      // newest received tick when it got this target
 }
 
-// cycle is one cycle: a range of inCycles, and the newest of their since.
+// cycle is one cycle: a range of inCycles. since is the newest since of its entities.
 type cycle struct {
 	from, to int
 	since    tick.Tick
 	told     bool
 }
 
-// addCycle marks every entity of the cycle that n lies on.
+// addCycle stores the cycle through n and marks its entities.
 func (s *relationTargets) addCycle(n uint32) {
 	c := cycle{from: len(s.inCycles)}
 	for x := n; ; {
@@ -364,9 +368,9 @@ func (s *relationTargets) addCycle(n uint32) {
 	s.cycles = append(s.cycles, c)
 }
 
-// reportCycles reports the cycles that the server has, once for each entity. The client may know two entities as of different
-// ticks, so that a parent and a child that change places look like a cycle until the other record comes. A cycle is real if
-// all of it is as of one tick, or nothing of it has changed for longer than the window.
+// reportCycles reports the cycles that exist at the server, once for each entity. The client may have two entities as
+// of different ticks. A parent and a child that change places then look like a cycle until the second record arrives. A
+// cycle is real if all its entities are as of one tick, or if it has not changed for longer than the history window.
 func (s *relationTargets) reportCycles() {
 	for n := range s.cycles {
 		c := &s.cycles[n]
@@ -387,7 +391,7 @@ func (s *relationTargets) reportCycles() {
 	}
 }
 
-// atOnce reports whether all entities of a cycle are known as of one tick.
+// atOnce reports whether the client has all entities of a cycle as of the same tick.
 func (s *relationTargets) atOnce(rings []cycleEntity) bool {
 	first := s.replica.Entity(rings[0].index).Tick
 	for _, r := range rings[1:] {

@@ -16,35 +16,35 @@ import (
 )
 
 // Capture writes the changes of a server's world to a [snapshot.Store]. It spawns entities that gained a
-// components.Replicated, despawns those that lost it or are gone, and turns components that were added, removed or written
-// into rows.
+// components.Replicated, and despawns entities that lost it or were removed. It stores the components that were added,
+// removed or written as rows.
 //
-// Game code writes components with plain assignments. Captures find the changes: they compare columns of bytes with a shadow,
-// the bytes of the capture before. A tick in which nothing moved costs little more than reading the memory once. Once the
-// world has had its present size, no capture allocates.
+// Game code writes components with plain assignments. Run compares the bytes of each column with the shadow, the bytes
+// at the capture before. A tick without changes costs little more than reading the memory once. Run does not allocate
+// once the world has reached its present size.
 //
-// An entity keeps its network id for as long as it has a Replicated, whatever game code does to that component's fields:
+// An entity keeps its network id as long as it has a Replicated. Game code may write the fields of that component:
 //
-//   - If it was overwritten, Capture restores it.
-//   - If it was copied to another entity, the copy gets an id of its own.
-//   - If it was copied to a new entity while the original went, or lost its Replicated, before the next capture, the copy
-//     keeps the id: to the clients it is the same entity. If the copy lies in the row of the original, fields that name it
-//     may be nil for as many captures as there are 64s of ids.
-//   - If it was removed and added again between two captures, nothing happened.
-//   - If it has the tag of another server or client, Capture leaves the entity alone.
+//   - An overwritten Replicated is restored.
+//   - A copy on another entity gets a new id.
+//   - A copy on a new entity keeps the id if the original was removed, or lost its Replicated, before the next capture.
+//     For the clients it is the same entity. If the copy is in the row of the original, fields that refer to it may be
+//     nil for up to n/64 captures, with n ids.
+//   - A Replicated that was removed and added again between two captures changes nothing.
+//   - An entity with the tag of another server or client is left alone.
 //
-// A field tagged net:"entity" is sent as the network id of the entity whose handle it contains, and so is the target of a
-// relation. An entity that gets its id in the same capture counts. One that is dead, does not replicate or never existed is
-// sent as nil. When the id changes, so does the row. A relation that leads in a cycle back to its entity has no target for the
-// clients.
+// A field tagged net:"entity" contains an entity handle. It is sent as the network id of that entity, and so is the
+// target of a relation. The entity may get its id in the same capture. A handle of an entity that is dead, not
+// replicated or never existed is sent as nil. When the id of an entity changes, Run stores the rows that refer to it
+// again. A relation on a cycle is sent without a target.
 //
-// Captures do not compare components with [snapshot.RowOptions].Marked: game code calls [Mark] when it wrote one.
+// Run does not compare components with [snapshot.RowOptions].Marked: game code calls [Mark] after it wrote one.
 //
-// components.Owner, Group, Priority and Rate of an entity take effect. A Rate, and the options of the schema's rows, may delay
-// the capture of a component; its value is the one at that time.
+// components.Owner, Group, Priority and Rate of an entity take effect. A Rate, or the options of a row in the schema,
+// may delay the capture of a component. Run then stores the value at the later tick.
 //
-// After ecs.World.Reset Capture despawns everything and starts again. It leaves alone the entities that others spawned in the
-// store.
+// After ecs.World.Reset, Run despawns all entities of this capture and starts again. Entities that others spawned in
+// the store stay.
 type Capture struct {
 	tracker  *tracker
 	store    *snapshot.Store
@@ -53,14 +53,14 @@ type Capture struct {
 	marks    marks
 	lanes    []uint32         // scratch of captureRow
 	batch    rowBatch         // rows that are captured together
-	apart    bool             // no rows are captured together: in plain builds, and for tests
+	apart    bool             // captures each row alone: in plain builds, and for tests
 	blank    [][]uint32       // by row: the lanes of the component's zero value
 	reported []reportedFaults // by network index
 	full     bool             // StoreFull was reported, and the store has been full since
 
 	looked bool // this run has scanned the world
 
-	sought uint32 // the last index of seekCopies
+	sought uint32 // the last index that seekCopies checked
 	along  func() // see Along
 
 	controlled []uint8 // by network index: bit k: the control of kind k took effect
@@ -72,7 +72,7 @@ type Capture struct {
 	awaited  map[wire.NetworkID]ecs.Entity // the reverse of reserved
 	unseen   []wire.NetworkID              // scratch of endUnborn
 
-	handed []ecs.Entity // given to others by SetOwner since the last Run
+	handed []ecs.Entity // entities that SetOwner gave a new owner since the last Run
 }
 
 // reportedFaults contains the rows of an entity for which each problem was reported.
@@ -81,9 +81,9 @@ type reportedFaults struct {
 	circle, weight                              bool
 }
 
-// NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be locked. The
-// tag marks the entities that this capture manages: any number but 0 that no other capture or apply on the same world has. A
-// nil report drops the problems.
+// NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be
+// locked. The tag marks the entities of this capture. It is not 0, and no other capture or apply on the same world has
+// it. If report is nil, problems are dropped.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
@@ -106,11 +106,12 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	return c
 }
 
-// Prompt sets a function that returns the components of an entity that no components.Rate delays. It is called for entities with a Rate only.
+// Prompt sets a function that returns components of an entity that are captured in each tick, whatever its
+// components.Rate. Run calls it only for components that a Rate or the schema's options delay.
 func (c *Capture) Prompt(rows func(wire.NetworkID) snapshot.Mask) { c.rates.prompt = rows }
 
-// Run captures tick t, which must be later than the tick of the capture before: otherwise it does nothing. Game code must not
-// run meanwhile. It reports whether the world was reset since.
+// Run captures tick t. It does nothing if t is not later than the tick of the capture before. Game code must not run
+// meanwhile. Run reports whether the world was reset since the capture before.
 func (c *Capture) Run(t tick.Tick) (reset bool) {
 	w, before := c.tracker, c.store.Tick()
 	if t <= before {
@@ -126,7 +127,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 		w.noteLocked()
 	}
 	m := &c.marks
-	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks tell all changes
+	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks list all changes
 		w.scan(c) // calls differs, rowsDiffer and appears below
 		if len(w.lost) > 0 {
 			c.despawnLost()
@@ -142,7 +143,7 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	if len(c.rates.deferred) > 0 {
 		c.rates.captureDeferred()
 	}
-	if w.logs { // else no component has entity fields
+	if w.logs { // components have entity fields
 		c.seekCopies()
 		c.refs.resolve()
 	}
@@ -168,8 +169,8 @@ func (c *Capture) Run(t tick.Tick) (reset bool) {
 	return reset
 }
 
-// SetOwner gives an entity that has a components.Owner to another client, at once. The next Run reads the component again, with or
-// without a mark: game code may have written it once more, even with the value that the Run before captured.
+// SetOwner gives an entity that has a components.Owner to another client, at once. The next Run reads the component
+// again, with or without a mark, since game code may write it in between.
 func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
 	w := c.tracker.world
 	if _, ok := OwnerOf(w, e); !ok {
@@ -182,7 +183,7 @@ func (c *Capture) SetOwner(e ecs.Entity, client wire.ClientID) {
 	}
 }
 
-// readHanded reads the owners of the entities that SetOwner gave away.
+// readHanded reads the owners of the entities that SetOwner changed.
 func (c *Capture) readHanded() {
 	for _, e := range c.handed {
 		if id, ok := c.ID(e); ok {
@@ -192,8 +193,8 @@ func (c *Capture) readHanded() {
 	c.handed = c.handed[:0]
 }
 
-// Along sets a function that each Run calls before it commits, for other writers of the same store. The world is unlocked
-// then.
+// Along sets a function that each Run calls before it commits, for other code that writes to the same store. The world
+// is not locked during the call.
 func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
@@ -207,12 +208,12 @@ func (c *Capture) rejoin() {
 	c.refs.forgetRefs()
 	c.rates.forgetRates()
 	c.marks.forgetMarks()
-	c.unreplicated.seen = c.unreplicated.seen[:0] // a component set is told of once all the same
+	c.unreplicated.seen = c.unreplicated.seen[:0] // each component set is still reported only once
 	c.tracker.life.join(c.tracker.world)
 	c.tracker.note(Problem{Kind: WorldReset})
 }
 
-// differs captures one component.
+// differs captures one component. It implements trackerEvents.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool) {
 	if c.isQuick(col) {
 		c.captureRow(id, col, row)
@@ -235,7 +236,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 	return true
 }
 
-// appears captures all components of an entity.
+// appears captures all components of an entity. It implements trackerEvents.
 func (c *Capture) appears(t *table, row, slot int) {
 	c.batch.table = nil
 	e := c.tracker.entityAt(t, row)
@@ -257,8 +258,8 @@ func (c *Capture) appears(t *table, row, slot int) {
 	t.keepRow(row, slot)
 }
 
-// captureEntity captures all components of a row, and that it has no others. Components that it had before and that are not
-// due are deferred.
+// captureEntity captures all components of a row and removes the entity's other components from the store. A component
+// that the store already has and that is not due is deferred.
 func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
 	for gone := had.Minus(t.rows); !gone.IsZero(); gone = gone.Rest() {
@@ -286,7 +287,7 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	}
 }
 
-// captureFound captures a component of an entity that the scan found.
+// captureFound captures a component of an entity that the scan found new or moved.
 func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
 	switch {
 	case !had.Has(col.row):
@@ -299,8 +300,8 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 	}
 }
 
-// passOver keeps the shadow of an entity that has no id. A foreign one is not looked at again. One that found the store full
-// is tried again. A scattered table needs no shadow of either.
+// passOver updates the shadow of an entity without an id. A foreign entity is not examined again. An entity that did
+// not fit in the full store is tried again by the next scan. A scattered table has no shadow of either.
 func (c *Capture) passOver(t *table, row, slot int) {
 	if slot < 0 {
 		return
@@ -311,7 +312,7 @@ func (c *Capture) passOver(t *table, row, slot int) {
 	}
 }
 
-// despawnLost despawns the ids that no row has any more.
+// despawnLost despawns the ids that no longer have a row in the world.
 func (c *Capture) despawnLost() {
 	for _, id := range c.tracker.lost {
 		if at := c.tracker.entry(id); at != nil && at.stamp != c.tracker.run {
@@ -323,7 +324,7 @@ func (c *Capture) despawnLost() {
 	}
 }
 
-// Entity returns the entity that has a network id, as of the last Run, or that [Capture.Reserve] gave it.
+// Entity returns the entity of a network id, as of the last Run or from [Capture.Reserve].
 func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	if c.store.Reserved(id) {
 		return c.unborn(id)
@@ -338,8 +339,9 @@ func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	return c.tracker.entry(id).entity, true
 }
 
-// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has none yet. If a
-// Replicated was copied, the original is gone and the copy lies in its row, [Capture.Entity] finds the copy first.
+// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has no id. If
+// the original was removed and a copy of its Replicated took its row, ID finds the copy only after [Capture.Entity]
+// did.
 func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	id, ok := c.tracker.idOf(e)
 	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {
@@ -348,9 +350,10 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	return id, true
 }
 
-// Reserve returns the network id of an entity, as ID does. To a new entity with a Replicated, which no Run has seen, it gives its
-// id here and now: the next Run spawns the entity under it. If the entity is gone by then, or has no Replicated, the id ends unseen.
-// It returns false where [Capture.ID] does for other entities, and where the store is full.
+// Reserve returns the network id of an entity, as ID does. If the entity has a Replicated and no Run has seen it,
+// Reserve gives it an id at once: the next Run spawns the entity with this id. If the entity is then gone, or has no
+// Replicated, the id is never sent. Reserve returns false where [Capture.ID] does for other entities, and if the store
+// is full.
 func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 	if id, ok := c.ID(e); ok {
 		return id, true
@@ -374,20 +377,20 @@ func (c *Capture) Reserve(e ecs.Entity) (wire.NetworkID, bool) {
 		c.reserved, c.awaited = map[ecs.Entity]wire.NetworkID{}, map[wire.NetworkID]ecs.Entity{}
 	}
 	c.reserved[e], c.awaited[id] = id, e
-	c.marks.world = true // by marks alone the next Run would not find it
+	c.marks.world = true // else a Run with ByMarks would not find the entity
 	if owner := ownerOf(w.world, e, w.controls[ownerControl]); owner != 0 {
 		c.store.SetOwner(id, owner)
 	}
 	return id, true
 }
 
-// unborn returns the entity of a reserved id.
+// unborn returns the entity of a reserved id, if it is still alive.
 func (c *Capture) unborn(id wire.NetworkID) (ecs.Entity, bool) {
 	e, ok := c.awaited[id]
 	return e, ok && c.tracker.life.isCurrent(c.tracker.world) && c.tracker.world.Alive(e)
 }
 
-// endUnborn ends the reserved ids whose entities were not found.
+// endUnborn ends the reserved ids whose entities the scan did not find.
 func (c *Capture) endUnborn() {
 	for _, id := range c.reserved {
 		c.unseen = append(c.unseen, id)
@@ -402,12 +405,13 @@ func (c *Capture) endUnborn() {
 	clear(c.awaited)
 }
 
-// Release unregisters the capture from the world. It must not be used afterwards; entities keep their Replicated.
+// Release unregisters the capture from the world. The capture must not be used afterwards. Entities keep their
+// Replicated.
 func (c *Capture) Release() { c.tracker.release() }
 
-// identify returns the id of an entity that the scan found, given its Replicated. Arche never gives the same handle to two
-// entities of a world's life. So a row whose Replicated names an id is either that entity, moved, or a copy: the handle
-// decides.
+// identify returns the id of an entity that the scan found, given its Replicated. Arche does not reuse a handle within
+// a life of the world. So the handle shows whether a Replicated with a known id is on the same entity, which moved, or
+// on a copy.
 func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	own, has := c.tracker.idOf(e)
 	if r.ID.IsZero() && has {
@@ -443,7 +447,7 @@ func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry,
 	return at, id
 }
 
-// spawn gives a new id to an entity, none when the store is full.
+// spawn gives a new id to an entity. It returns the zero id if the store is full.
 func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	id, reserved := c.reserved[e]
 	if reserved {
@@ -473,11 +477,11 @@ func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*
 	return c.tracker.entry(own), own
 }
 
-// soughtEach is the number of ids that seekCopies looks at in a capture.
+// soughtEach is the number of ids that seekCopies checks in each capture.
 const soughtEach = 64
 
-// seekCopies looks at the next ids in turn, for entities that went while a copy came to lie in their row. Until it is found,
-// fields that name the copy are nil and fields that named the entity still name it.
+// seekCopies checks the next ids in turn. It finds ids whose entity was removed while a copy of it took the same row.
+// Until then, fields that refer to the copy are nil, and fields that refer to the removed entity still have its id.
 func (c *Capture) seekCopies() {
 	w := c.tracker
 	for range min(soughtEach, len(w.byIndex)) {
@@ -488,21 +492,23 @@ func (c *Capture) seekCopies() {
 	}
 }
 
-// ByMarks makes Run capture marked rows only, so that it costs as much as was written, not as much as there is. Game code then
-// calls [Mark] for every write, also of control components in the schema. It calls [Capture.MarkWorld] when entities came,
-// went, gained or lost components, or other control components were written.
+// ByMarks makes Run capture marked rows only: its cost depends on the number of writes, not on the number of entities.
+// Game code must then call [Mark] for every write, including control components in the schema. It must call
+// [Capture.MarkWorld] when entities are created or removed, when they gain or lose components, and when other control
+// components are written.
 func (c *Capture) ByMarks(on bool) { c.marks.only = on }
 
-// MarkWorld makes the next Run look at the whole world after [Capture.ByMarks]. It captures writes without a mark, too.
+// MarkWorld makes the next Run scan the whole world, although [Capture.ByMarks] is on. That Run also captures writes
+// without a mark.
 func (c *Capture) MarkWorld() { c.marks.world = true }
 
-// CheckMarks makes every Run look at the whole world and report writes without a mark as UnmarkedWrite, once for each
-// component of each entity. They are still not sent until MarkWorld or a mark. It is for tests: it costs what marks save. It
-// must be called before the first Run.
+// CheckMarks makes every Run scan the whole world and report writes without a mark as UnmarkedWrite, once for each
+// component of each entity. Such a write is still not sent before MarkWorld or a mark. CheckMarks is for tests, since
+// it costs the time that marks save. It must be called before the first Run.
 func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, snapshot.Mask{} }
 
-// Write gives a component of an entity the value that a client wrote. The next Run captures it like a write of game code. It
-// returns false if the entity is not there or lacks the component.
+// Write sets a component of an entity to a value that a client wrote. The next Run captures it like a write of game
+// code. Write returns false if the entity does not exist or lacks the component.
 func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	e, ok := c.Entity(id)
 	if !ok {
@@ -514,7 +520,7 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	}, lanes)
 }
 
-// write writes one component of an entity.
+// write writes one component of an entity. It returns false if the entity lacks the component.
 func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
 	if !w.Has(e, c.id) || !c.bindTo(w, e) {
 		return false

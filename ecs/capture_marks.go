@@ -13,18 +13,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// marks stores the rows that game code marked since the last capture, each once, so there are never more marks than rows.
+// marks stores the rows that game code marked since the last capture. A row is stored once, however often it is marked.
 type marks struct {
 	*Capture
-	rows    snapshot.Mask   // that only marks capture
-	only    bool            // all rows are such; see Capture.ByMarks
+	rows    snapshot.Mask   // rows that are captured only if marked
+	only    bool            // all rows are captured only if marked; see Capture.ByMarks
 	checked bool            // see Capture.CheckMarks
 	world   bool            // MarkWorld was called
 	byIndex []snapshot.Mask // by network index: the marked rows
-	set     []uint64        // bits: the indexes that have any
+	set     []uint64        // bits: indexes with marked rows
 	words   []uint32        // numbers of the words of set that are not zero
-	tables  []*table        // with gathered rows
-	singles []singleRow     // rows that are not captured with their table
+	tables  []*table        // tables with gathered rows
+	singles []singleRow     // marked rows to capture one by one
 }
 
 func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
@@ -38,7 +38,7 @@ func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
 	return m
 }
 
-// forgetMarks drops all marks. The next capture looks at the whole world.
+// forgetMarks drops all marks. The next capture scans the whole world.
 func (m *marks) forgetMarks() {
 	for _, w := range m.words {
 		m.set[w] = 0
@@ -52,10 +52,12 @@ func (m *marks) has(id wire.NetworkID, row int) bool {
 	return uint(id.Index) < uint(len(m.byIndex)) && m.byIndex[id.Index].Has(row)
 }
 
-// Mark notes that game code wrote component T of an entity. The next Run captures its value at that time. Components with
-// [snapshot.RowOptions].Marked need marks and, after [Capture.ByMarks], all do; for others a mark changes nothing. An entity
-// that no Run has seen needs none: Run captures it whole. Mark may be called while the world is locked. It ignores a T that is
-// not in the schema. To mark many entities, a [Marker] is quicker.
+// Mark notes that game code wrote component T of an entity. The next Run captures the value that the component then
+// has. Components with [snapshot.RowOptions].Marked need marks. After [Capture.ByMarks] all components do. For other
+// components a mark changes nothing. An entity that no Run has seen needs no mark: Run captures it whole.
+//
+// Mark may be called while the world is locked. It ignores a T that is not in the schema. To mark many entities, a
+// [Marker] is faster.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if row := c.tracker.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		c.marks.mark(e, snapshot.Mask{}.With(row))
@@ -65,7 +67,7 @@ func Mark[T any](c *Capture, e ecs.Entity) {
 // Marker marks components that are written together, see [Mark].
 type Marker struct{ rows snapshot.Mask }
 
-// NewMarker returns a Marker for components of a schema. It panics for a component that is not in it.
+// NewMarker returns a Marker for components of a schema. It panics for a component that is not in the schema.
 func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
 	for _, t := range components {
 		row := schema.RowOf(t)
@@ -77,10 +79,11 @@ func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
 	return m
 }
 
-// Mark is [Mark] for the Marker's components, of a capture with its schema. It ignores those that the entity does not have.
+// Mark marks the Marker's components of an entity, as [Mark] does. The capture must have the schema of the Marker.
+// Components that the entity does not have are ignored.
 func (m Marker) Mark(c *Capture, e ecs.Entity) { c.marks.mark(e, m.rows) }
 
-// mark notes that rows of an entity were written.
+// mark notes that rows of an entity were written. Entities without an id are ignored.
 func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
 	id, ok := m.tracker.idOf(e)
 	if !ok {
@@ -98,8 +101,8 @@ func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
 	m.byIndex[id.Index] = m.byIndex[id.Index].Union(rows)
 }
 
-// markDecides reports whether marks, and not the scan, decide about a component that differs. It reports one without a mark. A
-// check keeps the shadow of such a component, so that MarkWorld finds it.
+// markDecides reports whether a component that differs is captured only if marked. It reports a write without a mark.
+// It works only after CheckMarks. The shadow of an unmarked component stays, so that MarkWorld finds the write.
 func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
 	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
 		return false
@@ -113,33 +116,34 @@ func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
 	return true
 }
 
-// noteUnmarked reports an entity that came, went or has other components without a MarkWorld.
+// noteUnmarked reports an entity that appeared, was removed or has other components without a MarkWorld.
 func (m *marks) noteUnmarked(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
 	if m.only && m.checked && !m.world && now != m.store.Mask(id) {
 		m.tracker.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
 	}
 }
 
-// markedRows contains the marked entities of a table that is one archetype, in ascending order of their indexes.
+// markedRows contains the marked entities of a table that is not scattered, in ascending order of their indexes.
 type markedRows struct {
 	slots    []int32
 	ids      []wire.NetworkID
-	rows     []snapshot.Mask // of each: marked and always due
-	any, all snapshot.Mask   // in one of rows, in all of them
+	rows     []snapshot.Mask // rows of each entity that are marked and always due
+	any, all snapshot.Mask   // union and intersection of rows
 	quick    snapshot.Mask   // rows of the table that are always due
-	begun    bool            // something of the table was marked
-	stale    []uint64        // bits: slots whose shadow is not as the store is, since no scan looked at them
+	begun    bool            // the table has a marked entity in this capture
+	stale    []uint64        // bits: slots captured by marks without a scan, so that their shadow is older than the store
 }
 
-// singleRow is marked rows of an entity that are captured by themselves.
+// singleRow is a set of marked rows of an entity that is captured alone.
 type singleRow struct {
 	id   wire.NetworkID
 	rows snapshot.Mask
 }
 
-// captureMarked captures the marked rows: rows that are always due column by column, as a scan does, and the rest one by one.
+// captureMarked captures the marked rows. Rows that are always due are captured column by column, as in a scan. Other
+// rows are captured one by one.
 func (m *marks) captureMarked() {
-	slices.Sort(m.words) // ascending indexes are in the order of the store's memory
+	slices.Sort(m.words) // ascending indexes: the order of the store's memory
 	for _, w := range m.words {
 		for set := m.set[w]; set != 0; set &= set - 1 {
 			index := w*64 + uint32(bits.TrailingZeros64(set))
@@ -149,7 +153,7 @@ func (m *marks) captureMarked() {
 		m.set[w] = 0
 	}
 	m.words = m.words[:0]
-	m.captureSingles() // first: a control component may be among them, which counts for the others
+	m.captureSingles() // first: a control component among them affects the other rows
 	for _, t := range m.tables {
 		m.captureTable(t)
 	}
@@ -157,7 +161,7 @@ func (m *marks) captureMarked() {
 	m.captureSingles()
 }
 
-// gather adds the marked rows of an index to those of its table.
+// gather adds the marked rows of an index to the rows of its table, or to singles.
 func (m *marks) gather(index uint32, rows snapshot.Mask) {
 	at, m := &m.tracker.byIndex[index], &m.marks
 	if at.generation == 0 || at.table == nowhere {
@@ -190,7 +194,8 @@ func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
 	return quick
 }
 
-// captureTable captures the gathered rows of a table. If this run does not scan, the shadow stays as it was and is stale.
+// captureTable captures the gathered rows of a table. If this run does not scan, it does not update the shadow and
+// notes the slots as stale.
 func (m *marks) captureTable(t *table) {
 	w, g := m.tracker, &t.marked
 	g.begun = false
@@ -217,7 +222,7 @@ func (m *marks) captureTable(t *table) {
 	g.slots, g.ids, g.rows = g.slots[:0], g.ids[:0], g.rows[:0]
 }
 
-// markStale notes that the shadow of the slots is stale, in a table of so many slots.
+// markStale notes that the shadow of the gathered slots is stale. slots is the number of slots of the table.
 func (g *markedRows) markStale(slots int) {
 	g.stale = grown(g.stale, (slots-1)/64)
 	for _, slot := range g.slots {
@@ -231,8 +236,8 @@ func (g *markedRows) clearStale() {
 	g.stale = g.stale[:0]
 }
 
-// dropMoved makes single rows of the entities that are not where the last scan found them, since game code may call MarkWorld
-// late. It does so for all entities if a mark set the first rate of the world, since then no row is always due.
+// dropMoved moves entities that are no longer in their slots to singles: game code may call MarkWorld late. If a mark
+// set the first rate of the world, it moves all entities, since no row is then always due.
 func (m *marks) dropMoved(t *table) {
 	w, g := m.tracker, &t.marked
 	n, count := 0, int32(min(w.query.Count(), t.length))
@@ -250,7 +255,7 @@ func (m *marks) dropMoved(t *table) {
 	g.slots, g.ids, g.rows = g.slots[:n], g.ids[:n], g.rows[:n]
 }
 
-// captureMarkedColumn captures a column of the gathered rows.
+// captureMarkedColumn captures one column of the gathered rows.
 func (m *marks) captureMarkedColumn(t *table, col *column) {
 	marked, g := &t.marked, &m.batch
 	slots, ids := marked.slots, marked.ids
@@ -271,7 +276,7 @@ func (m *marks) captureMarkedColumn(t *table, col *column) {
 	}
 }
 
-// commonRows returns the schema rows that the store has of all entities in slots of a table.
+// commonRows returns the schema rows that the store has for all entities in slots of a table.
 func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
 	f := &t.ownedRows
 	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
@@ -285,7 +290,7 @@ func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) sna
 	return have
 }
 
-// captureSingles captures the single rows.
+// captureSingles captures the rows in singles.
 func (m *marks) captureSingles() {
 	for _, s := range m.singles {
 		m.captureSingle(s.id, s.rows)
@@ -293,7 +298,7 @@ func (m *marks) captureSingles() {
 	m.singles = m.singles[:0]
 }
 
-// captureSingle captures marked rows of an entity, wherever it is.
+// captureSingle captures marked rows of an entity, in whatever table the entity is.
 func (m *marks) captureSingle(id wire.NetworkID, rows snapshot.Mask) {
 	at := m.tracker.entry(id)
 	if at == nil || at.table == nowhere || !m.tracker.world.Alive(at.entity) && !m.tracker.rebind(at, id) {

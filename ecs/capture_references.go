@@ -7,21 +7,21 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// captureRefs resolves entity fields to network ids. The entity that a field names may get its id later in the same scan, or
-// lose it while not a byte of the field changes. So rows with such fields wait for the end of the scan, together with the rows
-// that name an entity whose id changed.
+// captureRefs replaces the handles in entity fields by network ids. The entity of a handle may get its id later in the
+// same scan. It may also lose its id while the bytes of the field stay the same. So rows with entity fields wait for
+// the end of the scan. Rows that refer to an entity whose id changed are resolved again.
 type captureRefs struct {
 	*Capture
 	tables []refTable
-	naming snapshot.Mask // rows with entity fields, also with those that are network ids in memory
-	byRow  []int         // by schema row: its place in tables, or -1
+	naming snapshot.Mask // rows with entity fields, including fields that are network ids in memory
+	byRow  []int         // by schema row: index in tables, or -1
 	queue  []pendingRow
-	lanes  []uint32 // of the rows in queue
+	lanes  []uint32 // lanes of the rows in queue, one after the other
 	cycles cycleFinder
 }
 
-// refTable contains the entity fields of one component that are handles in memory, and the target of a relation. A field's
-// number in the handleIndex is index*len(lanes) + its place in lanes.
+// refTable contains the entity fields of one component that are handles in memory, and the target of its relation. The
+// number of a field in the handleIndex is index*len(lanes) + its position in lanes.
 type refTable struct {
 	row    int
 	lanes  []int // the first lane of each field
@@ -29,8 +29,8 @@ type refTable struct {
 	handleIndex
 }
 
-// pendingRow is a row whose references are to be resolved. at is the place of its lanes in captureRefs.lanes, -1: the store
-// has them.
+// pendingRow is a row with references to resolve. at is the offset of its lanes in captureRefs.lanes. If at is -1, the
+// lanes are in the store.
 type pendingRow struct {
 	id    wire.NetworkID
 	table int
@@ -73,12 +73,12 @@ func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target 
 	r.lanes = append(r.lanes, lanes...)
 }
 
-// targetOf returns the target of an entity in a table of relations.
+// targetOf returns the target of the relation of an entity.
 func (t *refTable) targetOf(index uint32) handle {
 	return t.get(int(index+1)*len(t.lanes) - 1)
 }
 
-// dropRow forgets the references of a row that is gone.
+// dropRow drops the references of a row that was removed.
 func (r *captureRefs) dropRow(index uint32, row int) {
 	if r.byRow[row] < 0 {
 		return
@@ -94,14 +94,14 @@ func (r *captureRefs) dropRow(index uint32, row int) {
 	}
 }
 
-// drop forgets the references of all rows of an entity.
+// drop drops the references of all rows of an entity.
 func (r *captureRefs) drop(index uint32) {
 	for i := range r.tables {
 		r.dropRow(index, r.tables[i].row)
 	}
 }
 
-// forgetRefs forgets everything. The memory stays.
+// forgetRefs drops all references. The memory stays.
 func (r *captureRefs) forgetRefs() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
 	r.cycles.clear()
@@ -110,7 +110,7 @@ func (r *captureRefs) forgetRefs() {
 	}
 }
 
-// resolve stores the rows that wait, when every entity of this capture has its id.
+// resolve stores the queued rows. Every entity of this capture has its id by now.
 func (r *captureRefs) resolve() {
 	r.requeue()
 	if len(r.queue)+len(r.cycles.retargeted) == 0 {
@@ -131,7 +131,7 @@ func (r *captureRefs) resolve() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
 }
 
-// requeue queues the rows that name an entity whose id changed.
+// requeue queues the rows that refer to an entity whose id changed.
 func (r *captureRefs) requeue() {
 	for _, number := range r.tracker.touched {
 		for table := range r.tables {
@@ -153,7 +153,7 @@ func (r *captureRefs) requeueTarget(index uint32) {
 	}
 }
 
-// requeueRow queues a row with the lanes of the store.
+// requeueRow queues a row whose lanes are in the store.
 func (r *captureRefs) requeueRow(index uint32, table int) {
 	id := wire.NetworkID{Index: index, Generation: r.tracker.byIndex[index].generation}
 	r.queue = append(r.queue, pendingRow{id, table, -1})
@@ -187,7 +187,7 @@ func (r *captureRefs) setRow(q pendingRow) {
 	r.store.Set(q.id, t.row, lanes)
 }
 
-// noteCircle reports once that an entity's relation leads in a cycle.
+// noteCircle reports a relation on a cycle, once for each entity.
 func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 	if r.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
 		return
@@ -198,11 +198,11 @@ func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 	})
 }
 
-// leadsBack reports whether an entity's relation also leads back to it in the world. If a rate delays the capture of an entity
-// on the way, the captured relations may form a cycle that never was one.
+// leadsBack reports whether the relations in the world also form a cycle through the entity. The captured relations may
+// form a cycle that never existed, if a rate delays the capture of one of them.
 func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 	if !r.tracker.isReplicated(e) {
-		return true // a copy with the same id lies in its row
+		return true // a copy with the same id is in its row
 	}
 	to := e
 	for range r.store.Len() {
@@ -213,7 +213,7 @@ func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 	return to == e
 }
 
-// leadsTo returns the target of the relation of a living entity, zero when it has none.
+// leadsTo returns the target of the relation of a living entity, or the zero entity.
 func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
 	for m := r.tracker.relations; !m.IsZero(); m = m.Rest() {
 		if id := r.tracker.ids[m.Lowest()]; r.tracker.world.Has(e, id) {
@@ -223,7 +223,8 @@ func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
 	return ecs.Entity{}
 }
 
-// handle is an entity of this world by its two numbers, as in memory. It may be dead, or never have existed. Number 0 is nil.
+// handle is the number and generation of an entity, as in memory. The entity may be dead or may never have existed.
+// Number 0 is nil.
 type handle struct{ number, generation uint32 }
 
 // handleOf returns the handle of an entity, nil for the zero entity.
@@ -234,15 +235,15 @@ func handleOf(e ecs.Entity) handle {
 	return handle{e.ID(), e.Generation()}
 }
 
-// handleIndex stores the handle in each of many fields, and finds all fields with a handle of one entity number. The caller
-// gives the field numbers a meaning.
+// handleIndex stores one handle for each field, and finds all fields whose handle has a given entity number. The caller
+// chooses the field numbers.
 //
-// Fields are in lists by the low bits of the entity number, so that invalid numbers cost no more than others.
+// Fields are in linked lists, chosen by the low bits of the entity number. Invalid numbers need no extra memory.
 type handleIndex struct {
 	held   []handle
 	next   []int32 // by field: 1 + the next field of the list, 0 at its end
 	before []int32 // by field: 1 + the field before, or minus (1 + list) at its start
-	heads  []int32 // by list: 1 + its first field; a power of two of them
+	heads  []int32 // by list: 1 + its first field; the length is a power of two
 	count  int     // fields that are not nil
 }
 
@@ -254,7 +255,7 @@ func (l *handleIndex) get(field int) handle {
 	return l.held[field]
 }
 
-// set gives a field another handle.
+// set changes the handle of a field.
 func (l *handleIndex) set(field int, h handle) {
 	if h.number == 0 {
 		h = handle{}
@@ -302,7 +303,7 @@ func (l *handleIndex) unlink(field int) {
 	}
 }
 
-// grow doubles the lists and puts every field into its new one.
+// grow doubles the number of lists and links every field again.
 func (l *handleIndex) grow() {
 	l.heads = make([]int32, max(64, 2*len(l.heads)))
 	l.count = 0
@@ -315,8 +316,8 @@ func (l *handleIndex) grow() {
 
 func (l *handleIndex) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
 
-// first returns a field whose handle has the number, -1 when there is none. The rest follows by after, in no particular order;
-// nothing may be set meanwhile.
+// first returns a field whose handle has the number, or -1. The method after returns the next ones, in no particular
+// order. The index must not change between the calls.
 func (l *handleIndex) first(number uint32) int {
 	if l.count == 0 || number == 0 {
 		return -1
@@ -341,12 +342,12 @@ func (l *handleIndex) clear() {
 	l.count = 0
 }
 
-// cycleFinder finds the network indexes on cycles of relations. Each index has at most one target, as Arche allows one
+// cycleFinder finds the network indexes on cycles of relations. Each index has at most one target: Arche allows one
 // relation for each entity.
 type cycleFinder struct {
 	target     []uint32 // by index: 1 + its target, 0: none
-	onCycle    []bool   // by index: it lies on a cycle
-	seen       []uint64 // by index: number of the last walk over it
+	onCycle    []bool   // by index: whether it is on a cycle
+	seen       []uint64 // by index: number of the last walk that reached it
 	walk       uint64
 	retargeted []retarget // since the last settle
 	other      []uint32   // scratch: indexes that joined or left a cycle
@@ -355,7 +356,7 @@ type cycleFinder struct {
 // retarget is an index with another target than before.
 type retarget struct{ index, target uint32 }
 
-// setTarget notes that index leads to target, or to none. It takes effect in the next settle.
+// setTarget changes the target of an index. If any is false, the index has none. The next settle applies it.
 func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 	t := retarget{index: index}
 	if any {
@@ -364,11 +365,11 @@ func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 	c.retargeted = append(c.retargeted, t)
 }
 
-// on reports whether an index lies on a cycle.
+// on reports whether an index is on a cycle.
 func (c *cycleFinder) on(index uint32) bool { return int(index) < len(c.onCycle) && c.onCycle[index] }
 
-// settle finds the cycles anew and returns the indexes that may have joined or left one. It looks once at each index that can
-// be reached from a retargeted one. The slice is valid until the next call.
+// settle updates the cycles and returns the indexes that may have joined or left one. It visits each index that can be
+// reached from a retargeted index once. The slice is valid until the next call.
 func (c *cycleFinder) settle() []uint32 {
 	c.other = c.other[:0]
 	for _, t := range c.retargeted {
@@ -389,8 +390,8 @@ func (c *cycleFinder) settle() []uint32 {
 	return c.other
 }
 
-// follow walks from an index to the end, or to an index of this or an earlier walk after done. If it meets its own way, it
-// marks the cycle.
+// follow walks from an index to the end of the chain, or to an index that a walk with a number above done has visited.
+// If this walk meets itself, follow marks the cycle.
 func (c *cycleFinder) follow(i uint32, done uint64) {
 	c.walk++
 	for c.seen[i] <= done {
@@ -417,7 +418,7 @@ func (c *cycleFinder) grow(t retarget) {
 	c.seen = grown(c.seen, last)
 }
 
-// clear forgets everything. The memory stays.
+// clear drops all relations. The memory stays.
 func (c *cycleFinder) clear() {
 	clear(c.target)
 	clear(c.onCycle)

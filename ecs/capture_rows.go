@@ -13,13 +13,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// isQuick reports whether a column's rows are due in each capture, and need nothing else. A control of this very run may have set the first
-// rate of the world.
+// isQuick reports whether all rows of a column are captured in every tick, with no other work. It is called again for
+// each batch, since a control component may set the first rate of the world during a run.
 func (c *Capture) isQuick(col *column) bool {
 	return col.steady && !c.marks.checked && len(c.rates.every) == 0
 }
 
-// captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids.
+// captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids. A
+// field with a fault keeps its last value.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
 	if before == nil {
@@ -36,7 +37,7 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	c.store.Set(id, col.row, lanes)
 }
 
-// noteFault reports the first fault of each kind that a component of an entity has.
+// noteFault reports the first fault of each kind for each component of an entity.
 func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quantize.Fault) {
 	known := &c.reported[id.Index]
 	kind, told := kindOf(fault.Reason), &known.outOfRange
@@ -56,24 +57,24 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quant
 	})
 }
 
-// batchRows is the number of rows of a column that are captured together: enough to overlap cache misses, and few enough that
-// each step finds its data in the cache.
+// batchRows is the number of rows of a column that are captured together. It is large enough that cache misses overlap,
+// and small enough that each step finds its data in the cache.
 const batchRows = 128
 
-// rowBatch captures rows of a column together: the fast path of captureRow. It looks up the owners of the rows for the first
-// column, and keeps them for the next ones if the same rows differ.
+// rowBatch captures several rows of a column together: the fast path of captureRow. It finds the entities of the rows
+// for the first column. The next columns use them again if the same rows differ.
 type rowBatch struct {
 	*Capture
-	table *table           // the table of asked; nil: nothing is known
+	table *table           // the table of asked; nil: asked is not valid
 	asked []int32          // the rows that findOwners looked up
-	rows  []int32          // of them, those with an entity of ours
-	ids   []wire.NetworkID // of rows
-	have  snapshot.Mask    // schema rows that the store has of all of them
-	lanes []uint32         // quantised, one row behind the other
+	rows  []int32          // of asked: rows with an entity of this capture
+	ids   []wire.NetworkID // ids of rows
+	have  snapshot.Mask    // schema rows that the store has for all ids
+	lanes []uint32         // quantised rows, one after the other
 	bad   []int32          // positions in rows with a fault
 }
 
-// findOwners looks up the entities in rows of a table.
+// findOwners finds the entities in rows of a table. It sets rows, ids and have.
 func (g *rowBatch) findOwners(t *table, rows []int32) {
 	if g.table == t && slices.Equal(g.asked, rows) {
 		return
@@ -92,14 +93,15 @@ func (g *rowBatch) findOwners(t *table, rows []int32) {
 	}
 }
 
-// ownedRows is a set of rows of a table. Each contains an entity of ours, and the store has all its rows. That holds until an
-// entity moves or gets other rows. Looking it up anew would touch memory all over the entity map and the store.
+// ownedRows is a cache: a set of rows of a table. Each row contains an entity of this capture, and the store has all
+// components of that entity. The set is valid until an entity moves or its components change. Without it, each look-up
+// reads memory all over the entity map and the store.
 type ownedRows struct {
-	moves, shapes uint64   // when the set was filled
+	moves, shapes uint64   // counters at the time when the set was filled
 	rows          []uint64 // bits
 }
 
-// asOf empties the set if something changed since it was filled.
+// asOf empties the set if an entity moved or changed its components since it was filled.
 func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
 	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
 		f.moves, f.shapes = moves, shapes
@@ -108,7 +110,7 @@ func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
 	}
 }
 
-// ids returns the ids of rows, and whether the set contains them all.
+// ids appends the ids of rows, and reports whether the set contains all rows.
 func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
 	ids = slices.Grow(ids, len(rows))[:len(rows)]
 	all := uint64(1)
@@ -135,7 +137,8 @@ func (f *ownedRows) add(rows []int32) {
 	}
 }
 
-// rowsDiffer captures rows of one column, each step for all of them before the next: the fast path of differs.
+// rowsDiffer captures rows of one column in batches, step by step: the fast path of differs. It implements
+// trackerEvents.
 func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
@@ -150,7 +153,7 @@ func (c *Capture) rowsDiffer(t *table, col *column, rows []int32) bool {
 	return true
 }
 
-// captureBatch is captureRow for rows of one column.
+// captureBatch does the same as captureRow, for several rows of one column.
 func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
 	if !g.have.Has(col.row) {
 		for k, id := range ids {
@@ -159,7 +162,7 @@ func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID)
 		return
 	}
 	n := len(g.blank[col.row])
-	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of rows without a fault
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of each row without a fault
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
 	if len(g.bad) > 0 {
 		g.noteFaults(col, rows, ids)
@@ -167,7 +170,7 @@ func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID)
 	g.store.ReplaceRows(ids, col.row, g.lanes)
 }
 
-// noteFaults reports the rows of a batch that have faults, and quantises them again over their old values.
+// noteFaults reports the rows of a batch with faults, and quantises them again over their last values.
 func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	g, n := &g.batch, len(g.blank[col.row])
 	slices.Sort(g.bad)
@@ -178,22 +181,22 @@ func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	}
 }
 
-// captureRates decides when a written component is captured: by components.Rate of the entity and the schema's options for the
-// component. A component that waits stays different from the shadow, so the next scan finds it again. The rows of an entity
-// that moved have no shadow to compare: those not due are deferred and captured at their turn. Control components never wait.
+// captureRates decides when a written component is captured, from the entity's components.Rate and the schema's options
+// for the component. A component that waits stays different from the shadow, so the next scan finds it again. An entity
+// that moved has no shadow to compare with: its rows that are not due are deferred. Control components never wait.
 type captureRates struct {
 	*Capture
 	store       *snapshot.Store
-	now, before tick.Tick // of this capture and the one before
+	now, before tick.Tick // ticks of this capture and of the one before
 	rows        []snapshot.RowOptions
 	slow        snapshot.Mask // rows with options
-	every       []uint16      // by network index; 0: each tick
+	every       []uint16      // by network index: components.Rate in ticks; 0: each tick
 	deferred    []deferredRow
 	waits       []snapshot.Mask                    // by network index: rows in deferred
 	prompt      func(wire.NetworkID) snapshot.Mask // nil: none; see Capture.Prompt
 }
 
-// deferredRow is a row to capture at its next turn, whether or not it was written.
+// deferredRow is a row to capture when it is next due, whether or not it was written.
 type deferredRow struct {
 	id  wire.NetworkID
 	row int
@@ -211,7 +214,7 @@ func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRate
 	return p
 }
 
-// begin forgets the entity that had an index before.
+// begin resets the state of an index for a new entity.
 func (p *captureRates) begin(index uint32) {
 	p.set(index, 0)
 	if int(index) < len(p.waits) {
@@ -219,14 +222,14 @@ func (p *captureRates) begin(index uint32) {
 	}
 }
 
-// forgetRates forgets all entities. The memory stays.
+// forgetRates resets the state of all entities. The memory stays.
 func (p *captureRates) forgetRates() {
 	p.deferred = p.deferred[:0]
 	clear(p.waits)
 	clear(p.every)
 }
 
-// set sets an entity's components.Rate.
+// set sets the components.Rate of an entity, in ticks.
 func (p *captureRates) set(index uint32, every uint16) {
 	if every == 0 && int(index) >= len(p.every) {
 		return
@@ -235,7 +238,8 @@ func (p *captureRates) set(index uint32, every uint16) {
 	p.every[index] = every
 }
 
-// due reports whether a component that the store has is captured now. If captures skipped ticks, the skipped turns count.
+// due reports whether a component that is already in the store is captured now. If captures skipped ticks, a turn in a
+// skipped tick counts.
 func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 	every := tick.Tick(1)
 	if uint(id.Index) < uint(len(p.every)) {
@@ -253,7 +257,7 @@ func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 	return p.store.Turn(id, every, p.before, p.now)
 }
 
-// never reports whether a component that the store has is never captured again.
+// never reports whether a component that is already in the store is not captured again.
 func (p *captureRates) never(col *column) bool {
 	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
 }
@@ -267,7 +271,7 @@ func (p *captureRates) deferRow(id wire.NetworkID, row int) {
 	}
 }
 
-// captureDeferred captures the deferred rows that have their turn now.
+// captureDeferred captures the deferred rows that are due now.
 func (p *captureRates) captureDeferred() {
 	still := p.deferred[:0]
 	for _, l := range p.deferred {
@@ -318,7 +322,7 @@ func bindControls(w *ecs.World) *controls {
 	}
 }
 
-// kind returns the control that a component is. Without controls, none is.
+// kind returns the control kind of a component. Without controls it returns noControl.
 func (b *controls) kind(id ecs.ID) controlKind {
 	if b != nil {
 		for k := ownerControl; k < controlKinds; k++ {
@@ -330,8 +334,8 @@ func (b *controls) kind(id ecs.ID) controlKind {
 	return noControl
 }
 
-// columns adds a column for each control of a mask that the schema does not have, so that a scan notices writes to it.
-// Controls come first: a new rate counts for components written with it.
+// columns adds a column for each control component of a mask that is not in the schema, so that scans notice writes to
+// it. It sorts control columns first: a new rate then affects the components that were written with it.
 func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	if b == nil {
 		return
@@ -380,7 +384,7 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	}
 }
 
-// uncontrol resets the controls that an entity no longer has.
+// uncontrol resets the controls that an entity no longer has. now has bit k set for each control of kind k that it has.
 func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 	if uint(id.Index) >= uint(len(c.controlled)) || c.controlled[id.Index]&^now == 0 {
 		return

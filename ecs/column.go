@@ -14,8 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// spoilStale makes the stale slots of rows before an end differ from the world. The present value may equal the shadow by
-// chance, while marks captured another one in between.
+// spoilStale makes the shadow of stale slots below end differ from the world. Otherwise a value that returned to the
+// one in the shadow would be missed, after marks captured another value in between.
 func (t *table) spoilStale(end int) {
 	for w, set := range t.marked.stale {
 		for ; set != 0; set &= set - 1 {
@@ -38,7 +38,7 @@ func (t *table) bindRow(n int) {
 	}
 }
 
-// releaseRows forgets the row pointers from the n-th on.
+// releaseRows drops the row pointers from the n-th on.
 func (t *table) releaseRows(n int) {
 	t.replicas.releaseRows(n)
 	for i := range t.columns {
@@ -48,36 +48,36 @@ func (t *table) releaseRows(n int) {
 
 // table is the shadow of all entities that have exactly the same components.
 //
-// Without a relation they lie in one archetype, row after row, and a slot of the shadow is the row of the same number. With a
-// relation there is one archetype for each target, often of one row: the table is scattered. Rows then have no stable number,
-// and slots are assigned by id.
+// Entities without a relation are in one archetype, and the slot of a row has the number of the row. With a relation
+// there is one archetype for each target, often with one row: the table is scattered. Its rows have no stable numbers,
+// so slots are assigned by id.
 type table struct {
 	number    int32
 	exact     ecs.MaskFilter
 	filter    ecs.CachedFilter // of exact
 	rows      snapshot.Mask    // replicated components of its entities
-	bare      snapshot.Mask    // of them, those without lanes: only their presence replicates
+	bare      snapshot.Mask    // of rows: components without lanes, which replicate by their presence
 	replicas  column           // the Replicated column
-	columns   []column         // the components with lanes; before them, in a capture, controls
-	unscanned []column         // captures: components with lanes that only marks capture; they have no shadow
+	columns   []column         // components with lanes; in a capture, control components come first
+	unscanned []column         // captures: components with lanes that are captured only if marked; without a shadow
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
-	reserved  int              // slots that there is room for
-	busy      uint64           // the last scan that found entities in it, or that made it
-	idle      int32            // its place in activeTables.idle, -1: it is active
+	reserved  int              // allocated slots
+	busy      uint64           // the last scan that found entities in the table, or that created it
+	idle      int32            // index in activeTables.idle; -1: the table is active
 	seen      int              // rows counted by the scan
 	stamps    []uint64         // scattered: the scan that last saw the slot
 	stamped   int              // scattered: slots that this scan saw
-	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
-	slots     []int32          // scattered: the slot of each handle, negative: none yet
-	goal      int              // number of the column of the relation, negative: it does not replicate
-	ownedRows ownedRows        // captures: rows with known owners
-	marked    markedRows       // captures: its marked rows, while they are gathered
+	handles   []ecs.Entity     // scattered: entities of the rows, in the order of the walk
+	slots     []int32          // scattered: slot of each handle; negative: none yet
+	goal      int              // index of the relation's column; negative: the relation does not replicate
+	ownedRows ownedRows        // captures: a cache of rows with known entities
+	marked    markedRows       // captures: marked rows of this run
 }
 
-// newTable makes the shadow for a mask and registers its filter with the world, so that finding the archetype costs nothing,
-// however many there are.
+// newTable creates the shadow for a mask. It registers the mask's filter with the world, so that a query finds the
+// archetype at once, however many archetypes there are.
 func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 	t := &table{
 		number:    number,
@@ -111,7 +111,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 	return t
 }
 
-// bindColumns points the columns at the query's present archetype and makes room for slots.
+// bindColumns points the columns at the query's present archetype. It allocates at least slots slots.
 func (t *table) bindColumns(q *ecs.Query, slots int) {
 	t.replicas.bind(q)
 	for i := range t.columns {
@@ -130,7 +130,7 @@ func (t *table) unbindColumns() {
 	}
 }
 
-// reserve makes room for slots.
+// reserve allocates slots.
 func (t *table) reserve(slots int) {
 	t.reserved = max(t.reserved, slots)
 	t.replicas.reserve(slots)
@@ -157,7 +157,7 @@ func (t *table) newSlot(run uint64) int {
 	return slot
 }
 
-// stamp notes that a scan saw a slot.
+// stamp notes that a scan found a slot's entity.
 func (t *table) stamp(slot int, run uint64) {
 	t.stamps[slot] = run
 	t.stamped++
@@ -187,7 +187,7 @@ func (t *table) column(row int) *column {
 	return nil
 }
 
-// emptyShadow empties the shadow. Its memory stays.
+// emptyShadow drops all slots. The memory stays.
 func (t *table) emptyShadow() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
@@ -195,38 +195,38 @@ func (t *table) emptyShadow() {
 	t.releaseRows(0)
 }
 
-// column is one component of a table: its place in the world while a query is open, and its shadow.
+// column is one component of a table: its address in the world while a query is open, and its shadow.
 type column struct {
 	id   ecs.ID
-	row  int            // row of the schema, -1 for Replicated and for controls without one
-	plan *quantize.Plan // nil where row is -1
+	row  int            // row of the schema; -1 for Replicated and for controls that are not in the schema
+	plan *quantize.Plan // nil if row is -1
 	size int            // bytes of a component, 0 for a relation without fields
 
-	compare quantize.Rows // rows of as many bytes
+	compare quantize.Rows // compares rows of size bytes
 
-	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
+	plain bool // the memory of a component equals its lanes: see quantize.Plan.Plain
 
-	control controlKind // for captures only
-	steady  bool        // for captures only: no control, no entity fields and no options
+	control controlKind // captures: kind of control component
+	steady  bool        // captures: no control, no entity fields and no options
 
-	// relation reports whether the component is a relation. Its target is no part of its bytes: target is that of the present row
-	// while the query is open, targets is the shadow. Only scattered tables have such columns.
+	// relation reports whether the component is a relation. Its target is not part of its bytes. target is the target
+	// of the bound row, targets is the shadow. Only scattered tables have such columns.
 	relation bool
 	target   ecs.Entity
 	targets  []ecs.Entity
 
-	// rowPointers and, of a relation, goals are the rows of a scattered table and their targets.
+	// rowPointers are the rows of a scattered table. goals are the targets of a relation in these rows.
 	rowPointers rowPointers
 	goals       []ecs.Entity
 
-	// base is the component of the first row. bind sets it and unbind clears it, both while the world is locked: it never outlives
-	// a structural change.
+	// base is the component of the first row. bind sets it and unbind clears it while the world is locked, so it is
+	// never used after a structural change.
 	base pointer
-	// shadow has size bytes for each slot. Its backing is made of uint64, so that a slot is aligned for any component.
+	// shadow has size bytes for each slot. It is allocated as []uint64, so that a slot is aligned for any component.
 	shadow []byte
 }
 
-// releaseRows forgets the row pointers from the n-th on: they keep memory of the world from being freed.
+// releaseRows drops the row pointers from the n-th on, since pointers keep memory of the world from being freed.
 func (c *column) releaseRows(n int) {
 	if n < len(c.rowPointers) {
 		clear(c.rowPointers[n:])
@@ -234,16 +234,16 @@ func (c *column) releaseRows(n int) {
 	}
 }
 
-// same compares rows with the slots of the same numbers.
+// same reports whether rows equal the slots of the same numbers.
 func (c *column) same(from, to int) bool {
 	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
 }
 
-// differing returns the first row from <= row < to that differs from the slot of the same number, or to. Most rows of a block
-// are equal: a loop over words is cheaper than a call for each row.
+// differing returns the first row from <= row < to that differs from the slot of the same number, or to. Most rows of a
+// block are equal, so one loop over words is cheaper than a call for each row.
 func (c *column) differing(from, to int) int {
 	if from >= to {
-		return to // no pointer may be made to behind the last row
+		return to // a pointer past the last row would be invalid
 	}
 	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
 	i := 0
@@ -261,7 +261,7 @@ func (c *column) differing(from, to int) int {
 	return to
 }
 
-// sameRow compares one row with a slot.
+// sameRow reports whether a row equals a slot.
 func (c *column) sameRow(row, slot int) bool {
 	if c.relation && c.target != c.targets[slot] {
 		return false
@@ -277,12 +277,12 @@ func (c *column) keepRow(row, slot int) {
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
 }
 
-// spoilRow makes the slot of a row's number differ from the row.
+// spoilRow makes the slot with a row's number differ from the row.
 func (c *column) spoilRow(row int) {
 	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
 }
 
-// keepAt copies the component of an entity, at which the column points, to the shadow, if there is one.
+// keepAt copies the component that the column is bound to into the slot of its entity, if there is one.
 func (c *column) keepAt(at *entityEntry) {
 	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.relation || slot < len(c.targets)) {
 		c.keepRow(0, slot)
@@ -297,8 +297,8 @@ func (c *column) moveSlot(from, to int) {
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
-// put writes a row and its slot in the shadow. It reports whether the component changed. The slot must already equal the row
-// in all that is not sent.
+// put writes the lanes into a row and its slot. It reports whether the component changed. Before the call, all fields
+// that are not sent must be equal in row and slot.
 func (c *column) put(row, slot int, lanes []uint32) bool {
 	c.write(row, lanes)
 	if c.sameRow(row, slot) {
@@ -308,7 +308,7 @@ func (c *column) put(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// collect appends the rows from <= row < to that differ from the slots of the same numbers, 64 at most.
+// collect appends the rows from <= row < to that differ from the slots of the same numbers. to-from is at most 64.
 func (c *column) collect(from, to int, rows []int32) []int32 {
 	if c.size >= 8 && c.size <= 16 {
 		return appendBits(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
@@ -319,7 +319,7 @@ func (c *column) collect(from, to int, rows []int32) []int32 {
 	return rows
 }
 
-// appendBits appends the numbers of set bits, counted from from. If the lowest bits are all set and no other, it need not
+// appendBits appends the numbers of the set bits, plus from. If the set bits are exactly the lowest ones, it needs no
 // search.
 func appendBits(set uint64, from int32, rows []int32) []int32 {
 	n, count := len(rows), bits.OnesCount64(set)
@@ -366,8 +366,8 @@ func (c *column) keepRows(rows []int32) {
 	}
 }
 
-// binding maps the rows of the schema to component ids of a world. Arche gives the ids in the order of first use, so they are
-// never sent.
+// binding maps the rows of the schema to component ids of a world. Arche numbers components in the order of first use,
+// so their ids are never sent.
 type binding struct {
 	schema     *snapshot.Schema
 	ids        []ecs.ID // by row
@@ -378,7 +378,8 @@ type binding struct {
 	controls   *controls     // nil: control components have no effect
 }
 
-// bind registers every component of the schema, since Arche cannot register one later while the world is locked.
+// bind registers every component of the schema with the world, since Arche cannot register a component while the world
+// is locked.
 func bind(w *ecs.World, schema *snapshot.Schema) binding {
 	b := binding{schema: schema, replicated: ecs.ComponentID[components.Replicated](w)}
 	for row := range schema.Rows() {
@@ -391,7 +392,8 @@ func bind(w *ecs.World, schema *snapshot.Schema) binding {
 	return b
 }
 
-// rows returns the schema's rows among the components of an Arche mask, without those of distance bands, which game code does not have.
+// rows returns the schema rows of an Arche mask. Rows of distance bands are left out: they are not components of game
+// code.
 func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 	var m snapshot.Mask
 	for row, id := range b.ids {
@@ -422,8 +424,8 @@ func blankLanes(plan *quantize.Plan) []uint32 {
 	return lanes
 }
 
-// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the unchanged
-// rows, counted from the first.
+// keepRange copies n written rows into the slots of the same numbers, from slot on. It appends the positions of
+// unchanged rows in the range to same.
 func (c *column) keepRange(slot, n int, same []int32) []int32 {
 	for from := 0; from < n; from += 64 {
 		part := min(64, n-from)

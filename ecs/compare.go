@@ -24,13 +24,13 @@ const absent = "absent"
 // Difference is a difference between a client's world and the server's store.
 type Difference struct {
 	Entity    wire.NetworkID // the entity that differs
-	Component string         // wire name; empty when the whole entity is missing or too many
-	Field     string         // path inside the component; empty when the whole component is
+	Component string         // wire name; empty if the whole entity is missing or too many
+	Field     string         // path inside the component; empty if the whole component is
 	Server    string         // the expected value, or "absent"
 	Client    string         // the present value, or "absent"
 }
 
-// String names the place and both values.
+// String returns the place and both values.
 func (d Difference) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "entity %s", d.Entity)
@@ -44,11 +44,11 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Visible is the part of a store that a client is shown.
+// Visible is the part of a store that a client may see.
 type Visible struct {
 	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
-	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity, and their distance bands; nil means all, without bands
-	// Kept reports the entities out of sight that the client still has, as they were when it was sent them last; nil means none.
+	Rows   func(wire.NetworkID) snapshot.Mask // visible components of a visible entity, and their distance bands; nil: all, without bands
+	// Kept reports hidden entities that the client still has, with the last values that it was sent; nil means none.
 	// Their rows are not compared.
 	Kept func(wire.NetworkID) bool
 }
@@ -57,17 +57,18 @@ func (s *Visible) entity(id wire.NetworkID) bool { return s.Entity == nil || s.E
 
 func (s *Visible) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(id) }
 
-// VisibleFor returns what each client is shown. A netcode.Server is one.
+// VisibleFor returns the part of a store that each client may see. netcode.Server implements it.
 type VisibleFor interface {
 	// Visible reports whether a client may see an entity.
 	Visible(wire.ClientID, wire.NetworkID) bool
-	// VisibleRows returns the components that a client may see of an entity that it sees, and the distance bands that it gets them in.
+	// VisibleRows returns the components of a visible entity that a client may see, and the distance bands that it gets
+	// them in.
 	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
-	// Keeps reports whether a client keeps an entity that it may not see any more.
+	// Keeps reports whether a client keeps a hidden entity.
 	Keeps(wire.ClientID, wire.NetworkID) bool
 }
 
-// VisibleTo returns the part of a store that one client is shown.
+// VisibleTo returns the part of a store that one client may see.
 func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
 	return Visible{
 		Entity: func(id wire.NetworkID) bool { return s.Visible(client, id) },
@@ -76,17 +77,17 @@ func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
 	}
 }
 
-// FirstDifference is FirstDifferenceOf for a client that is shown all components of the visible entities, a nil visible
-// meaning all, and keeps no others.
+// FirstDifference is FirstDifferenceOf for a client that may see all components of the visible entities and keeps no
+// hidden ones. A nil visible means all entities.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	return FirstDifferenceOf(store, Visible{Entity: visible}, client, schema)
 }
 
-// FirstDifferenceOf compares a client's world with the visible part of the store. It returns the first difference in the order
-// of network id, row and field. There is no tolerance: the bytes of every sent field must be those of the store's row. It
-// compares and prints entity fields and targets as network ids; on the server those of entities that are not visible count as
-// nil.
+// FirstDifferenceOf compares a client's world with the visible part of the store. It returns the first difference in
+// the order of network id, row and field. There is no tolerance: the bytes of every sent field must equal the row in
+// the store. Entity fields and targets are compared and printed as network ids. At the server, ids of hidden entities
+// count as nil.
 func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
@@ -164,7 +165,7 @@ func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) 
 	return Difference{}, false
 }
 
-// text prints a component, or the field of it that a path names.
+// text returns a component as text, or its field at a path.
 func text(component reflect.Value, path string) string {
 	v := component.Elem()
 	for path != "" {
@@ -178,8 +179,7 @@ func text(component reflect.Value, path string) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// step takes the first step of a path such as Cells[2].X. It returns the zero
-// Value where the path leads nowhere.
+// step takes the first step of a path such as Cells[2].X. It returns the zero Value if the path is invalid.
 func step(v reflect.Value, path string) (next reflect.Value, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	end := strings.IndexAny(path[min(1, len(path)):], ".[") + 1
@@ -219,7 +219,8 @@ type idEntity struct {
 	entity ecs.Entity
 }
 
-// byID lists the entities of a world that have a network id, in id order. The order of Arche's iteration depends on history.
+// byID lists the entities of a world that have a network id, in id order. Arche's own order depends on the history of
+// the world.
 func byID(w *ecs.World, b *binding) []idEntity {
 	var list []idEntity
 	with := ecs.All(b.replicated)
@@ -253,12 +254,12 @@ func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 	return b
 }
 
-// Digest is a hash of the replicated state of a world: of the network ids in order, the schema's components of each, and the
-// bytes of the fields that are sent. Entity fields and targets count as network ids. Two clients that see the same have the
-// same digest, which is the [DigestStore] of the visible entities. It is FNV-1a with 64 bits: made to find faults, not to
-// resist attacks.
+// Digest returns a hash of the replicated state of a world: the network ids in order, their components in the schema,
+// and the bytes of the sent fields. Entity fields and targets count as network ids. Two clients with the same visible
+// entities have the same digest. It equals the [DigestStore] of these entities. Digest is 64-bit FNV-1a: it finds
+// faults, and does not resist attacks.
 //
-// A server's world has a digest of its own: its values are not quantised.
+// The digest of a server's world differs from that of its clients, since its values are not quantised.
 func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	b := bind(w, schema)
 	list := byID(w, &b)
@@ -277,7 +278,8 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	return h
 }
 
-// DigestStore is the digest of a client's world that has exactly the visible entities of the store. A nil visible means all.
+// DigestStore returns the digest of a client's world that has exactly the visible entities of the store. A nil visible
+// means all entities.
 func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) uint64 {
 	sight := newVisibleSource(store, schema, visible)
 	h := fnvOffset
@@ -296,15 +298,15 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 	return h
 }
 
-// component is one component of one entity for comparing and hashing: equal on every machine, which handles are not. It is for
-// tools.
+// component is one component of one entity, for comparing and hashing. It has network ids in place of handles, so it is
+// equal on every machine.
 type component struct {
 	plan   *quantize.Plan
-	value  reflect.Value  // a pointer to it, with network ids in place of handles
-	target wire.NetworkID // of a relation
+	value  reflect.Value  // pointer to the component, with network ids in place of handles
+	target wire.NetworkID // target of a relation
 }
 
-// append appends the bytes of the fields that are sent.
+// append appends the bytes of the sent fields.
 func (c component) append(b []byte) []byte {
 	b = c.plan.AppendFields(b, c.value.UnsafePointer())
 	if _, ok := c.plan.Target(); ok {
@@ -314,7 +316,7 @@ func (c component) append(b []byte) []byte {
 	return b
 }
 
-// held returns room for one component of each row.
+// held allocates one component for each row.
 func held(schema *snapshot.Schema) (list []reflect.Value) {
 	for row := range schema.Rows() {
 		list = append(list, reflect.New(schema.Plan(row).Type()))
@@ -322,7 +324,7 @@ func held(schema *snapshot.Schema) (list []reflect.Value) {
 	return list
 }
 
-// visibleSource returns the components of a client that has the visible entities of a store.
+// visibleSource returns the components that a client with the visible entities of a store has.
 type visibleSource struct {
 	store   *snapshot.Store
 	schema  *snapshot.Schema
@@ -335,7 +337,8 @@ func newVisibleSource(store *snapshot.Store, schema *snapshot.Schema, visible fu
 	return visibleSource{store: store, schema: schema, visible: visible, held: held(schema)}
 }
 
-// of returns a component as a distance band gives it, or as it is for band -1, valid until the next call for the same row.
+// of returns a component as received in a distance band, or without a band if band is -1. It is valid until the next
+// call for the same row.
 func (s *visibleSource) of(id wire.NetworkID, row, band int) component {
 	c := component{plan: s.schema.Plan(row), value: s.held[row]}
 	s.lanes = append(s.lanes[:0], s.store.Row(id, row)...)
@@ -356,7 +359,7 @@ func (s *visibleSource) of(id wire.NetworkID, row, band int) component {
 	return c
 }
 
-// idNames returns the components of a world, with the network ids of its entities in entity fields.
+// idNames returns the components of a world, with network ids in place of the handles in entity fields.
 type idNames struct {
 	world *ecs.World
 	*binding
@@ -372,7 +375,7 @@ func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
 	return n
 }
 
-// of returns a component that an entity has, valid until the next call for the same row.
+// of returns a component of an entity. It is valid until the next call for the same row.
 func (n *idNames) of(e ecs.Entity, row int) component {
 	c := component{plan: n.schema.Plan(row), value: n.held[row]}
 	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), n.world.Get(e, n.ids[row])).Elem())
@@ -385,8 +388,8 @@ func (n *idNames) of(e ecs.Entity, row int) component {
 	return c
 }
 
-// Entities yields every entity of a world that has a network id, in the order of the ids. The world may be changed meanwhile.
-// Each call makes a list: it is for tools and tests, not for each frame.
+// Entities yields every entity of a world that has a network id, in the order of the ids. The world may be changed
+// during the iteration. Each call allocates a list: Entities is for tools and tests.
 func Entities(w *ecs.World) iter.Seq2[ecs.Entity, wire.NetworkID] {
 	b := binding{replicated: ecs.ComponentID[components.Replicated](w)}
 	return func(yield func(ecs.Entity, wire.NetworkID) bool) {

@@ -8,28 +8,29 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// nowhere is the table of an entity whose rows are in no shadow.
+// nowhere is the table of an entity that has no slot.
 const nowhere int32 = -1
 
-// entityEntry is the entity of a network id in this world, and the place of its rows in the shadow.
+// entityEntry is the entity of a network id in this world, and its slot in the shadow.
 type entityEntry struct {
-	generation uint32 // of the network id; 0: the index is not in use
+	generation uint32 // generation of the network id; 0: the index is not in use
 	table      int32
 	slot       int32
 	entity     ecs.Entity
-	stamp      uint64 // the scan that last found the entity somewhere new
+	stamp      uint64 // the last scan that found the entity in another slot
 }
 
-// entityMap maps network ids to entities and back. Both directions are dense tables: no remote id ever reaches Arche.
+// entityMap maps network ids to entities and back. Both directions are slices, so that remote ids are never passed to
+// Arche.
 type entityMap struct {
 	byIndex  []entityEntry
-	byEntity []wire.NetworkID // by the number of the Arche entity
-	logs     bool             // assign and free fill touched; its reader empties it
+	byEntity []wire.NetworkID // by number of the Arche entity
+	logs     bool             // assign and free add to touched; its reader empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
-	moves    uint64           // rises whenever the slot of an id changes
+	moves    uint64           // is incremented whenever the slot of an id changes
 }
 
-// entry returns the entry of an id, nil when the id is not in use.
+// entry returns the entry of an id, or nil if the id is not in use.
 func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 	if uint(id.Index) >= uint(len(p.byIndex)) || id.Generation == 0 {
 		return nil
@@ -78,7 +79,7 @@ func (p *entityMap) free(id wire.NetworkID) {
 	}
 }
 
-// idOfHandle returns the id of the entity that a handle names, zero if it names none. The two numbers may be anything.
+// idOfHandle returns the id of the entity with a handle, or the zero id. The two numbers may have any value.
 func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
 	if h.number == 0 || int64(h.number) >= int64(len(p.byEntity)) {
 		return wire.NetworkID{}
@@ -90,7 +91,7 @@ func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
 	return id
 }
 
-// clear forgets everything. The memory stays.
+// clear drops all ids. The memory stays.
 func (p *entityMap) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
@@ -111,23 +112,23 @@ func grown[T any](s []T, index int) []T {
 	return next
 }
 
-// worldLife notices ecs.World.Reset. A reset drops every resource: a world without our resource, or with another's, was reset
-// since the last look. Every entity handle from before is then void, and Arche's Alive panics on it or answers for another
-// entity.
+// worldLife detects ecs.World.Reset. A reset drops every resource. So a world without the lifeMark, or with another
+// one, was reset since the last check. Entity handles from before the reset are then invalid. Arche's Alive panics on
+// them or returns the result for another entity.
 type worldLife struct {
 	resource ecs.ResID
-	tag      uint32 // of its capture or apply
+	tag      uint32 // tag of its capture or apply
 	captures bool   // its owner is a capture
 	mine     *lifeMark
 }
 
-// lifeMark is the resource.
+// lifeMark is the resource that all captures and applies of a world share.
 type lifeMark struct {
-	tags     []uint32 // of the captures and applies that take part, with repeats
+	tags     []uint32 // tags of the captures and applies that joined, with repeats
 	captures int      // the number of captures among them
 }
 
-// newLife joins the world's present life, and begins one if nobody has.
+// newLife joins the world's present life.
 func newLife(w *ecs.World, tag uint32, captures bool) worldLife {
 	l := worldLife{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
 	l.join(w)
@@ -140,7 +141,7 @@ func (l *worldLife) isCurrent(w *ecs.World) bool {
 	return mark != nil && mark == l.mine
 }
 
-// join joins the world's present life, after a reset.
+// join joins the world's present life: it adds the lifeMark to the world if there is none.
 func (l *worldLife) join(w *ecs.World) {
 	if !w.Resources().Has(l.resource) {
 		w.Resources().Add(l.resource, &lifeMark{})
@@ -152,10 +153,10 @@ func (l *worldLife) join(w *ecs.World) {
 	}
 }
 
-// captured reports whether a capture takes part in the world's present life.
+// captured reports whether a capture has joined the world's present life.
 func (l *worldLife) captured() bool { return l.mine.captures > 0 }
 
-// manages reports whether a tag is that of a capture or apply of the world's present life.
+// manages reports whether a tag belongs to a capture or apply that has joined the world's present life.
 func (l *worldLife) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
 
 // leave leaves the world's life.

@@ -14,20 +14,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// HostView shows the world of a server to the player at the server itself, as an [Apply] and a [Smooth] show it to a client: an
-// entity comes when it is captured and the player may see it, and goes when it is gone or out of its sight. Nothing of the world is
-// changed but the twins of interpolated components, which show the way from the second newest capture to the newest.
+// HostView shows the world of a server to the player at the server, as an [Apply] and a [Smooth] show it to a client.
+// An entity appears when it is captured and the player may see it. It disappears when it is removed or hidden.
+//
+// HostView does not change the world, except for the twins of interpolated components. They move from the second newest
+// capture to the newest.
 type HostView struct {
 	world   *ecs.World
 	capture *Capture
 	store   *snapshot.Store
 	hooks   Hooks
 	rows    []smoothRow
-	ways    []quantize.BlendInput // by row of rows
-	kind    int                   // the row of components.Kind, -1 without one
+	ways    []quantize.BlendInput // scratch: input of the blend for each of rows
+	kind    int                   // row of components.Kind in the schema, or -1
 	states  []hostState           // by network index
 	changes []Change
-	gone    []Change // entities that go in this run
+	gone    []Change // entities that disappear in this run
 
 	view   *snapshot.View
 	tick   tick.Tick
@@ -40,8 +42,8 @@ type HostView struct {
 type hostState struct {
 	id     wire.NetworkID
 	entity ecs.Entity
-	mask   snapshot.Mask // components that it was seen with
-	twins  uint64        // bit n: it was given the twin of rows[n]
+	mask   snapshot.Mask // components that the player sees
+	twins  uint64        // bit n: HostView added the twin of rows[n]
 	seen   bool
 }
 
@@ -58,8 +60,9 @@ func NewHostView(c *Capture, list []replica.Interpolation, hooks Hooks) *HostVie
 	return h
 }
 
-// Run looks at what view lets the player see, nil being nothing, and shows the part of the way to the newest capture, 0 to
-// 1. It reports whether there was a new capture, or another sight. While the world is locked it does nothing, and catches up the next time.
+// Run shows the entities that view contains. A nil view contains nothing. part is the presented part of the way to the
+// newest capture, from 0 to 1. Run reports whether there was a new capture, another view or a change of visibility.
+// While the world is locked Run does nothing.
 func (h *HostView) Run(view *snapshot.View, part float64) (looked bool) {
 	if h.world.IsLocked() {
 		return false
@@ -79,7 +82,7 @@ func (h *HostView) Run(view *snapshot.View, part float64) (looked bool) {
 	return looked
 }
 
-// look finds the entities that came, went and changed. fresh tells that the capture is a new one.
+// look finds the entities that appeared, disappeared or changed. fresh is true for a new capture.
 func (h *HostView) look(fresh bool) {
 	h.changes, h.gone = h.changes[:0], h.gone[:0]
 	for index := range h.states {
@@ -105,12 +108,12 @@ func (h *HostView) look(fresh bool) {
 // sees reports whether the player may see an entity.
 func (h *HostView) sees(id wire.NetworkID) bool { return h.view != nil && h.view.Visible(id) }
 
-// meet takes in an entity that the player sees for the first time.
+// meet adds an entity that the player sees for the first time.
 func (h *HostView) meet(id wire.NetworkID) {
 	if uint(id.Index) < uint(len(h.states)) && h.states[id.Index].seen || !h.sees(id) {
 		return
 	}
-	e, ok := h.capture.Entity(id) // One of no world is nothing to see.
+	e, ok := h.capture.Entity(id) // the store may have entities that are not in the world
 	if !ok || !h.world.Alive(e) {
 		return
 	}
@@ -120,7 +123,7 @@ func (h *HostView) meet(id wire.NetworkID) {
 	h.changes = append(h.changes, Change{Entity: e, ID: id, Rows: mask, Added: mask, Spawned: true})
 }
 
-// note takes in the changes of an entity that was seen before.
+// note adds the changes of an entity that the player already sees.
 func (h *HostView) note(id wire.NetworkID) {
 	if uint(id.Index) >= uint(len(h.states)) || !h.states[id.Index].seen {
 		return
@@ -134,7 +137,8 @@ func (h *HostView) note(id wire.NetworkID) {
 	}
 }
 
-// isNew reports whether an entity came in this look. The new ones are the first of the changes, in the order of their index.
+// isNew reports whether an entity appeared in this run. The new entities come first in changes, in the order of their
+// indexes.
 func (h *HostView) isNew(id wire.NetworkID) bool {
 	low, high := 0, len(h.changes)
 	for low < high {
@@ -151,7 +155,7 @@ func (h *HostView) isNew(id wire.NetworkID) bool {
 	return false
 }
 
-// drop forgets an entity, and takes away its twins if it is still there.
+// drop removes the state of an entity, and its twins if it is still alive.
 func (h *HostView) drop(st *hostState) {
 	if st.twins != 0 && h.world.Alive(st.entity) {
 		h.exchange(st, 0)
@@ -173,7 +177,7 @@ func (h *HostView) tell() {
 	}
 }
 
-// show writes the twins of all that is seen.
+// show writes the twins of all entities that the player sees.
 func (h *HostView) show(part float64) {
 	for index := range h.states {
 		st := &h.states[index]
@@ -197,7 +201,7 @@ func (h *HostView) show(part float64) {
 	}
 }
 
-// way fills in the motion of a row. It returns false for an entity without it, or whose row the player may not see.
+// way sets the blend input of a row. It returns false if the entity lacks the row or the player may not see it.
 func (h *HostView) way(id wire.NetworkID, n int, part float64) bool {
 	in := &h.rows[n].Interpolation
 	if !h.store.Alive(id) || !h.store.Mask(id).Intersect(h.view.Rows(id)).Has(in.Row) {
@@ -213,7 +217,7 @@ func (h *HostView) way(id wire.NetworkID, n int, part float64) bool {
 	return true
 }
 
-// exchange gives an entity the twins that it is to have.
+// exchange adds and removes twins, so that the entity has exactly those in has.
 func (h *HostView) exchange(st *hostState, has uint64) {
 	h.add, h.rem = h.add[:0], h.rem[:0]
 	for n := range h.rows {
@@ -226,7 +230,7 @@ func (h *HostView) exchange(st *hostState, has uint64) {
 	}
 	if st.twins = has; len(h.add)+len(h.rem) > 0 {
 		h.world.Exchange(st.entity, h.add, h.rem)
-		h.capture.MarkWorld() // It lies elsewhere now.
+		h.capture.MarkWorld() // the entity is in another row now
 	}
 }
 
@@ -261,7 +265,8 @@ func (h *HostView) Kind(e ecs.Entity) (uint16, bool) {
 	return kind.ID, true
 }
 
-// Changes yields the changes of the last Run that found something new, as [Apply.Changes] does. Entities that are gone are left out.
+// Changes yields the changes of the last Run that found something new, as [Apply.Changes] does. Entities that were
+// removed since are not yielded.
 func (h *HostView) Changes(yield func(Change) bool) {
 	for i := 0; i < len(h.changes); i++ {
 		if c := h.changes[i]; h.world.Alive(c.Entity) && !yield(c) {

@@ -20,66 +20,61 @@ const (
 	NotFinite ProblemKind = iota + 1
 	// OutOfRange: a captured field was outside the range of its net tag. The nearest value in range is sent.
 	OutOfRange
-	// CopiedReplicated: a Replicated was copied from an entity that still has
-	// it. On the server the copy gets a network id of its own; on a client,
-	// where ids come from the server, the copy's Replicated is zeroed.
+	// CopiedReplicated: a Replicated was copied from an entity that still has it. On the server the copy gets a network
+	// id of its own. On a client, ids come from the server, so the copy's Replicated is zeroed.
 	CopiedReplicated
-	// StaleReplicated: a Replicated names an entity that no longer lives, or
-	// never did. It is treated like a copy.
+	// StaleReplicated: a Replicated refers to an entity that no longer exists or never existed. It is treated like a
+	// copy.
 	StaleReplicated
-	// ForeignReplicated: a Replicated is of another server or client, and of none
-	// on this world. The entity is left alone and does not replicate here.
+	// ForeignReplicated: a Replicated belongs to another server or client, which does not work on this world. The
+	// entity is left alone and does not replicate here.
 	ForeignReplicated
-	// OverwrittenReplicated: game code overwrote the Replicated of an entity that has one. It is restored.
+	// OverwrittenReplicated: game code overwrote the Replicated of a replicated entity. It is restored.
 	OverwrittenReplicated
-	// WorldReset: ecs.World.Reset was called. A capture despawns everything
-	// and starts again; an apply spawns everything again.
+	// WorldReset: ecs.World.Reset was called. A capture despawns everything and starts again. An apply spawns
+	// everything again.
 	WorldReset
-	// WorldLocked: the world was locked by an open query when a tick was
-	// captured or applied. A capture continues; an apply waits until the query
-	// is closed. It is reported once until the world is unlocked again.
+	// WorldLocked: an open query locked the world when a tick was captured or applied. A capture continues. An apply
+	// waits until the query is closed. It is reported once until the world is unlocked again.
 	WorldLocked
-	// StoreFull: Config.MaxEntities are alive, the entity does not
-	// replicate. It is tried again at every capture.
+	// StoreFull: Config.MaxEntities entities are alive, so this entity does not replicate. Each capture tries it again.
 	StoreFull
 	// LocalWriteRestored: client code wrote a replicated component without authority over it. The server's value is restored.
 	LocalWriteRestored
-	// LocallyRemovedEntity: client code removed a replicated entity. It stays
-	// away until the server spawns another.
+	// LocallyRemovedEntity: client code removed a replicated entity. It stays removed.
 	LocallyRemovedEntity
-	// LocallyRemovedComponent: client code removed a replicated component (it
-	// stays away until the server removes and adds it), or the Replicated
-	// itself (the entity is left to the game from then on).
+	// LocallyRemovedComponent: client code removed a replicated component or the Replicated. A component stays removed
+	// until the server removes and adds it. An entity without its Replicated belongs to the game from then on.
 	LocallyRemovedComponent
-	// LocallyAddedComponent: client code added a replicated component to an
-	// entity of the server. It stays on this client, and the server does not
-	// learn of it. If the server adds the component too, the server's value
-	// replaces the local one.
+	// LocallyAddedComponent: client code added a replicated component to an entity of the server. It is local to this
+	// client. If the server adds the component too, the server's value replaces the local one.
 	LocallyAddedComponent
-	// SecondRelation: the server added a relation component to an entity that
-	// has one here. Arche allows one, so the component is left out.
+	// SecondRelation: the server added a relation component to an entity that has another one here. Arche allows one
+	// relation, so the component is not added.
 	SecondRelation
-	// RelationCycle: relations lead from an entity back to itself. No relation of the cycle has a target until one of them
-	// changes. On a client it means that the server has the cycle, and not that the newer half of an exchange is still to come.
+	// RelationCycle: relations form a cycle. No relation of the cycle has a target until one of them changes. A client
+	// reports it only if the server has the cycle, not while half of an exchange is still to arrive.
 	RelationCycle
-	// UnmarkedWrite: a component that only marks capture was written without one, or entities changed without MarkWorld. Only
-	// CheckMarks finds it.
+	// UnmarkedWrite: a component that is captured only if marked was written without a mark, or entities changed
+	// without MarkWorld. Only CheckMarks finds it.
 	UnmarkedWrite
-	// NoRotation: a captured quaternion was zero: most likely nobody has set it. Its last good value is kept, or no rotation if it
-	// never had one.
+	// NoRotation: a captured quaternion was zero, most likely since it was never set. Its last good value is kept, or
+	// no rotation if there is none.
 	NoRotation
-	// DuplicateSceneID: an entity has the components.SceneID of another one of its world. On a client the older one becomes the
-	// server's, and this one stays local. At a server both are sent, and a client's own becomes the one that comes first.
+	// DuplicateSceneID: an entity has the same components.SceneID as another entity of its world. At a client the older
+	// one is used for the server's entity, and this one stays local. At a server both are sent, and the client uses its
+	// own entity for the one that arrives first.
 	DuplicateSceneID
-	// Unreplicated: an entity of a server's world has had replicated components and no Replicated for 32 captures or more, so that no
-	// client gets it. It is told once for each set of components, of 16 sets at most. A components.LocalOnly tells that it is meant.
+	// Unreplicated: an entity of a server's world has had replicated components and no Replicated for 32 captures or
+	// more, so that no client gets it. It is reported once for each set of components, for at most 16 sets. A
+	// components.LocalOnly on the entity suppresses the report.
 	Unreplicated
-	// LocalReplicated: client code gave an entity a Replicated. Only a server
-	// spawns: the entity stays on this client.
+	// LocalReplicated: client code gave an entity a Replicated. Only a server can spawn replicated entities, so the
+	// entity stays on this client.
 	LocalReplicated
 )
 
-// kindOf returns the kind of a fault of a field.
+// kindOf returns the kind of problem for a fault of a field.
 func kindOf(reason wire.FaultReason) ProblemKind {
 	switch reason {
 	case wire.NotFinite:
@@ -91,7 +86,7 @@ func kindOf(reason wire.FaultReason) ProblemKind {
 }
 
 // words describes each kind. The subject is an entity, a component of an entity, or nothing. The Detail replaces %s, or
-// follows the text.
+// is appended to the text.
 func (k ProblemKind) words() string {
 	switch k {
 	case NotFinite:
@@ -143,20 +138,20 @@ func (k ProblemKind) words() string {
 type Problem struct {
 	// Kind is the kind of the problem.
 	Kind ProblemKind
-	// Entity is the network id, zero when it has none.
+	// Entity is the network id, or zero.
 	Entity wire.NetworkID
-	// Local is the entity in this world, zero when there is none. It was alive when the problem was seen.
+	// Local is the entity in this world, or zero. It was alive when the problem was found.
 	Local ecs.Entity
-	// Component is the wire name of the component, empty when the problem is
-	// with the whole entity.
+	// Component is the wire name of the component. It is empty if the problem concerns the whole entity.
 	Component string
-	// Field is the path of the field inside the component, where it is known.
+	// Field is the path of the field inside the component, if known.
 	Field string
-	// Detail has numbers: of OutOfRange the value and the bounds, of StoreFull the limit. Of Unreplicated it has the names of the components. It may be empty.
+	// Detail depends on the Kind: the value and the bounds for OutOfRange, the limit for StoreFull, the names of the
+	// components for Unreplicated. It may be empty.
 	Detail string
 }
 
-// String reads as a sentence without its full stop.
+// String returns the problem as a sentence without a full stop.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Component != "" {
@@ -183,11 +178,11 @@ func (p Problem) String() string {
 // Error makes a Problem usable where errors are reported.
 func (p Problem) Error() string { return p.String() }
 
-// reports collects problems while the world is locked, and reports them afterwards: the receiver may want to change the world.
+// reports queues problems while the world is locked, and reports them afterwards: the receiver may change the world.
 type reports struct {
 	report   func(Problem)
 	problems []Problem
-	strange  []uint32 // by entity number: 1 + generation of the entity that noteStrange reported last
+	strange  []uint32 // by entity number: 1 + generation of the last entity that noteStrange reported
 }
 
 // note queues a problem.
@@ -206,7 +201,7 @@ func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
 	}
 }
 
-// flush reports the queue. The world must not be locked by this package.
+// flush reports the queued problems. This package must not lock the world during the call.
 func (r *reports) flush() {
 	for i := 0; i < len(r.problems); i++ {
 		r.report(r.problems[i])
@@ -215,23 +210,24 @@ func (r *reports) flush() {
 }
 
 const (
-	unreplicatedEach = 32 // captures from one look to the next
-	unreplicatedSets = 16 // component sets that are told of at most
+	unreplicatedEach = 32 // captures from one check to the next
+	unreplicatedSets = 16 // at most so many component sets are reported
 )
 
-// unreplicated finds entities of a server's world that have replicated components and no Replicated, in two looks, one after the
-// other. It is a filter, so that a look costs one comparison of masks for each component set of the world.
+// unreplicated finds entities of a server's world that have replicated components and no Replicated in two checks, one
+// after the other. It is an ecs.Filter, so that a check costs one comparison of masks for each component set of the
+// world.
 type unreplicated struct {
-	rows       ecs.Mask // the components of the schema
+	rows       ecs.Mask // components of the schema
 	replicated ecs.ID
-	wait       int               // captures until the next look
-	known      map[ecs.Mask]bool // component sets that are not looked for any more; looked up only
-	told       int               // of these, those that were told of
-	seen       []unreplicatedSet // those that the look before found
-	query      ecs.Query         // a field, since the address of a local would escape
+	wait       int               // captures until the next check
+	known      map[ecs.Mask]bool // component sets that were handled; looked up only
+	told       int               // number of sets reported
+	seen       []unreplicatedSet // sets that an earlier check found
+	query      ecs.Query         // a field, since the address of a local variable would escape
 }
 
-// unreplicatedSet is a component set, with an entity that has it.
+// unreplicatedSet is a component set, and an entity that has it.
 type unreplicatedSet struct {
 	mask   ecs.Mask
 	entity ecs.Entity
@@ -248,7 +244,7 @@ func (u *unreplicated) Matches(mask *ecs.Mask) bool {
 	return mask.ContainsAny(&u.rows) && !mask.Get(u.replicated) && !u.known[*mask]
 }
 
-// look looks at the world, in each 32nd capture.
+// look checks the world, in each 32nd capture.
 func (u *unreplicated) look(w *tracker) {
 	u.wait = unreplicatedEach
 	u.query = w.world.Query(u)
@@ -266,7 +262,8 @@ func (u *unreplicated) look(w *tracker) {
 	}
 }
 
-// find takes in that an entity has a component set. If another look found one that still has it, it is told.
+// find notes that an entity has a component set. If an earlier check found an entity that still has the set, find
+// reports the set.
 func (u *unreplicated) find(w *tracker, mask ecs.Mask, e ecs.Entity) {
 	for i := range u.seen {
 		s := &u.seen[i]
@@ -284,7 +281,7 @@ func (u *unreplicated) find(w *tracker, mask ecs.Mask, e ecs.Entity) {
 	u.seen = append(u.seen, unreplicatedSet{mask, e})
 }
 
-// tell reports a component set, unless it has a LocalOnly.
+// tell reports a component set, unless it contains a LocalOnly.
 func (u *unreplicated) tell(w *tracker, s *unreplicatedSet) {
 	for _, id := range ecs.ComponentIDs(w.world) { // LocalOnly need not be registered with the world
 		if info, ok := ecs.ComponentInfo(w.world, id); ok && s.mask.Get(id) && info.Type == reflect.TypeFor[components.LocalOnly]() {

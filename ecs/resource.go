@@ -21,21 +21,20 @@ func HasKind(schema *snapshot.Schema) bool {
 	return false
 }
 
-// Resource is a replicated singleton, such as the score or the time of day: an entity with the one component T, which is
-// registered like any other. The same type finds it on the server and on the clients.
+// Resource is a replicated singleton, such as the score or the time of day. It is an entity with the component T, which
+// is registered like any other component. Server and clients find it by its type.
 type Resource[T any] struct {
 	world  *ecs.World
 	filter *generic.Filter1[T]
 }
 
-// NewResource returns the handle of the singleton T in a world. It creates
-// nothing: see Create.
+// NewResource returns a Resource for the singleton T in a world. It does not create the singleton: see Create.
 func NewResource[T any](w *ecs.World) *Resource[T] {
 	return &Resource[T]{world: w, filter: generic.NewFilter1[T]().With(generic.T[components.Replicated]())}
 }
 
-// Create makes the singleton with this value, or sets the value of the present one. It is for the server; the world must not
-// be locked.
+// Create makes the singleton with this value, or sets the value of the existing one. It is for the server. The world
+// must not be locked.
 func (r *Resource[T]) Create(value T) {
 	if there := r.Get(); there != nil {
 		*there = value
@@ -45,8 +44,8 @@ func (r *Resource[T]) Create(value T) {
 	entities.NewWith(&value, &components.Replicated{})
 }
 
-// Get returns the value, nil while there is none: on a client, before it arrived. The pointer is valid until the world's
-// entities change; the server may write through it.
+// Get returns the value, or nil if there is none: a client has none before it arrived. The pointer is valid until the
+// world's entities change. The server may write through it.
 func (r *Resource[T]) Get() *T {
 	query := r.filter.Query(r.world)
 	if !query.Next() {
@@ -57,7 +56,7 @@ func (r *Resource[T]) Get() *T {
 	return value
 }
 
-// AppendOwned appends the entities of a world that belong to a client by components.Owner, replicated or not.
+// AppendOwned appends the entities of a world whose components.Owner is a client, replicated or not.
 func AppendOwned(list []ecs.Entity, w *ecs.World, client wire.ClientID) []ecs.Entity {
 	owner := ecs.ComponentID[components.Owner](w)
 	query := w.Query(ecs.All(owner))
@@ -69,7 +68,8 @@ func AppendOwned(list []ecs.Entity, w *ecs.World, client wire.ClientID) []ecs.En
 	return list
 }
 
-// OwnerOf returns the client that an entity of a world belongs to by components.Owner. ok is false for one that is dead, or has no such component.
+// OwnerOf returns the client in the components.Owner of an entity. It returns false if the entity is dead or has no
+// such component.
 func OwnerOf(w *ecs.World, e ecs.Entity) (client wire.ClientID, ok bool) {
 	owner := ecs.ComponentID[components.Owner](w)
 	if !w.Alive(e) || !w.Has(e, owner) {

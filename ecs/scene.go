@@ -11,22 +11,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A client that has loaded the level of its server has its entities already, each with the components.SceneID that it has at the server.
-// Apply makes them the server's when these arrive, in place of new ones.
+// A client that loads the same level as its server has entities with the same components.SceneID. When such an entity
+// of the server arrives, Apply uses the client's entity and creates none.
 
 // scene finds the entities of a client's world by their components.SceneID.
 type scene struct {
-	row      int // of SceneID in the schema; -1: it is not registered
+	row      int // row of SceneID in the schema; -1: it is not registered
 	run      uint32
 	filled   bool
-	entities map[uint32]ecs.Entity // as of the run, without those that are replicated; looked up only
+	entities map[uint32]ecs.Entity // entities that are not replicated, as of the run; looked up only
 }
 
 func newScene(schema *snapshot.Schema) scene {
 	return scene{row: schema.RowOf(reflect.TypeFor[components.SceneID]())}
 }
 
-// sceneEntity returns the entity of a client's world that has the SceneID of one that the server shows anew.
+// sceneEntity returns the entity of the client's world with the SceneID of a new entity of the server, if there is one.
 func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e ecs.Entity, ok bool) {
 	if s.row < 0 || !now.Mask.Has(s.row) {
 		return e, false
@@ -44,7 +44,8 @@ func (s *scene) sceneEntity(a *Apply, now replica.Entity) (e ecs.Entity, ok bool
 	return e, ok
 }
 
-// fill lists the entities of a world that have a SceneID and are not replicated. Of two with the same one the older counts.
+// fill lists the entities of a world that have a SceneID and are not replicated. If two have the same SceneID, it uses
+// the older one.
 func (s *scene) fill(a *Apply) {
 	w := a.tracker.world
 	if s.entities == nil {
@@ -74,9 +75,9 @@ func (s *scene) fill(a *Apply) {
 	}
 }
 
-// sceneCheck reports replicated entities of a server with the SceneID of another.
+// sceneCheck reports a replicated entity of a server that has the SceneID of another one.
 type sceneCheck struct {
-	row int                       // of SceneID in the schema; -1: it is not registered
+	row int                       // row of SceneID in the schema; -1: it is not registered
 	of  map[uint32]wire.NetworkID // looked up only
 }
 
@@ -101,20 +102,22 @@ func (s *sceneCheck) checkBirths(c *Capture) {
 	}
 }
 
-// Restored is entities that Restore makes: those of a saved game.
+// Restored describes the entities that Restore creates, for example of a saved game. Each entity is identified by its
+// place, from 0 to Len-1.
 type Restored struct {
 	Len  int                       // the number of entities
 	Rows func(i int) snapshot.Mask // the components of an entity
-	// Row appends the lanes of one. An entity that it names by its place stands there as name gives it.
+	// Row appends the lanes of a row of entity i. The entity at a place is written as the id that name returns for it.
 	Row func(dst []uint32, i, row int, name func(place int) wire.NetworkID) []uint32
-	// Made is called when all entities are there, with Replicated and zero components, before their values are written.
+	// Made is called for each entity when all exist, with a Replicated and zero components, before their values are
+	// written.
 	Made func(i int, e ecs.Entity)
-	// ID is called for fields that hold network ids, after Made.
+	// ID returns the network id of entity i, for fields that contain network ids. It is called after Made.
 	ID func(i int) wire.NetworkID
 }
 
-// Restore makes entities with a Replicated in a server's world, which must not be locked. Fields that name others, and targets of
-// relations, name those that it made.
+// Restore creates entities with a Replicated in a server's world, which must not be locked. Entity fields and targets
+// of relations refer to the entities that it created.
 func Restore(w *ecs.World, schema *snapshot.Schema, r *Restored) []ecs.Entity {
 	b := bind(w, schema)
 	entities := make([]ecs.Entity, r.Len)

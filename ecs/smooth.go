@@ -13,17 +13,17 @@ import (
 // SmoothStats counts the work of a [Smooth].
 type SmoothStats struct {
 	Appeared uint64 // entities that got their first twin
-	Written  uint64 // twins written, with the value they had or another
-	Rested   uint64 // entities skipped since nothing about them changes with time
+	Written  uint64 // twins written, changed or not
+	Rested   uint64 // entities skipped because their values do not change with time
 }
 
-// Smooth shows what an [Apply] received at the moment that is presented. Each interpolated component has a twin, a component
-// of its own on the same entity. It comes when the entity appears at that moment. Smooth writes it with values between those
-// that arrived. The component itself is Apply's: the newest value that arrived, restored as ever.
+// Smooth shows what an [Apply] received, at the presented moment. Each interpolated component has a twin, which is
+// another component on the same entity. Smooth adds the twin when the entity exists at that moment, and writes
+// interpolated values to it. Apply writes the component itself, with the newest value.
 //
-// Apply removes a despawned entity only when the presented moment is past its end. Until then it has no network id, its
-// Replicated has the tag alone, and its twins move to its last values. Smooth leaves alone entities that game code took, and
-// twins that it removed.
+// Apply removes a despawned entity only when the presented moment has reached its end. Until then the entity has no
+// network id, its Replicated has only the tag, and its twins move to the last values. Smooth leaves alone entities that
+// game code removed or took over, and twins that game code removed.
 type Smooth struct {
 	apply   *Apply
 	rate    int
@@ -33,14 +33,14 @@ type Smooth struct {
 	lives   uint32
 	add     []ecs.ID
 	rem     []ecs.ID
-	ways    []quantize.BlendInput // by row of rows
-	has     uint64                // bit n: the entity has the component of rows[n] at the moment
+	ways    []quantize.BlendInput // scratch: input of the blend for each of rows
+	has     uint64                // scratch: bit n: the entity has the component of rows[n] at the presented moment
 	stats   SmoothStats
 
-	// Presented is called by Run for each entity when it is shown for the first time, with its twins. All entities are written by then,
-	// and the world is unlocked.
+	// Presented is called by Run for each entity that is shown for the first time, with its twins. All entities are
+	// written by then, and the world is unlocked.
 	Presented func(ecs.Entity, wire.NetworkID)
-	fresh     []wire.NetworkID // entities for which it is still to be called
+	fresh     []wire.NetworkID // entities for which Presented is still to be called
 }
 
 // smoothRow is one interpolated component.
@@ -53,16 +53,17 @@ type smoothRow struct {
 // smoothState is the presented state of the entity at a network index.
 type smoothState struct {
 	entity ecs.Entity
-	born   tick.Tick // before it, the id was another entity's
-	newest tick.Tick // the newest tick of the replica at the last look
+	born   tick.Tick // before this tick the id belonged to another entity
+	newest tick.Tick // the entity's newest tick at the last Run
 	ended  tick.Tick
-	twins  uint64 // bit n: it was given the twin of rows[n]
-	still  bool   // nothing changes until something arrives
-	shown  bool   // it was shown once
+	twins  uint64 // bit n: Smooth added the twin of rows[n]
+	still  bool   // the twins do not change until something arrives
+	shown  bool   // the entity was shown
 }
 
-// NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
-// they are presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
+// NewSmooth prepares to show what an apply receives, for at most 64 components. The apply then delays despawns until
+// they are presented. NewSmooth registers the twins with the world, which must not be locked. rate is in ticks per
+// second.
 func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.BlendInput, len(list))}
 	for _, in := range list {
@@ -73,13 +74,13 @@ func NewSmooth(a *Apply, list []replica.Interpolation, rate int) *Smooth {
 	return s
 }
 
-// SetRate changes the number of ticks a second, as a new connection may.
+// SetRate changes the number of ticks per second, as for a new connection.
 func (s *Smooth) SetRate(rate int) { s.rate = rate }
 
 // Stats returns the counters.
 func (s *Smooth) Stats() SmoothStats { return s.stats }
 
-// Run shows the moment at. While the world is locked it does nothing, and catches up the next time.
+// Run shows the moment at. While the world is locked Run does nothing.
 func (s *Smooth) Run(at tick.Time) {
 	a := s.apply
 	if a.replica == nil || a.running || !a.tracker.life.isCurrent(a.tracker.world) || a.tracker.world.IsLocked() {
@@ -119,7 +120,7 @@ func (s *Smooth) Run(at tick.Time) {
 	s.tellPresented()
 }
 
-// tellPresented calls Presented.
+// tellPresented calls Presented for the entities in fresh.
 func (s *Smooth) tellPresented() {
 	for i := 0; i < len(s.fresh) && s.Presented != nil; i++ {
 		if e, ok := s.apply.Entity(s.fresh[i]); ok {
@@ -129,7 +130,7 @@ func (s *Smooth) tellPresented() {
 	s.fresh = s.fresh[:0]
 }
 
-// show writes the twins of an entity for a moment. Those of rows that are set aside are somebody else's, too.
+// show writes the twins of an entity for a moment, except twins of rows that are set aside.
 func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	sample, there := s.apply.replica.Around(id, at)
 	there = there && sample.From.Tick >= st.born
@@ -178,27 +179,27 @@ func (s *Smooth) exchange(st *smoothState) {
 	}
 }
 
-// delayedDespawns contains the entities that are despawned and still shown, since the presented moment is before their end.
-// Their Replicated has the tag and no id: no other capture or apply takes them for new ones.
+// delayedDespawns contains entities that are despawned and still shown, since the presented moment is before their end.
+// Their Replicated has the tag and no id, so that no capture or apply takes them for new entities.
 type delayedDespawns struct {
 	*Apply
 	on    bool
 	shown tick.Time
-	lives uint32 // of the world: entities of an earlier one may have the same handles
+	lives uint32 // counts resets of the world, since handles may repeat after a reset
 	list  []delayedDespawn
 	stays []uint32 // by entity number: 1 + generation of the last delayed entity
 	names []lateName
 }
 
-// lateName is an entity field, or the target, of a delayed entity. Like the backRefs of other entities, it is cleared when the
-// entity that it names goes.
+// lateName is an entity field or a target of a delayed entity. It is cleared when the entity that it refers to is
+// removed, as the backRefs of other entities are.
 type lateName struct {
 	holder, target ecs.Entity
 	id             wire.NetworkID // of target
 	row, lane      int
 }
 
-// delayedDespawn is an entity without a network id that is removed when its end is presented.
+// delayedDespawn is an entity without a network id. It is removed when its end is presented.
 type delayedDespawn struct {
 	id     wire.NetworkID
 	entity ecs.Entity
@@ -206,8 +207,8 @@ type delayedDespawn struct {
 	state  smoothState
 }
 
-// delay keeps a despawned entity until its end is presented. It returns false if that is past already, or if nothing is
-// presented.
+// delay keeps a despawned entity until its end is presented. It returns false if the end is already presented, if
+// nothing is presented, or if rows of the entity are set aside.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	if !l.on || l.replica == nil || !l.alive(e) || !l.applied[id.Index].aside.IsZero() {
 		return false
@@ -217,7 +218,7 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 		return false
 	}
 	if r := replicatedOf(l.tracker.world, e, l.tracker.replicated); r != nil {
-		*r = l.gone() // the id may soon be another entity's
+		*r = l.gone() // the id may soon belong to another entity
 	}
 	l.stays = grown(l.stays, int(e.ID()))
 	l.stays[e.ID()] = e.Generation() + 1
@@ -227,23 +228,23 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	return true
 }
 
-// gone returns the Replicated of a delayed entity.
+// gone returns the Replicated of delayed entities.
 func (l *delayedDespawns) gone() components.Replicated {
 	return components.Replicated{World: l.tracker.tag}
 }
 
-// has reports whether an entity is delayed, or was. No other ever has its handle in this life of the world.
+// has reports whether an entity is delayed, or was. No other entity gets its handle in this life of the world.
 func (l *delayedDespawns) has(e ecs.Entity) bool {
 	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
 }
 
-// forgetDelayed forgets all delayed entities.
+// forgetDelayed drops all delayed entities from the lists.
 func (l *delayedDespawns) forgetDelayed() {
 	l.list, l.names = l.list[:0], l.names[:0]
 	clear(l.stays)
 }
 
-// keepMark restores the Replicated of a delayed entity, which game code may have written.
+// keepMark restores the Replicated of a delayed entity if game code wrote it.
 func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
@@ -251,7 +252,7 @@ func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
 	}
 }
 
-// trackNames notes the entities that the rows of an entity name, before it loses its id.
+// trackNames stores the references in the rows of an entity, before the entity loses its id.
 func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
 	if int(index) >= len(l.refs.from) {
 		return
@@ -265,7 +266,7 @@ func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
 	}
 }
 
-// clearNames clears the fields of delayed entities that name entities which are not there any more.
+// clearNames clears the fields of delayed entities that refer to entities which no longer exist.
 func (l *delayedDespawns) clearNames() {
 	kept := l.names[:0]
 	for _, n := range l.names {

@@ -11,19 +11,20 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Scans compare a chunk of rows at once, then the blocks of a chunk that differs, then the rows of such a block. The chunk
-// makes an idle table cost little more than reading its memory, the block a few scattered changes cheap.
+// Scans compare a chunk of rows at once, then the blocks of a chunk that differs, then the rows of a block that
+// differs. Large chunks make an idle table cost little more than reading its memory. Small blocks make a few scattered
+// changes cheap.
 const (
 	chunkRows = 16 * blockRows
 	blockRows = 64
 )
 
-// leastRows is the number of differing rows of a column that are worth a batch: a batch is more code, and a tick finds no code
-// in the cache.
+// leastRows is the least number of differing rows of a column that are captured as a batch. A batch runs more code, and
+// in each tick that code must first be loaded into the cache.
 const leastRows = 4
 
-// tracker finds the changes of the entities with a Replicated since its last scan. Capture and Apply each have one, and differ
-// in their response.
+// tracker finds the changes of entities with a Replicated since its last scan. Capture and Apply have one each. They
+// handle the changes in different ways: see trackerEvents.
 type tracker struct {
 	world *ecs.World
 	binding
@@ -35,33 +36,33 @@ type tracker struct {
 	tables     []*table         // one for each mask ever seen
 	activeTables
 	byMask  map[ecs.Mask]*table
-	query   ecs.Query  // the open one: a field, since the address of a local would escape
+	query   ecs.Query  // the open query: a field, since the address of a local variable would escape
 	guard   ecs.Query  // keeps the world locked
-	present ecs.Entity // in a scattered table: the entity of the row in the scan
+	present ecs.Entity // in a scattered table: the entity of the scanned row
 
 	run  uint64           // number of the scan
-	lost []wire.NetworkID // ids that are not in their slots any more
-	rows []int32          // scratch: rows of a column that differ
-	left []movedEntity    // slots of entities that were found elsewhere
+	lost []wire.NetworkID // ids that are no longer in their slots
+	rows []int32          // scratch: differing rows of a column
+	left []movedEntity    // slots of entities that were found in another slot
 
 	locked bool // WorldLocked was noted, and the world has been locked since
 
-	evicted []wire.NetworkID // ids that settle found out of their slots
+	evicted []wire.NetworkID // ids whose slot settle took away
 
 	life worldLife
 	reports
 }
 
-// trackerEvents responds to the changes that a scan finds. The world is locked meanwhile.
+// trackerEvents handles the changes that a scan finds. The world is locked during its calls.
 type trackerEvents interface {
-	// differs is called when the bytes of a component are not those in the slot, which belongs to id. The row is the same entity
-	// as before. If it returns false, the shadow stays as it is, and the next scan finds the component different again.
+	// differs is called when the bytes of a component differ from the slot of id. The entity is the same as before. If
+	// it returns false, the shadow stays as it is, and the next scan finds the component different again.
 	differs(id wire.NetworkID, c *column, row, slot int) (keep bool)
-	// rowsDiffer is differs for rows of a table that is one archetype, whose slots have the same numbers. It updates the shadow. If it
-	// returns false, it did nothing, and differs is called for each row.
+	// rowsDiffer is differs for several rows of a table that is not scattered: the slot of each row has the same
+	// number. It updates the shadow. If it returns false, it did nothing, and differs is called for each row.
 	rowsDiffer(t *table, c *column, rows []int32) bool
-	// appears is called when the row's Replicated is not the one in the slot, or there is no slot yet (-1 in a scattered table).
-	// The entity is new, moved, or its Replicated was written.
+	// appears is called when the Replicated of a row differs from the slot, or when the row has no slot (-1 in a
+	// scattered table). The entity is new, it moved, or its Replicated was written.
 	appears(t *table, row, slot int)
 }
 
@@ -77,7 +78,8 @@ func newTracker(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool
 	return a
 }
 
-// noteLocked reports whether an open query locks the world. It notes that once until the world is unlocked again.
+// noteLocked reports whether an open query locks the world. It queues a WorldLocked problem once until the world is
+// unlocked again.
 func (w *tracker) noteLocked() bool {
 	locked := w.life.isCurrent(w.world) && w.world.IsLocked()
 	if locked && !w.locked {
@@ -99,7 +101,7 @@ func (w *tracker) release() {
 	clear(w.byMask)
 }
 
-// forgetShadows drops every shadow and every id. Tables and memory stay.
+// forgetShadows drops every shadow and every id. The tables and their memory stay.
 func (w *tracker) forgetShadows() {
 	w.entityMap.clear()
 	clear(w.strange)
@@ -109,8 +111,8 @@ func (w *tracker) forgetShadows() {
 	}
 }
 
-// scan compares the world with the shadow and calls h for each change. It updates the shadow of rows that differ, and keeps
-// all slots: trim and settle remove some.
+// scan compares the world with the shadow and calls h for each change. It updates the shadow of rows that differ. It
+// does not remove slots: trim, cutOff and settle do.
 func (w *tracker) scan(h trackerEvents) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
@@ -125,7 +127,7 @@ func (w *tracker) scan(h trackerEvents) {
 	}
 }
 
-// count returns the number of entities in the world that a filter finds.
+// count returns the number of entities in the world that match a filter.
 func (w *tracker) count(filter *ecs.CachedFilter) int {
 	w.query = w.world.Query(filter)
 	n := w.query.Count()
@@ -133,9 +135,9 @@ func (w *tracker) count(filter *ecs.CachedFilter) int {
 	return n
 }
 
-// discover makes tables for the masks that have none yet, and activates those of masks that are there again.
+// discover creates tables for new component masks, and activates idle tables whose mask has entities again.
 func (w *tracker) discover() {
-	var last ecs.Mask // the empty mask: no entity that the filter finds has it
+	var last ecs.Mask // the empty mask: no entity of this query has it
 	var found []ecs.Mask
 	w.query = w.world.Query(&w.everything)
 	for w.query.Next() {
@@ -160,7 +162,7 @@ func (w *tracker) discover() {
 	}
 }
 
-// scanTables scans tables and returns the number of rows that they have in the world.
+// scanTables scans tables and returns the number of their rows in the world.
 func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	for _, t := range list {
 		w.query = w.world.Query(&t.filter)
@@ -175,7 +177,7 @@ func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	return sum
 }
 
-// scanArchetype scans a table that is one archetype.
+// scanArchetype scans a table that is not scattered.
 func (w *tracker) scanArchetype(t *table, h trackerEvents) {
 	n, known := t.seen, min(t.seen, t.length)
 	if n > 0 {
@@ -213,11 +215,11 @@ func (w *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
 	}
 }
 
-// scanBlock scans the rows of a block.
+// scanBlock scans the rows of a block, in which entities may have moved.
 func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	moved := !t.replicas.same(from, to)
 	if moved {
-		for row := t.replicas.differing(from, to); row < to; row = t.replicas.differing(row+1, to) { // with another Replicated than before
+		for row := t.replicas.differing(from, to); row < to; row = t.replicas.differing(row+1, to) { // another Replicated than before
 			w.noteDisplaced(t, row)
 			h.appears(t, row, row)
 		}
@@ -229,12 +231,12 @@ func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	}
 }
 
-// scanWhole scans a column of a chunk whose entities are where they were.
+// scanWhole scans a column of a chunk in which no entity moved.
 func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) {
 	w.rows = w.rows[:0]
 	for differed := false; from < to; from += blockRows {
 		end := min(from+blockRows, to)
-		if !differed && c.same(from, end) { // If the block before differed, this one most likely does.
+		if !differed && c.same(from, end) { // After a block that differs, the next one most likely does, too.
 			continue
 		}
 		n := len(w.rows)
@@ -251,8 +253,8 @@ func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) 
 	}
 }
 
-// scanColumn finds the rows of a block with another component than before. If moved, it skips rows with another entity than
-// before: scanBlock found them.
+// scanColumn handles the rows of a block whose component differs. If moved, it skips rows whose Replicated changed:
+// scanBlock handled them.
 func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h trackerEvents) {
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		if moved && !t.replicas.sameRow(row, row) {
@@ -264,7 +266,7 @@ func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h tr
 	}
 }
 
-// slotOf returns the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
+// slotOf returns the slot of an entity in a scattered table, found by its Replicated, or -1.
 func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
 	at := w.entry(r.ID)
 	if r.World != w.tag || at == nil || at.table != t.number || at.entity != e {
@@ -273,37 +275,36 @@ func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
 	return int(at.slot)
 }
 
-// owner returns the id whose rows are in a slot, if it is an entity of ours.
+// owner returns the id that a slot belongs to, if it belongs to an entity of this tracker.
 func (w *tracker) owner(t *table, slot int) (wire.NetworkID, bool) {
 	r := t.replicas.keptReplicated(slot)
 	at := w.entry(r.ID)
 	return r.ID, r.World == w.tag && at != nil && at.table == t.number && at.slot == int32(slot)
 }
 
-// noteDisplaced notes that the owner of a slot is no longer there. When all tables are scanned, it may have been found
-// elsewhere.
+// noteDisplaced notes that the entity of a slot is no longer there. The scan may still find it in another slot.
 func (w *tracker) noteDisplaced(t *table, slot int) {
 	if id, ok := w.owner(t, slot); ok {
 		w.lost = append(w.lost, id)
 	}
 }
 
-// movedEntity is a slot that an entity left for another.
+// movedEntity is a slot that an entity left for another slot.
 type movedEntity struct {
 	id    wire.NetworkID
 	table int32
 	slot  int32
 }
 
-// noteMoved notes that id's entity was found in another slot than before.
+// noteMoved notes that the entity of id was found in another slot than before.
 func (w *tracker) noteMoved(id wire.NetworkID, at *entityEntry) {
 	if at.table != nowhere && !w.tables[at.table].scattered {
 		w.left = append(w.left, movedEntity{id, at.table, at.slot})
 	}
 }
 
-// revisit looks again at the slots that entities left. If a slot still seems to have the same entity, another entity with a
-// copy of its Replicated came to lie there, and the scan saw no difference.
+// revisit examines the slots that entities left. If a slot still has the same Replicated, another entity with a copy of
+// it took the row, and the scan saw no difference.
 func (w *tracker) revisit(h trackerEvents) {
 	for i := 0; i < len(w.left); i++ {
 		d := w.left[i]
@@ -324,7 +325,7 @@ func (w *tracker) revisit(h trackerEvents) {
 	}
 }
 
-// entityAt returns the entity of a row in the scan.
+// entityAt returns the entity of a row of the scanned table.
 func (w *tracker) entityAt(t *table, row int) ecs.Entity {
 	if t.scattered {
 		return w.present
@@ -332,21 +333,21 @@ func (w *tracker) entityAt(t *table, row int) ecs.Entity {
 	return w.query.EntityAt(row)
 }
 
-// foreign reports whether a Replicated is of another capture or apply, also that of a despawned entity that an apply still
-// shows.
+// foreign reports whether a Replicated belongs to another capture or apply. The Replicated of a despawned entity that
+// an apply still shows counts as foreign for others.
 func (w *tracker) foreign(r components.Replicated) bool {
 	return r.World != w.tag && (r.World != 0 || !r.ID.IsZero())
 }
 
-// noteForeign reports once an entity of another capture or apply, unless that is on this world too: a client and a server may
-// share one.
+// noteForeign reports an entity of another capture or apply, once. It does not report it if that one works on this
+// world too, as a client and a server in one world do.
 func (w *tracker) noteForeign(e ecs.Entity, tag uint32) {
 	if !w.life.manages(tag) {
 		w.noteStrange(ForeignReplicated, e)
 	}
 }
 
-// hasID reports whether an entity that was ours is alive and has the Replicated of id.
+// hasID reports whether an entity of this life of the world is alive and has the Replicated of id.
 func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
 	if !w.world.Alive(e) {
 		return false
@@ -355,27 +356,28 @@ func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
 	return r != nil && *r == components.Replicated{ID: id, World: w.tag}
 }
 
-// patience is the number of scans after which an empty table becomes idle. A table that is emptied and filled all the time is
-// cheaper to scan than to find again.
+// patience is the number of scans after which an empty table becomes idle. A table that is often emptied and filled
+// again is cheaper to scan than to find again.
 const patience = 64
 
-// activeTables separates the tables that are scanned from idle ones. A world in which game code adds and removes components
-// gets ever more masks, most of them without entities: a query for each would be most of a tick.
+// activeTables separates tables that are scanned from idle ones. A world in which game code adds and removes components
+// gets more and more masks, most of them without entities. A query for each of them would take most of a tick.
 type activeTables struct {
-	active   []*table // with slots or rows at the last scan, by number
-	idle     []*table // the others, in any order
-	patience uint64   // the constant, but for tests
+	active   []*table // tables to scan, by number
+	idle     []*table // other tables, in any order
+	patience uint64   // the constant, except in tests
 }
 
 // addTable adds a new table.
 func (o *activeTables) addTable(t *table, run uint64) {
 	t.idle, t.busy = -1, run
 	o.active = append(o.active, t)
-	o.idle = slices.Grow(o.idle, len(o.active)) // becoming idle or active allocates nothing
+	o.idle = slices.Grow(o.idle, len(o.active)) // a table then becomes idle or active without an allocation
 	o.active = slices.Grow(o.active, len(o.idle))
 }
 
-// activate makes an idle table active again, in the order of the numbers: the order of the scan decides about ids.
+// activate makes an idle table active again. Active tables stay in the order of their numbers, since the order of the
+// scan decides which entity gets which id.
 func (o *activeTables) activate(t *table, run uint64) {
 	last := o.idle[len(o.idle)-1]
 	o.idle[t.idle], last.idle = last, t.idle
@@ -385,8 +387,8 @@ func (o *activeTables) activate(t *table, run uint64) {
 	o.active = slices.Insert(o.active, at, t)
 }
 
-// updateActive makes tables idle that have long been empty. If the number of entities tells that an idle table has some, it
-// makes that active.
+// updateActive makes tables idle that were empty for long. If the number of entities shows that an idle table has
+// entities, it makes that table active.
 func (w *tracker) updateActive() {
 	kept := w.active[:0]
 	for _, t := range w.active {
@@ -412,24 +414,24 @@ func (w *tracker) updateActive() {
 	if sum == count {
 		return
 	}
-	if len(w.idle) > count { // a query over all entities costs less than one for each table
+	if len(w.idle) > count { // one query over all entities costs less than one query for each table
 		w.discover()
 		return
 	}
-	for n := len(w.idle) - 1; n >= 0; n-- { // from the end: activate puts the last one here
+	for n := len(w.idle) - 1; n >= 0; n-- { // backwards, since activate moves the last table to this place
 		if t := w.idle[n]; w.count(&t.filter) > 0 {
 			w.activate(t, w.run)
 		}
 	}
 }
 
-// isReplicated reports whether an entity that was ours is alive and has a Replicated, with any value.
+// isReplicated reports whether an entity is alive and has a Replicated with any value.
 func (w *tracker) isReplicated(e ecs.Entity) bool {
 	return w.world.Alive(e) && w.world.Has(e, w.replicated)
 }
 
-// rebind finds the new entity of an id whose handle changed without a change of its row's bytes: the entity was removed, and a
-// copy with the same Replicated came to lie in its row.
+// rebind assigns an id to the entity that is now in its slot, if that has the same Replicated. It is needed when the
+// id's entity was removed and a copy took its row: the handle changed, and no byte of the row did.
 func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	if at.table < 0 || w.tables[at.table].scattered {
 		return false
@@ -450,7 +452,7 @@ func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	return true
 }
 
-// owners lists those of rows of a table that contain an entity of ours, and their ids.
+// owners appends the rows of a table that belong to entities of this tracker, and their ids.
 func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
 	held, ids = slices.Grow(held, len(rows))[:len(rows)], slices.Grow(ids, len(rows))[:len(rows)]
 	n, places, tag, number := 0, w.byIndex, w.tag, t.number
@@ -467,7 +469,8 @@ func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]
 	return held[:n], ids[:n]
 }
 
-// trim drops the slots behind the rows of the scan. It is for a capture, which keeps every row that appears.
+// trim drops the slots after the last row of the scan. Captures call it, since they assign a slot to every row that
+// appears.
 func (w *tracker) trim() {
 	for _, t := range w.active {
 		switch {
@@ -498,8 +501,8 @@ func (w *tracker) closeGaps(t *table) {
 	}
 }
 
-// cutOff drops the slots behind the last row of the scan. An entity that was removed from there may come back with the same id
-// in the same row, and must not be taken for the old one.
+// cutOff drops the slots after the last row of the scan. An entity that was removed from there may return with the same
+// id in the same row. Without cutOff it would be mistaken for the old entity.
 func (w *tracker) cutOff() {
 	for _, t := range w.active {
 		if !t.scattered {
@@ -508,9 +511,9 @@ func (w *tracker) cutOff() {
 	}
 }
 
-// settle assigns slots to all ids after a change of structure, and fills the shadow of rows that are new in their slots. Of
-// other rows it looks only at the Replicated: if game code wrote their components meanwhile, they differ from the shadow, and
-// the next scan finds them.
+// settle assigns slots to all ids after structural changes, and fills the shadow of rows that are new in their slots.
+// Of other rows it compares only the Replicated. If game code wrote their components meanwhile, they differ from the
+// shadow, and the next scan finds them.
 func (w *tracker) settle() {
 	w.run++
 	w.evicted = w.evicted[:0]
@@ -541,7 +544,7 @@ func (w *tracker) settleTable(t *table) int {
 	return t.seen
 }
 
-// settleColumns settles a table that is one archetype.
+// settleColumns settles a table that is not scattered.
 func (w *tracker) settleColumns(t *table) {
 	n := t.seen
 	if n > 0 {
@@ -562,7 +565,7 @@ func (w *tracker) settleColumns(t *table) {
 	w.query.Close()
 }
 
-// assignSlots assigns the ids of the rows from <= row < to to their slots.
+// assignSlots assigns the slots from <= row < to to the ids in these rows.
 func (w *tracker) assignSlots(t *table, from, to int) {
 	for row := from; row < to; row++ {
 		if row < t.length && t.replicas.sameRow(row, row) {
@@ -574,19 +577,20 @@ func (w *tracker) assignSlots(t *table, from, to int) {
 		w.assignSlot(t, row, row)
 		t.keepRow(row, row)
 		if _, ok := w.owner(t, row); !ok {
-			w.spoilSlot(t, row) // one that is despawned and not removed yet: another with equal bytes may come to lie here
+			w.spoilSlot(t, row) // despawned and not yet removed: another entity with equal bytes may take the row
 		}
 	}
 }
 
-// spoilSlot makes a slot with a Replicated of ours equal to none, so that it is not taken for the one of a later entity with the same id.
+// spoilSlot changes the Replicated in a slot of this tracker. A later entity with the same id in that row is then found
+// as new.
 func (w *tracker) spoilSlot(t *table, slot int) {
 	if r := t.replicas.keptReplicated(slot); r.World == w.tag {
 		t.replicas.spoil(slot, r)
 	}
 }
 
-// evict takes the slot from the id that has it. The id has another by the end, unless its entity is gone.
+// evict takes a slot from its id. settle assigns another slot to the id, unless its entity was removed.
 func (w *tracker) evict(t *table, slot int) {
 	if id, ok := w.owner(t, slot); ok {
 		w.entry(id).table = nowhere
@@ -595,7 +599,7 @@ func (w *tracker) evict(t *table, slot int) {
 	}
 }
 
-// assignSlot assigns the id of a row to a slot.
+// assignSlot assigns a slot to the id in a row.
 func (w *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
 	if at := w.entry(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
@@ -604,7 +608,7 @@ func (w *tracker) assignSlot(t *table, row, slot int) {
 	}
 }
 
-// settleScattered settles a table of many archetypes.
+// settleScattered settles a scattered table.
 func (w *tracker) settleScattered(t *table) {
 	t.stamped = 0
 	for w.query.Next() {
@@ -614,7 +618,7 @@ func (w *tracker) settleScattered(t *table) {
 		slot := w.slotOf(t, r, w.present)
 		if slot < 0 {
 			if at := w.entry(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
-				continue // not of ours: it needs no shadow
+				continue // not managed by this tracker: it needs no shadow
 			}
 			t.bindColumns(&w.query, 0)
 			slot = t.newSlot(w.run)
@@ -635,9 +639,9 @@ func (w *tracker) settleScattered(t *table) {
 	}
 }
 
-// scanScattered scans a table of many archetypes and closes the query. It first asks Arche for the place and the entity of
-// each row, then compares column by column. Each row is elsewhere in memory, and so little code lies between two of them that
-// many loads overlap.
+// scanScattered scans a scattered table and closes the query. It first gets the address and the entity of each row from
+// Arche, then compares column by column. The rows are all over the memory. A short loop lets the processor load many of
+// them at the same time.
 func (w *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
 	t.stamped, t.slots = 0, t.slots[:0]
@@ -667,7 +671,7 @@ func (w *tracker) scanScattered(t *table, h trackerEvents) {
 	}
 }
 
-// walk finds the places of the rows of a scattered table, and closes the query.
+// walk finds the addresses of the rows of a scattered table, and closes the query.
 func (w *tracker) walk(t *table) {
 	t.handles = t.handles[:0]
 	for n := 0; w.query.Next(); n++ {
@@ -680,7 +684,8 @@ func (w *tracker) walk(t *table) {
 	}
 }
 
-// scanColumnOfRows finds the rows with another component than before. It skips those that appeared in this walk.
+// scanColumnOfRows handles the rows of a scattered table whose component differs. It skips rows that appeared in this
+// scan.
 func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 	for n := c.differingRow(0, t.slots); n < len(t.slots); n = c.differingRow(n+1, t.slots) {
 		slot := int(t.slots[n])
@@ -691,7 +696,7 @@ func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 	}
 }
 
-// kept returns a component in the shadow, nil when it is in none.
+// kept returns the bytes of a component in the shadow, or nil.
 func (w *tracker) kept(at *entityEntry, row int) []byte {
 	if at == nil || at.table == nowhere {
 		return nil
@@ -704,7 +709,7 @@ func (w *tracker) kept(at *entityEntry, row int) []byte {
 	return c.shadow[int(at.slot)*c.size : (int(at.slot)+1)*c.size]
 }
 
-// keptTarget returns the target of a relation in the shadow, if it is in one.
+// keptTarget returns the target of a relation in the shadow, if the entity has a slot.
 func (w *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
 	if at.table == nowhere {
 		return ecs.Entity{}, false

@@ -27,16 +27,17 @@ func (c *column) bind(q *ecs.Query) {
 	}
 }
 
-// rowPointers contains the places of the rows of a scattered table, in the order of the last walk over it.
+// rowPointers contains the addresses of the rows of a scattered table, in the order of the last walk.
 type rowPointers []unsafe.Pointer
 
-// findRow finds the present row of the query of a scattered table, the n-th of its walk. Asking Arche for every component
-// costs more than comparing them. So findRow trusts the pointers of the walk before as long as the Replicated is where it was.
+// findRow finds the present row of the query in a scattered table, the n-th of the walk. Getting every component from
+// Arche costs more than comparing them. So findRow reuses the pointers of the last walk if the Replicated is at the
+// same address.
 func (t *table) findRow(q *ecs.Query, n int) {
 	r := q.Get(t.replicas.id)
-	// SAFETY: Arche gives each archetype buffers of its own for good, and when it grows gets all of them anew. The pointer that
-	// is kept keeps the old buffer from being used for anything else, so the same address is the same row of the same
-	// archetype, not grown since, and its other components are where they were.
+	// SAFETY: Arche never moves a buffer to another archetype, and allocates new buffers when an archetype grows. The
+	// stored pointer keeps the old buffer from being used for anything else. So the same address is the same row of the
+	// same archetype, which has not grown. Its other components are where they were.
 	if n >= len(t.replicas.rowPointers) || t.replicas.rowPointers[n] != r {
 		t.replicas.rowPointers = grown(t.replicas.rowPointers, n)
 		t.replicas.rowPointers[n] = r
@@ -63,9 +64,9 @@ func (c *column) bindRow(n int) {
 	}
 }
 
-// differingRow returns the first row from the n-th on that findRow found in this walk and that differs from its slot, or the
-// number of rows. It skips negative slots. The loop does little but load two or four words: the rows are all over the memory,
-// and the loads overlap.
+// differingRow returns the first row of the walk, from the n-th on, that differs from its slot, or the number of rows.
+// It skips negative slots. The loop does little more than load two or four words: the rows are all over the memory, and
+// the processor can load several at a time.
 func (c *column) differingRow(n int, slots []int32) int {
 	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
 	// before. The slice expressions check the bounds of the shadow.
@@ -105,7 +106,7 @@ func (c *column) differingRow(n int, slots []int32) int {
 	return n
 }
 
-// unbind forgets the place of the column in the world.
+// unbind clears the address of the column in the world.
 func (c *column) unbind() {
 	// SAFETY: nil is dereferenced nowhere: at is only called between bind and unbind.
 	c.base = nil
@@ -132,7 +133,7 @@ func (c *column) bytes(from, to int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(c.base, from*c.size)), (to-from)*c.size)
 }
 
-// reserve makes room for slots. It doubles the memory.
+// reserve allocates slots. It at least doubles the memory when it grows.
 func (c *column) reserve(slots int) {
 	if c.relation && slots > 0 {
 		c.targets = grown(c.targets, slots-1)
@@ -166,21 +167,21 @@ func controlOf[T components.Owner | components.Group | components.Priority | com
 	return *(*T)(c.at(row))
 }
 
-// spoil makes the Replicated in a slot differ from r and from the world, so that the next scan looks at the row again.
+// spoil makes the Replicated in a slot differ from r and from the world, so that the next scan handles the row again.
 func (c *column) spoil(slot int, r components.Replicated) {
 	r.World = ^r.World
 	// SAFETY: called on the Replicated column only; kept is aligned.
 	*(*components.Replicated)(c.kept(slot)) = r
 }
 
-// replicatedOf returns an entity's Replicated, nil when it has none. The entity must be alive.
+// replicatedOf returns the Replicated of an entity, or nil. The entity must be alive.
 func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
 	// SAFETY: id is the component id of Replicated in this world, so Arche's
 	// pointer is to one, or nil.
 	return (*components.Replicated)(w.Get(e, id))
 }
 
-// ownerOf returns the owner that an entity's components.Owner names, 0 without one. The entity must be alive.
+// ownerOf returns the client in the components.Owner of an entity, or 0. The entity must be alive.
 func ownerOf(w *ecs.World, e ecs.Entity, id ecs.ID) wire.ClientID {
 	// SAFETY: id is the component id of Owner in this world, so Arche's pointer is to one, or nil.
 	if owner := (*components.Owner)(w.Get(e, id)); owner != nil {
@@ -189,8 +190,8 @@ func ownerOf(w *ecs.World, e ecs.Entity, id ecs.ID) wire.ClientID {
 	return 0
 }
 
-// bindTo points the column at the component of one entity, which becomes row 0. It reports whether the entity has the
-// component. The entity must be alive.
+// bindTo points the column at the component of one entity, as row 0. It reports whether the entity has the component.
+// The entity must be alive.
 func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
 	// SAFETY: the caller calls nothing that could move the component until it
 	// calls unbind, or drops the column.
@@ -201,14 +202,14 @@ func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
 	return c.base != nil
 }
 
-// write writes the fields of a row that are sent into a component.
+// write writes the lanes into the sent fields of a row.
 func (c *column) write(row int, lanes []uint32) {
 	// SAFETY: the component is of the plan's type, since the column's id was
 	// registered for it.
 	c.plan.Dequantise(lanes, c.at(row))
 }
 
-// takeBack restores the fields of a row that are sent from a slot of a shadow of the component. lanes is scratch.
+// takeBack restores the sent fields of a row from a slot of a shadow of the component. lanes is scratch.
 func (c *column) takeBack(row int, from *column, slot int, lanes []uint32) {
 	// SAFETY: as for write, and kept is such a component too.
 	clear(lanes)
@@ -232,8 +233,8 @@ func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32
 	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)
 }
 
-// copyRange writes a component that is words and nothing else, for the entities of a range from the k-th on. Their lanes begin
-// with all. It appends to same the numbers of the entities that had the value already.
+// copyRange writes a component whose memory equals its lanes, for the entities of a range from the k-th on. all begins
+// with their lanes. It appends the positions of the entities that already had the value to r.same.
 func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, k int, all []uint32) {
 	const word = 4
 	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.stretch.Count), int(d.stretch.Width)*word
@@ -270,13 +271,14 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 	r.same = same
 }
 
-// componentOf returns an entity's component, nil when it has none. The entity must be alive, and id that of T in this world.
+// componentOf returns a component of an entity, or nil. The entity must be alive, and id must be the id of T in this
+// world.
 func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
 	return (*T)(w.Get(e, id))
 }
 
-// mixTwin mixes a value into an entity's twin, if it has it. The entity must be alive.
+// mixTwin writes the blended value to an entity's twin, if it has one. The entity must be alive.
 func mixTwin(w *ecs.World, e ecs.Entity, twin ecs.ID, blend *quantize.Blend, way *quantize.BlendInput) {
 	// SAFETY: as in write.
 	if at := w.Get(e, twin); at != nil {
@@ -284,8 +286,8 @@ func mixTwin(w *ecs.World, e ecs.Entity, twin ecs.ID, blend *quantize.Blend, way
 	}
 }
 
-// write mixes the value of rows[n] into an entity's twin. It returns false if game code has removed the twin. The entity must
-// be alive.
+// write writes the blended value of rows[n] to an entity's twin. It returns false if game code removed the twin. The
+// entity must be alive.
 func (s *Smooth) write(n int, e ecs.Entity) bool {
 	// SAFETY: the twin is a components.Smooth of the row's type, whose only field is a value of it, and it is written
 	// before anything could move it.

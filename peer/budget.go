@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// PacketOverhead is the size of the IPv4 and UDP headers of each packet, in bytes. A line has to take them too.
+// PacketOverhead is the size of the IPv4 and UDP headers of each packet, in bytes. The link transmits them too.
 const PacketOverhead = 28
 
-// tokenBucket is a token bucket in bytes: it fills with time and each packet takes its size out. A packet that has to be larger
-// than what is left borrows the rest. Half of what comes in pays that back, so the other half is never used up by it.
-// Whole numbers only: the unit is a byte times a nanosecond, exact for any rate up to 1 GB/s.
+// tokenBucket is a token bucket in bytes. It fills with time, and each packet takes out its size. A packet larger than
+// the level borrows the rest. At most half of the income pays the loan back, so the other half is always available. The
+// unit is a byte times a nanosecond: integers are exact for any rate up to 1 GB/s.
 type tokenBucket struct {
-	rate  int64 // Bytes a second; below 0: unlimited.
-	level int64 // Below 0 after an acknowledgement or a sign of life, which do not wait.
-	debt  int64 // Borrowed and not paid back; 0 while unlimited.
-	full  int64 // Level at which saving stops.
+	rate  int64 // bytes per second; below 0: unlimited
+	level int64 // may be below 0: acknowledgements and signs of life do not wait
+	debt  int64 // borrowed and not paid back; 0 while unlimited
+	full  int64 // highest level
 }
 
-// refill adds the income of a time, and pays back a loan with at most half of it.
+// refill adds the income of a time. At most half of it pays a loan back. full is the highest level.
 func (b *tokenBucket) refill(passed time.Duration, full int64) {
 	income := b.rate * int64(passed)
 	if b.debt > 0 {
@@ -31,7 +31,7 @@ func (b *tokenBucket) refill(passed time.Duration, full int64) {
 	b.level, b.full = min(b.level+income, full), full
 }
 
-// move takes n bytes out, and adds to the debt what was lent.
+// move takes out taken bytes, and adds lent bytes to the level and the debt.
 func (b *tokenBucket) move(taken, lent int64) {
 	if b.rate >= 0 {
 		b.level += (lent - taken) * byteNanoseconds
@@ -39,27 +39,28 @@ func (b *tokenBucket) move(taken, lent int64) {
 	}
 }
 
-// Budget limits the bytes to one peer by two token buckets: one has the bound, which a game chooses, the other the rate of
-// congestion control, if that is on. The rate counts PacketOverhead for each packet, and saves little: a burst would fill the queue of a slow line.
+// Budget limits the bytes to one peer by two token buckets. bound has the limit that the game set. pace has the rate of
+// congestion control, if that is on. pace counts PacketOverhead for each packet. Its highest level is small, since a
+// burst would fill the queue of a slow link.
 type Budget struct {
 	bound  tokenBucket
 	pace   tokenBucket
-	acks   int64 // Of pace, saved up for acknowledgements.
+	acks   int64 // part of pace that is reserved for acknowledgements
 	latest time.Duration
 }
 
 const (
 	byteNanoseconds = int64(time.Second)
 	maxBudgetRate   = 1 << 30
-	// burst is the time whose budget may be saved up.
+	// burst is the time whose income may be saved.
 	burst = 250 * time.Millisecond
-	// minBurst lets a low bound still send a packet of full size.
+	// minBurst is the least highest level of bound, so that a low bound allows a packet of full size.
 	minBurst = 2 * 1200
-	// minPace bounds what a low rate saves up from below: a small packet.
+	// minPace is the least highest level of pace: a small packet.
 	minPace = 256
 )
 
-// NewBudget returns a budget of so many bytes a second, at most 1 GiB/s, that is full. Below 0 it is unlimited.
+// NewBudget returns a full budget of rate bytes per second, at most 1 GiB/s. A rate below 0 is unlimited.
 func NewBudget(rate int, now time.Duration) Budget {
 	b := Budget{pace: tokenBucket{rate: -1}, latest: now}
 	b.SetBound(rate)
@@ -67,7 +68,7 @@ func NewBudget(rate int, now time.Duration) Budget {
 	return b
 }
 
-// SetBound changes the bytes a second. What is saved up beyond those of a quarter of a second is lost.
+// SetBound changes the bytes per second. The level falls to the income of a quarter of a second, if it is above.
 func (b *Budget) SetBound(rate int) {
 	b.bound.rate = min(int64(rate), maxBudgetRate)
 	b.bound.full = max(b.bound.rate*int64(burst), minBurst*byteNanoseconds)
@@ -77,12 +78,13 @@ func (b *Budget) SetBound(rate int) {
 	}
 }
 
-// Pace begins to limit by a rate too, PacketOverhead included. One that is below 0 is none.
+// Pace starts a second limit by a rate, with PacketOverhead for each packet. A rate below 0 is unlimited.
 func (b *Budget) Pace(rate int) {
 	b.pace = tokenBucket{rate: min(int64(rate), maxBudgetRate), level: minPace * byteNanoseconds}
 }
 
-// Refill adds what the time since the last call is worth, at a rate if Pace set one. Of the rate, what a time is worth may be saved up.
+// Refill adds the income of the time since the last call. rate is the new rate of congestion control, if Pace set one.
+// The income of that rate during saved may be saved up.
 func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
@@ -95,7 +97,7 @@ func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 	}
 }
 
-// Paced reports whether the rate leaves less than the bound does.
+// Paced reports whether the rate of congestion control allows less than the bound.
 func (b *Budget) Paced() bool {
 	return b.pace.rate >= 0 && (b.bound.rate < 0 || b.pace.level-PacketOverhead*byteNanoseconds < b.bound.level)
 }
@@ -105,18 +107,18 @@ func (b *Budget) MayBorrow() bool {
 	return (b.bound.rate >= 0 || b.pace.rate >= 0) && b.bound.debt == 0 && b.pace.debt == 0
 }
 
-// Borrow adds n bytes to what is left. It is for a packet that is about to be taken, after MayBorrow.
+// Borrow adds n bytes to both levels. It is for a packet that is then taken, after MayBorrow.
 func (b *Budget) Borrow(n int) {
 	b.bound.move(0, int64(n))
 	b.pace.move(0, int64(n))
 }
 
-// Spent tells if nothing is left.
+// Spent reports whether nothing is left.
 func (b *Budget) Spent() bool {
 	return b.bound.rate >= 0 && b.bound.level <= 0 || b.pace.rate >= 0 && b.pace.level <= PacketOverhead*byteNanoseconds
 }
 
-// Left returns the number of bytes that may be sent now in one packet, -1 when there is no limit.
+// Left returns the number of bytes that one packet may have now, -1 without a limit.
 func (b *Budget) Left() int {
 	left := -1
 	if b.bound.rate >= 0 {
@@ -130,14 +132,14 @@ func (b *Budget) Left() int {
 	return left
 }
 
-// Take pays for a packet of n bytes.
+// Take takes out a packet of n bytes.
 func (b *Budget) Take(n int) {
 	b.bound.move(int64(n), 0)
 	b.pace.move(int64(n)+PacketOverhead, 0)
 }
 
-// TakeAck pays for a packet of n bytes that only acknowledges. Such packets do not wait, and RFC 9002 §7 does not control them. So they take at
-// most half of what comes in by the rate: more of them would keep all else waiting.
+// TakeAck takes out a packet of n bytes that only acknowledges. Such packets do not wait, and RFC 9002, section 7, does
+// not control them. They take at most half of the income of pace, since more of them would block all other packets.
 func (b *Budget) TakeAck(n int) {
 	b.bound.move(int64(n), 0)
 	if b.pace.rate >= 0 {
@@ -148,47 +150,48 @@ func (b *Budget) TakeAck(n int) {
 }
 
 const (
-	// InitialCredit is the credit with which both ends begin, in cost of reliable messages: what one end may have sent that
-	// the other has not handled.
+	// InitialCredit is the credit of both ends at the start, in cost of reliable messages: the cost that one end may
+	// send before the other has handled anything.
 	InitialCredit = 128 << 10
-	// creditStep is the largest amount that a receiver may leave ungranted.
+	// creditStep is the largest cost of handled messages that a receiver may leave ungranted.
 	creditStep = InitialCredit / 4
-	// messageOverhead is the cost of a reliable message beside its payload.
+	// messageOverhead is the cost of a reliable message in addition to its payload.
 	messageOverhead = 32
-	// maxMessageCost is the largest cost of one message with all its pieces. A sender whose receiver has handled everything
-	// has that much credit.
+	// maxMessageCost is the largest cost of one message with all its pieces. A sender has at least that much credit
+	// when its receiver has handled everything.
 	maxMessageCost = InitialCredit - creditStep
 
-	// ReliableWindow is the largest number of messages in flight on a reliable channel: number n is not sent before n-1024
-	// is acknowledged.
+	// ReliableWindow is the largest number of messages in flight on a reliable channel: message n is not sent before
+	// message n-1024 is acknowledged.
 	ReliableWindow = 1024
 
-	// MaxFragments is the largest number of pieces of a message, and maxFragmentSets that of messages in pieces at once
-	// in one direction.
+	// MaxFragments is the largest number of pieces of a message. maxFragmentSets is the largest number of messages in
+	// pieces at the same time in one direction.
 	MaxFragments    = 80
 	maxFragmentSets = 4
-	// fragmentHeader is the header of a piece, after its number: type and stage of the whole, index, count.
+	// fragmentHeader is the size of the header of a piece, after its number: type and stage of the whole message,
+	// index, count.
 	fragmentHeader = 4
 
 	// CreditSize is the size of a credit message's payload.
 	CreditSize = 4
 )
 
-// messageCost returns the cost of a reliable message with so much payload.
+// messageCost returns the cost of a reliable message with a payload of so many bytes.
 func messageCost(payload int) int { return payload + messageOverhead }
 
-// creditGrant is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
+// creditGrant is the credit at the receiver. All amounts are costs since the start of the connection.
 type creditGrant struct {
-	received uint64 // of messages that came
-	freed    uint64 // of those that were handled
-	told     uint64 // what was granted beyond InitialCredit, by the newest credit message
-	offered  uint64 // what the next one will grant
-	packet   uint64 // that had the newest credit message; 0 for none
-	awaited  bool   // its outcome is not known
-	again    bool   // it was lost
+	received uint64 // cost of received messages
+	freed    uint64 // cost of handled messages
+	told     uint64 // granted beyond InitialCredit by the newest credit message
+	offered  uint64 // what the next credit message grants beyond InitialCredit
+	packet   uint64 // packet of the newest credit message; 0: none
+	awaited  bool   // the outcome of packet is not known
+	again    bool   // packet was lost
 }
 
-// judge reports whether a message of this cost is within what was granted.
+// judge returns ErrOverCredit if a message of this cost exceeds the granted credit.
 func (g *creditGrant) judge(cost int) error {
 	if g.received+uint64(cost) > InitialCredit+g.told {
 		return ErrOverCredit
@@ -196,22 +199,23 @@ func (g *creditGrant) judge(cost int) error {
 	return nil
 }
 
-// sent notes that a packet has what Arrivals.CreditDue returned last.
+// sent notes that a packet has the credit that Arrivals.CreditDue returned last.
 func (g *creditGrant) sent(packet uint64) {
 	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
 }
 
-// settle notes what became of a packet.
+// settle notes the outcome of a packet.
 func (g *creditGrant) settle(packet uint64, lost bool) {
 	if g.awaited && g.packet == packet {
 		g.awaited = false
 		g.again = lost
 	} else if !lost && g.packet == packet {
-		g.again = false // it was only late
+		g.again = false // the packet was only late
 	}
 }
 
-// AppendCredit appends the payload of a credit message: the low 32 bits of what is granted since the start, little-endian.
+// AppendCredit appends the payload of a credit message: the low 32 bits of the credit granted since the start,
+// little-endian.
 func AppendCredit(b []byte, low uint32) []byte { return binary.LittleEndian.AppendUint32(b, low) }
 
 // ParseCredit reads the payload of a credit message. The error is ErrMalformed.
@@ -223,48 +227,50 @@ func ParseCredit(payload []byte) (low uint32, err error) {
 }
 
 const (
-	limiterSets = 1024 // of the table; a prefix belongs to one of them
-	limiterWays = 4    // prefixes that one set holds
+	limiterSets = 1024 // sets of the table; a prefix belongs to one set
+	limiterWays = 4    // prefixes per set
 )
 
-// Work is a kind of handshake work. Each kind has a budget of its own.
+// Work is a kind of handshake work. Each kind has its own budget.
 type Work uint8
 
 // The kinds of work.
 const (
-	// WorkUnproven is an answer to an address that has not proved to be its own: a Challenge. A sender that forges addresses
-	// can use up this budget of others.
+	// WorkUnproven is an answer to an address that is not proven: a Challenge. A sender with forged addresses can use
+	// up this budget of other hosts.
 	WorkUnproven Work = iota
-	// WorkProven is an answer to a valid cookie. Only a host that receives at an address of the prefix can use it up.
+	// WorkProven is an answer to a valid cookie. Only a host that receives packets for an address of the prefix can use
+	// it up.
 	WorkProven
 
 	numWorks
 )
 
-// Limiter bounds how much handshake work a second each address prefix gets. Its memory is a table of a fixed size: if too
-// many prefixes ask at a time, the one that used least is forgotten and has its whole budget again. So no prefix is refused for
+// Limiter limits the handshake work per second of each address prefix. Its table has a fixed size. If a set of the
+// table is full, the prefix that used least is dropped and gets a full budget later. So no prefix is refused because of
 // the work of others.
 //
-// The zero value is not usable. Not for concurrent use.
+// The zero value is not usable. A Limiter must be used by one goroutine at a time.
 type Limiter struct {
 	key   [2]uint64
 	table []limitedPrefix
 }
 
-// limitedPrefix is the state of one prefix. Its budgets are token buckets of one second; each is stored as
-// the time at which it is full again (the generic cell rate algorithm of ATM).
+// limitedPrefix is the state of one prefix. Its budgets are token buckets of one second. Each is stored as the time at
+// which it is full again (the generic cell rate algorithm of ATM).
 type limitedPrefix struct {
 	id   uint64 // 0: none
 	full [numWorks]time.Duration
 }
 
-// oddBits and evenBits are two of the constants of wyhash: numbers with as many bits set as not, for secrets that are too simple.
+// oddBits and evenBits are two constants of wyhash: numbers with as many bits set as clear. They change secrets that
+// have few bits set.
 const (
 	oddBits  = 0xa0761d6478bd642f
 	evenBits = 0xe7037ed1a0b428db
 )
 
-// NewLimiter returns a limiter under a secret, so that nobody can find prefixes which share a place.
+// NewLimiter returns a limiter with a secret, so that nobody can find prefixes of the same set.
 func NewLimiter(secret [16]byte) *Limiter {
 	return &Limiter{
 		key:   [2]uint64{binary.LittleEndian.Uint64(secret[:]) ^ oddBits, binary.LittleEndian.Uint64(secret[8:]) ^ evenBits},
@@ -272,8 +278,8 @@ func NewLimiter(secret [16]byte) *Limiter {
 	}
 }
 
-// Take takes one piece of work out of the budget of a prefix, rate of them a second, and reports whether there was one. now
-// never runs backwards.
+// Take takes one piece of work out of the budget of a prefix, which is rate pieces per second. It reports whether there
+// was one left. now must not go back.
 func (l *Limiter) Take(prefix netip.Prefix, work Work, rate int, now time.Duration) bool {
 	p := l.find(l.hash(prefix), now)
 	full := max(p.full[work], now)
@@ -284,7 +290,7 @@ func (l *Limiter) Take(prefix netip.Prefix, work Work, rate int, now time.Durati
 	return true
 }
 
-// find returns the place of a prefix, and makes one if there is none.
+// find returns the entry of a prefix. It replaces the least busy entry of the set if there is none.
 func (l *Limiter) find(id uint64, now time.Duration) *limitedPrefix {
 	at := int(id%limiterSets) * limiterWays
 	set := l.table[at : at+limiterWays]
@@ -301,7 +307,7 @@ func (l *Limiter) find(id uint64, now time.Duration) *limitedPrefix {
 	return idlest
 }
 
-// busy returns the time by which a prefix is ahead with its budgets.
+// busy returns the time at which all budgets of the prefix are full again: the higher, the more it used.
 func (p *limitedPrefix) busy() time.Duration {
 	if p.id == 0 {
 		return -1 << 63
@@ -309,8 +315,8 @@ func (p *limitedPrefix) busy() time.Duration {
 	return max(p.full[WorkUnproven], p.full[WorkProven])
 }
 
-// hash is a keyed hash of a prefix, never 0: each half of the address goes through one round of the folded multiplication of
-// wyhash.
+// hash returns a keyed hash of a prefix, never 0. Each half of the address is mixed by one round of wyhash's folded
+// multiplication.
 func (l *Limiter) hash(prefix netip.Prefix) uint64 {
 	ip := prefix.Addr().As16()
 	h := fold(binary.LittleEndian.Uint64(ip[:])^l.key[0], binary.LittleEndian.Uint64(ip[8:])^l.key[1])

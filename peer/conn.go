@@ -13,47 +13,43 @@ import (
 const (
 	// DefaultPacketSize is the default limit of a whole packet in bytes.
 	DefaultPacketSize = 1200
-	// MinPacketSize is the least that a packet's limit may be, in bytes: it leaves
-	// room for a small message.
+	// MinPacketSize is the smallest limit of a packet, in bytes. It has space for a small message.
 	MinPacketSize = 64
-	// MaxPacketSize is the most that a packet's limit may be, in bytes: the largest
-	// UDP payload.
+	// MaxPacketSize is the largest limit of a packet, in bytes: the largest UDP payload.
 	MaxPacketSize = 65507
 	// DefaultSentPackets is the default number of sent-packet records.
 	DefaultSentPackets = 1024
 
-	minSentPackets = 64      // more than the ack bits reach
-	maxSentPackets = 1 << 14 // well below half the wire's sequence numbers
+	minSentPackets = 64      // more than the ack bits cover
+	maxSentPackets = 1 << 14 // well below half of the 16-bit sequences
 )
 
-// ConnConfig has the agreed values of a connection, and its limits. The
-// zero value of each field but Check is a default.
+// ConnConfig has the agreed values of a connection, and its limits. The zero value of each field but Check is a
+// default.
 type ConnConfig struct {
-	// SentPackets is the number of sent packets that are remembered: those of four round
-	// trips, or sending stops at times and waits for acknowledgements; a quarter is
-	// kept for signs of life. It is raised to a power of two in 64..16384. Default 1024.
+	// SentPackets is the number of sent packets that are stored. It should cover four round trips, otherwise sending
+	// stops at times to wait for acknowledgements. A quarter is reserved for signs of life. It is raised to a power of
+	// two in 64..16384. Default 1024.
 	SentPackets int
 	// Check is the checksum's start: the session's epoch and the protocol hash.
 	Check wire.Checksum
-	// CheckIncoming is the checksum's start for packets that come in, where the
-	// two directions have different ones so that a packet which the network sends
-	// back to its sender fails. Zero means the same as Check.
+	// CheckIncoming is the checksum's start for incoming packets. If it differs from Check, a packet that the network
+	// reflects to its sender fails the check. Zero means the same as Check.
 	CheckIncoming wire.Checksum
 	// PacketSize is the largest packet to send, in bytes. Default 1200.
 	PacketSize int
-	// BaseSize is the size of packets that surely arrive, in bytes; larger ones are tried by probes (RFC 8899). Default: PacketSize,
-	// without probes.
+	// BaseSize is the size of packets that certainly arrive, in bytes. Larger sizes are tried by probes (RFC 8899).
+	// Default: PacketSize, without probes.
 	BaseSize int
-	// TickInterval is the time of one network tick, after which the remote end
-	// acknowledges at the latest. Default 1/30 s.
+	// TickInterval is the time of one network tick. The remote end acknowledges within it. Default 1/30 s.
 	TickInterval time.Duration
-	// Bound is the upper bound of the rate that congestion control finds, in bytes a second with PacketOverhead for each
-	// packet. Without one there is no congestion control.
+	// Bound is the upper limit of the rate of congestion control, in bytes per second with PacketOverhead for each
+	// packet. 0 turns congestion control off.
 	Bound int
-	// FirstSequence is the number of the first packet in both directions.
-	// Default 1. Both ends must have the same; other values are for tests.
+	// FirstSequence is the sequence of the first packet in both directions. Default 1. Both ends must use the same.
+	// Other values are for tests.
 	FirstSequence uint64
-	// Types renumbers the types of messages for an other end with another protocol. Nil: they are the same at both.
+	// Types maps the message types of an end with another protocol. Nil: the types are the same at both ends.
 	Types *Types
 }
 
@@ -78,31 +74,28 @@ func (c ConnConfig) withDefaults() ConnConfig {
 	return c
 }
 
-// Outcome is told what became of each eliciting packet that was sent. For one
-// sequence the calls are: nothing yet; Acked; Lost; or Lost and later Acked,
-// when the acknowledgement was only late. Nothing follows Acked.
+// Outcome receives the outcome of each eliciting packet. For one sequence the calls are: none yet; Acked; Lost; or Lost
+// and later Acked, if the acknowledgement was only late. No call follows Acked.
 //
-// The calls come from inside [Conn.Read] and [Conn.DetectLost], in rising order
-// of sequence within one call of those.
+// The calls come from [Conn.Read] and [Conn.DetectLost], within one call of these in rising order of sequence.
 type Outcome interface {
-	// Acked notes that the packet arrived and was decoded whole. sentAt is the
-	// tick that was given to Finish.
+	// Acked reports that the packet arrived and was decoded whole. sentAt is the tick that was passed to Finish.
 	Acked(seq uint64, sentAt tick.Tick)
-	// Lost notes that the packet is presumed lost (docs/design.md, rule 8).
+	// Lost reports that the packet is presumed lost (docs/design.md, rule 8).
 	Lost(seq uint64)
 }
 
-// Conn is the packet layer to one remote end: which packets arrived here, what
-// became of those that went there, and what that says about the link.
+// Conn is the packet layer of a connection to one remote end. It knows which packets arrived at this end, the outcome
+// of the packets it sent, and estimates of the link.
 //
-// Reading is in two steps, because a packet that cannot be decoded whole must
-// not be acknowledged (docs/design.md, rule 5): Read checks a packet and applies
-// the acknowledgements in it; Accept, called when every message in it was
-// decoded, makes it one to be acknowledged.
+// Reading has two steps, since a packet that cannot be decoded whole must not be acknowledged (docs/design.md, rule 5).
+// Read checks a packet and applies its acknowledgements. Accept is called when every message in it was decoded: from
+// then on the packet is acknowledged.
 //
 // A Conn allocates only in NewConn.
 type Conn struct {
-	// Control is the congestion control of what this end sends. Conn tells it what was sent, arrived and got lost; the owner calls Tick.
+	// Control is the congestion control of sent packets. Conn reports sent, acknowledged and lost packets to it. The
+	// owner calls its Tick.
 	Control congestion.Controller
 
 	config   ConnConfig
@@ -112,15 +105,15 @@ type Conn struct {
 	rtt      roundTrip
 	loss     lossRate
 	said     lastAck
-	sampled  uint64 // no RTT sample is taken from packets before this one
+	sampled  uint64 // packets before this one give no RTT sample
 	heard    time.Duration
 	silence  silence
 	ping     ping
-	// controlled is the first packet that Control counted: acknowledgements of earlier ones say nothing to it.
+	// controlled is the first packet that Control counted. Acknowledgements of earlier packets do not concern it.
 	controlled uint64
 	path       path
 	stats      Stats
-	renumbered []byte // the batches of the packet that came last, with this end's types, where these are others
+	renumbered []byte // batches of the last received packet with this end's message types, if Types is set
 }
 
 // NewConn returns the packet layer of a new connection.
@@ -144,7 +137,8 @@ func (c *Conn) startControl() {
 	c.Control, c.controlled = congestion.New(c.config.Bound, c.config.TickInterval), c.sent.next
 }
 
-// SetBound changes the upper bound of congestion control, in bytes a second as in ConnConfig, and begins or ends it: 0 ends it.
+// SetBound changes the upper limit of congestion control, in bytes per second as in ConnConfig. It starts or ends
+// congestion control if needed: 0 ends it.
 func (c *Conn) SetBound(bound int) {
 	c.config.Bound = bound
 	switch {
@@ -157,18 +151,16 @@ func (c *Conn) SetBound(bound int) {
 	}
 }
 
-// Next returns the sequence that the next packet will have.
+// Next returns the sequence of the next packet.
 func (c *Conn) Next() uint64 { return c.sent.next }
 
-// CanSend reports whether there is room to remember one more packet with anything
-// in it. When there is none, only signs of life may be sent (see CanSign) until
-// acknowledgements come in, or until so much time went by that none are awaited.
+// CanSend reports whether one more packet with any content can be stored. If not, only signs of life may be sent (see
+// CanSign), until acknowledgements arrive or stored packets are too old to be acknowledged.
 func (c *Conn) CanSend() bool { return c.sent.used() < len(c.sent.ring)-c.sent.signs() }
 
-// CanSign reports whether a packet may be sent that only acknowledges or shows that
-// this end is here. Where CanSend is false there is a little room left for these,
-// which has to last for as long as the others are awaited: they have to be some time
-// apart, but for acknowledgements of much, which may take half of it.
+// CanSign reports whether a sign of life may be sent: a packet that only acknowledges or shows that this end is alive.
+// Some records are reserved for signs of life. They must last as long as other packets are awaited. So signs of life
+// must be some time apart, except acknowledgements of many packets, which may take half of the reserve.
 func (c *Conn) CanSign(now time.Duration) bool {
 	left := len(c.sent.ring) - c.sent.used()
 	signs := c.sent.signs()
@@ -181,28 +173,27 @@ func (c *Conn) CanSign(now time.Duration) bool {
 	return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs/2)
 }
 
-// HasRoom reports whether any packet may be sent at all: the next one does not overwrite the record of one that is still awaited.
+// HasRoom reports whether any packet may be sent: the next one must not overwrite the record of an awaited packet.
 func (c *Conn) HasRoom() bool { return c.sent.used() < len(c.sent.ring) }
 
-// Skip leaves one number out: no packet will have it, and a remote end that
-// acknowledges it is caught claiming what it cannot have received. It does
-// nothing when CanSend is false.
+// Skip skips one sequence: no packet has it. A remote end that acknowledges it claims a packet that it cannot have
+// received. Skip does nothing if CanSend is false.
 func (c *Conn) Skip() {
 	if c.CanSend() {
 		c.sent.push(c.sent.tick, c.sent.now, sentSkipped, 0, 0)
 	}
 }
 
-// AckDue reports whether an eliciting packet was accepted since the last packet
-// went out, so that this tick must send one even if it has nothing to say.
+// AckDue reports whether an eliciting packet was accepted since the last packet was sent. This tick must then send a
+// packet, even an empty one.
 func (c *Conn) AckDue() bool { return c.received.due > 0 }
 
-// AckNow reports whether so many eliciting packets were accepted since the last
-// packet went out that an acknowledgement must not wait for the next tick.
+// AckNow reports whether so many eliciting packets were accepted since the last sent packet that an acknowledgement
+// must not wait for the next tick.
 func (c *Conn) AckNow() bool { return c.received.due >= ackEvery }
 
-// DetectLost tells out about every packet that counts as lost by now. It is to
-// be called once a network tick, after the tick's packets were read.
+// DetectLost reports every packet that now counts as lost to out. Call it once per network tick, after the tick's
+// packets were read.
 func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 	timeout := c.rtt.timeout(c.config.TickInterval)
 	for {
@@ -229,21 +220,20 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 	}
 }
 
-// Heard returns when a packet was accepted last, for the silence timeout. any is
-// false while none was.
+// Heard returns the time at which the last packet was accepted, for the silence timeout. any is false if there was
+// none.
 func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received.any }
 
-// RTT returns the smoothed round-trip time, which includes the remote end's
-// wait for its next tick, and its smoothed mean deviation. Both are 0 before
-// the first acknowledgement.
+// RTT returns the smoothed round-trip time and its smoothed mean deviation. It includes the remote end's wait for its
+// next tick. Both are 0 before the first acknowledgement.
 func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
 
-// Ping returns the time that a packet and its acknowledgement are on their way, without the waits of both ends for their frames, as of the
-// newest packet that told it: one a second. It is 0 before the first. The waits are those that the other end tells, which may lie.
+// Ping returns the round-trip time without the time that packets wait for frames at the two ends. It is measured about
+// once per second, and 0 before the first measurement. The other end reports its wait, and may report a wrong one.
 func (c *Conn) Ping() time.Duration { return c.ping.took }
 
-// NewPath forgets the round trip, the loss, the rate and the size of packets of the path so far: the address of an end has changed. Packets
-// that were sent before give no samples.
+// NewPath resets the round trip, the loss, the rate and the packet size, since the address of an end changed. Packets
+// sent before give no samples.
 func (c *Conn) NewPath() {
 	c.rtt, c.loss, c.ping.took = roundTrip{}, lossRate{}, 0
 	c.sampled = c.sent.next
@@ -253,37 +243,36 @@ func (c *Conn) NewPath() {
 	}
 }
 
-// UsualGap returns the smoothed time from one moment at which packets were accepted to the next.
+// UsualGap returns the smoothed time between two moments at which packets were accepted.
 func (c *Conn) UsualGap() time.Duration { return c.silence.usual }
 
-// Loss returns the share of eliciting packets that were lost lately, 0 to 1.
+// Loss returns the share of recent eliciting packets that were lost, from 0 to 1.
 func (c *Conn) Loss() float64 { return c.loss.rate() }
 
 // Stats returns the counters of this connection.
 func (c *Conn) Stats() Stats { return c.stats }
 
-// Incoming is a packet that passed every check of Read and waits to be decoded.
+// Incoming is a packet that passed every check of Read and is to be decoded.
 type Incoming struct {
-	Sequence uint64 // of the packet, in full
-	// Batches holds all batches of the packet, whose sizes and channels are legal.
-	// It is a part of the packet that was read, not a copy. Messages goes through it.
+	Sequence uint64 // all 64 bits of the packet's sequence
+	// Batches contains all batches of the packet. Their sizes and channels are legal. It is part of the packet that was
+	// read, not a copy. Messages iterates over it.
 	Batches []byte
-	// Eliciting reports whether there is a message in it.
+	// Eliciting reports whether the packet has a message.
 	Eliciting bool
-	// Arrived is when it came to this end, on the clock of now. Read sets it to now; a caller that knows better sets it before Accept.
+	// Arrived is the time at which the packet arrived, on the clock of now. Read sets it to now. A caller that knows
+	// the exact time sets it before Accept.
 	Arrived time.Duration
 
-	delayed bool // It has an ack delay: of the packet ack.
+	delayed bool // delay is valid: the ack delay of the packet ack
 	ack     wire.Sequence
 	delay   uint16
 }
 
-// Read checks a packet and applies the acknowledgements in it, telling out
-// about those that are news. out may be nil.
+// Read checks a packet and applies its acknowledgements. It reports new ones to out, which may be nil.
 //
-// After ErrChecksum, ErrDuplicate and ErrOld nothing has changed but a counter,
-// and the packet is to be dropped. ErrMalformed and ErrAckOfUnsent are reasons
-// to close; they too leave every outcome and estimate as it was.
+// After ErrChecksum, ErrDuplicate and ErrOld only a counter has changed: drop the packet. ErrMalformed and
+// ErrAckOfUnsent are reasons to close. They leave every outcome and estimate as it was, too.
 func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, error) {
 	body, ok := unseal(c.config.CheckIncoming, packet)
 	if !ok {
@@ -327,8 +316,8 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 	}, nil
 }
 
-// Accept records that a packet was decoded whole. It will be acknowledged, and
-// what is sent with its number again is a duplicate.
+// Accept notes that a packet was decoded whole. It is acknowledged from then on, and a second packet with its sequence
+// is a duplicate.
 func (c *Conn) Accept(in Incoming, now time.Duration) {
 	first := !c.received.any
 	if !c.received.accept(in.Sequence, in.Eliciting) {
@@ -351,28 +340,27 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 	c.heard = now
 }
 
-// stood reports whether a silence ends now in which one of the ends stood still.
+// stood reports whether a packet at time now ends a silence in which one of the ends was paused: see silence.
 func (c *Conn) stood(now time.Duration) bool {
 	return c.received.any && now >= c.silence.until && now-c.heard > max(leastBroken, brokenBy*c.silence.usual)
 }
 
-// acknowledge applies an ack and its bits, all or nothing: it reports false,
-// with nothing changed, if they name a number that was never sent.
+// acknowledge applies an ack and its ack bits, all or nothing. It returns false and changes nothing if they contain a
+// sequence that was never sent.
 //
-// Numbers are counted back from the newest one sent (their age), so that none
-// of the arithmetic leaves the 64 bits, however early in the connection. An ack
-// half the wire's numbers or more ahead cannot be told from an old one, and old
-// ones are not judged.
+// Sequences are counted back from the newest sent one (their age), so that the arithmetic stays within 64 bits from the
+// first packet on. An ack that is 2^15 or more ahead cannot be distinguished from an old one. Acks older than the ring
+// are ignored.
 func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration, out Outcome) bool {
 	age := uint64(uint16(wire.Sequence(c.sent.next-1) - ack))
 	if age > 1<<15 {
 		return false
 	}
 	if age >= uint64(len(c.sent.ring)) {
-		return true // and so are all its bits
+		return true // its ack bits are older still
 	}
 	from := c.sent.next - 1 - age
-	all := uint64(ackBits)<<1 | 1 // bit n names the number from-n
+	all := uint64(ackBits)<<1 | 1 // bit n is sequence from-n
 	news := all &^ c.acked.known(from)
 	for rest := news; rest != 0; rest &= rest - 1 {
 		if !c.sent.legal(age + uint64(bits.TrailingZeros64(rest))) {
@@ -396,8 +384,8 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 	return true
 }
 
-// applyAck applies one acknowledgement and returns its record if it is news
-// about an eliciting packet.
+// applyAck applies one acknowledgement. It returns the record if the packet is eliciting and was not acknowledged
+// before.
 func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 	r, before := c.sent.acked(age)
 	if before != sentAcked && c.sent.next-1-age >= max(c.path.since, c.controlled) {
@@ -423,27 +411,27 @@ func (c *Conn) applyAck(age uint64, now time.Duration, out Outcome) *record {
 // Stats counts what happened on one connection since it was opened.
 type Stats struct {
 	Sent      uint64 // packets finished
-	Repeated  uint64 // packets that only acknowledged, sent once more as they were
-	BytesSent uint64 // of both
+	Repeated  uint64 // packets that only acknowledged, sent again unchanged
+	BytesSent uint64 // bytes of Sent and Repeated
 
 	Received      uint64 // packets that passed every check of Read
 	BytesReceived uint64 // bytes of those packets
-	Accepted      uint64 // packets accepted, so acknowledged
+	Accepted      uint64 // packets accepted, and so acknowledged
 	Duplicates    uint64 // packets dropped: accepted before
 	Old           uint64 // packets dropped: older than the replay window
 	BadChecksum   uint64 // datagrams dropped: damaged or of another session
-	Malformed     uint64 // packets with a right checksum and an illegal form
-	AcksOfUnsent  uint64 // packets that acknowledged what was never sent
+	Malformed     uint64 // packets with a correct checksum and illegal content
+	AcksOfUnsent  uint64 // packets that acknowledged a sequence that was never sent
 
-	ProbesLost uint64 // packets presumed lost that tried a size; Lost does not count them
+	ProbesLost uint64 // lost probes of a packet size; Lost does not count them
 
 	Acked    uint64 // eliciting packets acknowledged, LateAcks included
 	Lost     uint64 // eliciting packets presumed lost, LateAcks included
 	LateAcks uint64 // packets acknowledged after they were presumed lost
-	RingFull uint64 // ticks in which nothing but signs of life could be sent, since too many packets are awaited
+	RingFull uint64 // ticks in which only signs of life could be sent, since too many packets were awaited
 }
 
-// Add adds the counters of one connection to a s.
+// Add adds the counters of another connection to s.
 func (s *Stats) Add(one Stats) {
 	s.Sent += one.Sent
 	s.Repeated += one.Repeated
@@ -463,8 +451,8 @@ func (s *Stats) Add(one Stats) {
 	s.RingFull += one.RingFull
 }
 
-// MaxBody returns the longest body, in bytes, that Reserve takes for such a message while nothing else waits; 0 also when
-// none does.
+// MaxBody returns the longest body that Reserve accepts for such a message in an empty queue, in bytes. It returns 0 if
+// it accepts none.
 func (o *Outgoing) MaxBody(p *Post) int {
 	var prefix [maxPrefix]byte
 	front := len(p.appendPrefix(prefix[:0]))
@@ -483,16 +471,14 @@ func (r *reliable) takes(n int) bool {
 // MaxCloseDetail is the longest detail of a close message, in bytes.
 const MaxCloseDetail = 200
 
-// AppendClose appends the payload of a close message: a byte of reason and the
-// detail. The detail is cut to MaxCloseDetail bytes, and what is not printable
-// in it becomes question marks.
+// AppendClose appends the payload of a close message: a byte of reason and the detail. The detail is cut to
+// MaxCloseDetail bytes. Unprintable characters become question marks.
 func AppendClose(b []byte, e Error) []byte {
 	b = append(b, byte(e.Reason))
 	return append(b, cleanDetail(e.Detail, MaxCloseDetail)...)
 }
 
-// ParseClose reads the payload of a close message. A reason that is not known
-// here is no error. The error is ErrMalformed.
+// ParseClose reads the payload of a close message. An unknown reason is no error. The error is ErrMalformed.
 func ParseClose(payload []byte) (Error, error) {
 	if len(payload) < 1 || len(payload) > 1+MaxCloseDetail {
 		return Error{}, ErrMalformed
@@ -505,52 +491,53 @@ func ParseClose(payload []byte) (Error, error) {
 	return e, nil
 }
 
-// BasePacketSize is the size of packets that every path takes, in bytes: IP packets of 576 bytes have room for it, also within
-// the 25 bytes of package secure.
+// BasePacketSize is the size of packets that fit every path, in bytes. With the headers, and with the 25 bytes of
+// package secure, they fit IP packets of 576 bytes.
 const BasePacketSize = HelloSize
 
 const (
-	// probeTries is the number of probes of a size that must be lost in a row until that size counts as too large.
+	// probeTries is the number of probes of one size that must be lost in a row before that size counts as too large.
 	probeTries = 6
-	// probeStep ends the search: between the largest size that arrived and the smallest that did not.
+	// probeStep is the difference at which the search ends, between the largest size that arrived and the smallest that
+	// did not.
 	probeStep = 32
-	// probeAgain is the time after which a path that took less than all is searched again.
+	// probeAgain is the time after which a path that takes less than the wanted size is searched again.
 	probeAgain = 10 * time.Second
-	// blackHole is the number of packets above the base that must be lost in a row, smaller ones arriving, until the path
-	// counts as one that does not take them any more.
+	// blackHole is the number of packets above the base size that must be lost in a row, while smaller ones arrive. The
+	// path then counts as one that no longer takes them.
 	blackHole = 6
 )
 
-// path learns how large the packets may be that reach the other end, by probes: packets of a size that are padded and that
-// must be acknowledged (RFC 8899, DPLPMTUD). It begins at the base and grows only when packets have come near it: who sends
-// little probes nothing. The zero value is not usable.
+// path finds the largest packet size that reaches the other end. It sends probes: padded packets that must be
+// acknowledged (RFC 8899, DPLPMTUD). The size begins at the base, and grows only after packets of about that size were
+// sent: an end that sends little sends no probes. The zero value is not usable.
 type path struct {
-	base int // always arrives
-	most int // is all that is asked for
-	size int // arrived: packets may be as large
-	high int // is too large: most + 1 as long as nothing is known to be
+	base int // size that always arrives
+	most int // wanted size
+	size int // largest size that arrived: packets may have it
+	high int // smallest size that is too large; most+1: none is known
 
-	wanted bool   // packets were as large as size
-	probe  int    // size of the probe that is under way; 0: none
-	number uint64 // its sequence
-	tries  int    // probes lost in a row, of the size that is tried
+	wanted bool   // packets of about size were sent
+	probe  int    // size of the probe in flight; 0: none
+	number uint64 // sequence of the probe in flight
+	tries  int    // lost probes of the present size, in a row
 	again  time.Duration
 
-	since   uint64 // packets before this one say nothing
-	lost    int    // packets above the base that were lost since one arrived
-	smaller bool   // others arrived meanwhile
+	since   uint64 // packets before this one do not count
+	lost    int    // packets above the base lost since the last one arrived
+	smaller bool   // smaller packets arrived meanwhile
 }
 
-// newPath returns a path about which nothing is known. base is what always arrives, most is all that is asked for, and since the
-// sequence of the first packet that crosses it.
+// newPath returns a path before any probe. base is the size that always arrives, most the wanted size, and since the
+// sequence of the first packet on the path.
 func newPath(base, most int, since uint64) path {
 	return path{base: base, most: most, size: min(base, most), high: most + 1, since: since}
 }
 
-// settled reports whether the path is known to take less than all that is asked for.
+// settled reports whether the path is known to take less than the wanted size.
 func (p *path) settled() bool { return p.high <= p.most && p.high-p.size <= probeStep }
 
-// next returns the size to try: the most at first, and then halfway to what is too large.
+// next returns the size to try: the wanted size at first, then the middle between size and high.
 func (p *path) next() int {
 	if p.high > p.most {
 		return p.most
@@ -558,10 +545,10 @@ func (p *path) next() int {
 	return p.size + (p.high-p.size)/2
 }
 
-// due returns the size of the probe that is to be sent now, 0 for none.
+// due returns the size of the probe to send now, or 0.
 func (p *path) due(now time.Duration) int {
 	switch {
-	case p.lost >= blackHole && p.probe == 0: // Either nothing arrives, or nothing that is large.
+	case p.lost >= blackHole && p.probe == 0: // either no packet arrives, or no large one
 		return p.base
 	case !p.wanted || p.probe != 0 || p.size == p.most:
 		return 0
@@ -573,7 +560,7 @@ func (p *path) due(now time.Duration) int {
 	return 0
 }
 
-// sent notes a packet of n bytes.
+// sent notes a sent packet of n bytes.
 func (p *path) sent(number uint64, n int, probe bool) {
 	if probe {
 		p.probe, p.number = n, number
@@ -624,7 +611,7 @@ func (p *path) missed(number uint64, n int, now time.Duration) {
 	}
 }
 
-// shrink begins anew if large packets do not arrive any more, and smaller ones do.
+// shrink starts again from the base if large packets no longer arrive and smaller ones do.
 func (p *path) shrink() {
 	if p.lost >= blackHole && p.smaller {
 		*p = newPath(p.base, p.most, p.since)
@@ -632,5 +619,5 @@ func (p *path) shrink() {
 	}
 }
 
-// isProbe reports whether a packet is the probe that is under way.
+// isProbe reports whether a packet is the probe in flight.
 func (p *path) isProbe(number uint64) bool { return p.probe != 0 && p.number == number }

@@ -10,29 +10,25 @@ import (
 )
 
 var (
-	// ErrChecksum is returned for what is damaged, foreign or of another
-	// session. It is to be counted and dropped: never answered, never a reason
-	// to close.
+	// ErrChecksum is returned for a datagram that is damaged, foreign or of another session. Count it and drop it: do
+	// not answer it, and do not close.
 	ErrChecksum = errors.New("peer: checksum mismatch")
 	// ErrDuplicate is returned for a packet that was accepted before.
 	ErrDuplicate = errors.New("peer: duplicate packet")
-	// ErrOld is returned for a packet that the replay window has left behind.
+	// ErrOld is returned for a packet that is older than the replay window.
 	ErrOld = errors.New("peer: packet is older than the replay window")
-	// ErrMalformed is returned for what passed its checksum and is not legal.
-	// In a packet it is a reason to close; in a handshake datagram, which
-	// anybody can make, it is not.
+	// ErrMalformed is returned for data with a correct checksum and illegal content. In a packet it is a reason to
+	// close. In a handshake datagram it is not, since anybody can make one.
 	ErrMalformed = errors.New("peer: malformed")
-	// ErrAckOfUnsent is returned for a packet that acknowledges what was never
-	// sent. It is a reason to close.
+	// ErrAckOfUnsent is returned for a packet that acknowledges a sequence that was never sent. It is a reason to
+	// close.
 	ErrAckOfUnsent = errors.New("peer: acknowledgement of a packet that was never sent")
-	// ErrOverCredit is returned for a reliable message beyond the credit that was
-	// granted. It is a reason to close.
+	// ErrOverCredit is returned for a reliable message beyond the granted credit. It is a reason to close.
 	ErrOverCredit = errors.New("peer: reliable messages beyond the credit")
 )
 
-// CloseReason returns the reason for which an error of [Conn.Read], [Reader.Err],
-// [Arrivals.Judge] or [Arrivals.Take] closes the connection, and ReasonNone for an error after which
-// the packet is dropped and the connection goes on.
+// CloseReason returns the reason with which an error of [Conn.Read], [Reader.Err], [Arrivals.Judge] or [Arrivals.Take]
+// closes the connection. It returns ReasonNone if the packet is dropped and the connection stays open.
 func CloseReason(err error) Reason {
 	switch {
 	case errors.Is(err, ErrMalformed):
@@ -45,12 +41,11 @@ func CloseReason(err error) Reason {
 	return ReasonNone
 }
 
-// Reason tells why a connection ended, or why none was made. It is sent as one
-// byte, so its numbers are part of the protocol. Reason is an error, so that
-// errors.Is(err, peer.ReasonFull) asks for one.
+// Reason is the reason why a connection ended, or why none was made. It is sent as one byte, so its numbers are part of
+// the protocol. Reason is an error: errors.Is(err, peer.ReasonFull) tests for one.
 type Reason uint8
 
-// The reasons. The second half can only be given before a connection is open.
+// The reasons. Reasons from ReasonFull on are given only before a connection is open.
 const (
 	// ReasonNone is the zero value: no reason. It is never sent.
 	ReasonNone Reason = 0
@@ -58,65 +53,65 @@ const (
 	ReasonClosed Reason = 1
 	// ReasonKicked means that the server's game code removed the client.
 	ReasonKicked Reason = 2
-	// ReasonShuttingDown means that the server ends for everybody.
+	// ReasonShuttingDown means that the server shuts down.
 	ReasonShuttingDown Reason = 3
 	// ReasonTimeout means that nothing arrived for the silence timeout.
 	ReasonTimeout Reason = 4
-	// ReasonReplaced means that the same address opened a new connection, or that
-	// the client itself was told to Connect again.
+	// ReasonReplaced means that the same address opened a new connection, or that the client called Connect again.
 	ReasonReplaced Reason = 5
-	// ReasonMalformed means that a packet passed its checksum and was not legal.
+	// ReasonMalformed means that a packet had a correct checksum and illegal content.
 	ReasonMalformed Reason = 6
-	// ReasonAckOfUnsent means that a packet was acknowledged that was never sent.
+	// ReasonAckOfUnsent means that the other end acknowledged a packet that was never sent.
 	ReasonAckOfUnsent Reason = 7
-	// ReasonQueueOverflow means that a queue of reliable messages went over its cap.
+	// ReasonQueueOverflow means that a queue of reliable messages exceeded its limit.
 	ReasonQueueOverflow Reason = 8
-	// ReasonRateLimit means that the other end sent far beyond its quota for long.
+	// ReasonRateLimit means that the other end exceeded its quota by far for a long time.
 	ReasonRateLimit Reason = 9
-	// ReasonHandlerPanic means that a handler panicked on a message of the other end, or another function of the game that was called
-	// for the connection. The detail names the end and the function.
+	// ReasonHandlerPanic means that a handler for a message of the other end panicked, or another function of the game
+	// that was called for the connection. The detail contains the end and the function.
 	ReasonHandlerPanic Reason = 10
-	// ReasonNotAllowed means that the other end wrote, again and again, what it has no authority over.
+	// ReasonNotAllowed means that the other end repeatedly wrote state that it has no authority over.
 	ReasonNotAllowed Reason = 11
 	// ReasonTooManyEntities means that the server showed more entities than the client's Config.MaxEntities.
 	ReasonTooManyEntities Reason = 12
-	// ReasonTakenOver means that the same player, by the identity that the server's OnApprove accepted, connected anew. Its old
-	// connection ends with this.
+	// ReasonTakenOver means that the same player connected again, by the identity that the server's OnApprove accepted.
+	// The old connection ends with this reason.
 	ReasonTakenOver Reason = 13
-	// ReasonReset means that the server does not know the session any more: as a rule it was restarted.
+	// ReasonReset means that the server does not know the session any more, usually since it was restarted.
 	ReasonReset Reason = 14
 
 	// ReasonFull means that the server has no free client slot.
 	ReasonFull Reason = 32
 	// ReasonWrongProtocol means that the two ends registered different types.
 	ReasonWrongProtocol Reason = 33
-	// ReasonWrongVersion means that the two ends speak different protocol versions.
+	// ReasonWrongVersion means that the two ends have different protocol versions.
 	ReasonWrongVersion Reason = 34
-	// ReasonHandshakeTimeout means that no connection came about in time.
+	// ReasonHandshakeTimeout means that no connection was made in time.
 	ReasonHandshakeTimeout Reason = 35
-	// ReasonCrowded means that the client's address, or the network around it, has as many clients at the server as it may.
+	// ReasonCrowded means that the client's address, or its network, already has the allowed number of clients at the
+	// server.
 	ReasonCrowded Reason = 36
-	// ReasonBusy means that too many attempts to connect come from the client's address, or from the network around it. The
-	// client goes on trying, and its attempt ends with this if it gets no other answer in time.
+	// ReasonBusy means that too many attempts to connect come from the client's address or its network. The client
+	// continues to try. Its attempt ends with this reason if it gets no other answer in time.
 	ReasonBusy Reason = 37
-	// ReasonNotApproved means that the server's OnApprove refused the client. The detail is the text that it gave.
+	// ReasonNotApproved means that the server's OnApprove refused the client. The detail is the text that OnApprove
+	// returned.
 	ReasonNotApproved Reason = 38
-	// ReasonPending means that the server's OnApprove has not decided about the client. The client goes on asking, and its attempt ends
-	// with this if there is no decision in time.
+	// ReasonPending means that the server's OnApprove has not decided about the client. The client continues to ask.
+	// Its attempt ends with this reason if there is no decision in time.
 	ReasonPending Reason = 39
-	// ReasonAlreadyConnected means that the player, by its identity, is connected already, and the server lets the first
-	// connection stay (Config.RefuseSecond).
+	// ReasonAlreadyConnected means that the player, by its identity, is already connected, and the server keeps the
+	// first connection (Config.RefuseSecond).
 	ReasonAlreadyConnected Reason = 40
 
-	// lastReason is the last of those above. Higher numbers belong to the game.
+	// lastReason is the last reason of netcode. Higher numbers belong to the game.
 	lastReason = ReasonAlreadyConnected
 )
 
-// Ours reports whether a reason is one of those above, and not one that a game has given.
+// Ours reports whether a reason is one of netcode's, and not one of the game's.
 func (r Reason) Ours() bool { return r <= lastReason }
 
-// String returns the reason as words, or its number when it is not known here
-// (a newer peer may have more reasons).
+// String returns the reason as words, or its number if it is unknown: a newer peer may have more reasons.
 func (r Reason) String() string {
 	switch r {
 	case ReasonNone:
@@ -171,13 +166,13 @@ func (r Reason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// Error is String, so that a Reason can be the target of errors.Is.
+// Error returns String. A Reason can thus be the target of errors.Is.
 func (r Reason) Error() string { return r.String() }
 
 // Error is the end of a connection: its reason, and a detail for people.
 type Error struct {
 	Reason Reason // why it ended
-	Detail string // may be empty; one printable line, from the remote end perhaps
+	Detail string // one printable line, may be empty or from the remote end
 }
 
 // Error returns the reason, followed by the detail if there is one.
@@ -188,11 +183,11 @@ func (e *Error) Error() string {
 	return e.Reason.String() + ": " + e.Detail
 }
 
-// Unwrap returns the reason, so that errors.Is works by reason.
+// Unwrap returns the reason, so that errors.Is compares reasons.
 func (e *Error) Unwrap() error { return e.Reason }
 
-// legalDetail reports whether a remote text may be shown to people as it is:
-// UTF-8 in one printable line. Anything else could forge lines in a log.
+// legalDetail reports whether a remote text may be shown to people unchanged: it must be one printable line of UTF-8.
+// Other text could forge lines in a log.
 func legalDetail(text []byte) bool {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -208,8 +203,8 @@ func legalRune(r rune, size int) bool {
 	return (r != utf8.RuneError || size > 1) && unicode.IsPrint(r)
 }
 
-// cleanDetail returns text as it may be sent: every rune that is not legal as a
-// question mark, cut to at most limit bytes without cutting a rune.
+// cleanDetail returns text in a form that may be sent. It replaces illegal runes by question marks and cuts the text to
+// at most limit bytes, between runes.
 func cleanDetail(text string, limit int) string {
 	for i, r := range text {
 		size := utf8.RuneLen(r)
@@ -241,9 +236,9 @@ func replaceIllegal(text string) string {
 
 // FieldError means that a field of a handshake datagram is out of its range. It wraps ErrMalformed.
 type FieldError struct {
-	Field    string // Its name, for people.
-	Value    uint64 // The value in the datagram.
-	Min, Max uint64 // The legal range.
+	Field    string // name of the field, for people
+	Value    uint64 // value in the datagram
+	Min, Max uint64 // legal range
 }
 
 // Error implements error.

@@ -13,13 +13,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// HelloSize is the length of every Hello datagram, in bytes. It is padded so
-// that no answer is larger than the question: a server that is asked from forged
-// addresses is no amplifier. It crosses a path that takes IP packets of 576 bytes,
-// also within the 25 bytes of package secure.
+// HelloSize is the length of every Hello datagram, in bytes. It is padded so that no answer is larger than the
+// question: a server cannot be used to amplify traffic to forged addresses. It fits IP packets of 576 bytes, with the
+// 25 bytes of package secure, too.
 const HelloSize = 512
 
-// Hello is the client's wish to connect, sent until it is answered.
+// Hello is the client's request to connect. It is sent until it is answered.
 //
 //	byte 0     1         3       11         19       35      37
 //	+------+---------+-------+----------+--------+-------+------------+---------+----------+
@@ -27,19 +26,19 @@ const HelloSize = 512
 //	+------+---------+-------+----------+--------+-------+------------+---------+----------+
 //	 1      2         8       8          16       2       4 each       zeros     4
 //
-// The part before the types is the same in every version.
+// The fields before types are the same in every version.
 type Hello struct {
-	Version  uint16 // of the wire format: [Version] at this end
-	Nonce    uint64 // random, fresh for each attempt to connect
+	Version  uint16 // version of the wire format: [Version] at this end
+	Nonce    uint64 // random, new for each attempt to connect
 	Protocol uint64 // hash of the client's protocol
 	Cookie   Cookie // from the server's Challenge; zero at first
-	// Digest describes the client's protocol type by type, so that a refusal can
-	// name the first that differs. It is empty if Version is not this one's.
+	// Digest describes the client's protocol type by type, so that a refusal can contain the first difference. It is
+	// empty if Version is another one than this end's.
 	Digest Digest
 }
 
 const (
-	helloFixed = 37 // up to the digest, the first byte included
+	helloFixed = 37 // bytes before the digest
 	helloTypes = 35
 	helloSpace = HelloSize - helloFixed - wire.ChecksumSize
 
@@ -47,15 +46,14 @@ const (
 	MaxDigest = helloSpace / 4
 )
 
-// Digest is one 32-bit hash for each type of a protocol, in canonical order.
-// Only the first MaxDigest of them travel, and how many there are.
+// Digest has one 32-bit hash for each type of a protocol, in canonical order. Only the first MaxDigest hashes are sent,
+// and the number of types.
 type Digest struct {
 	types  uint16
 	hashes []byte // 4 bytes each
 }
 
-// NewDigest returns the digest of the given hashes. Types above 65535 are not
-// counted.
+// NewDigest returns the digest of hashes. The number of types is at most 65535.
 func NewDigest(hashes []uint32) Digest {
 	d := Digest{types: uint16(min(len(hashes), 1<<16-1))}
 	for _, h := range hashes[:min(len(hashes), MaxDigest)] {
@@ -64,17 +62,17 @@ func NewDigest(hashes []uint32) Digest {
 	return d
 }
 
-// Types returns how many types the protocol has.
+// Types returns the number of types of the protocol.
 func (d Digest) Types() int { return int(d.types) }
 
-// Len returns how many hashes are here: Types, or MaxDigest if that is less.
+// Len returns the number of hashes: Types, or MaxDigest if that is less.
 func (d Digest) Len() int { return len(d.hashes) / 4 }
 
 // At returns the hash of type i, 0 <= i < Len.
 func (d Digest) At(i int) uint32 { return binary.LittleEndian.Uint32(d.hashes[4*i:]) }
 
-// FirstDifference returns the first place where the two differ, and whether
-// there is one among the hashes that are sent.
+// FirstDifference returns the first position at which the digests differ. found is false if the sent hashes and the
+// numbers of types are equal.
 func (d Digest) FirstDifference(other Digest) (index int, found bool) {
 	n := min(d.Len(), other.Len())
 	for i := range n {
@@ -101,9 +99,8 @@ func AppendHello(b []byte, h Hello) []byte {
 	return sealDatagram(b, start)
 }
 
-// ParseHello reads a Hello datagram. The digest is a part of the datagram, not
-// a copy. A Hello of another version is read as far as versions agree, with no
-// error. Errors are ErrChecksum and ErrMalformed.
+// ParseHello reads a Hello datagram. The digest is part of the datagram, not a copy. Of a Hello of another version, it
+// reads the fields that all versions have, without an error. Errors are ErrChecksum and ErrMalformed.
 func ParseHello(datagram []byte) (Hello, error) {
 	if len(datagram) != HelloSize {
 		return Hello{}, ErrMalformed
@@ -133,8 +130,7 @@ func ParseHello(datagram []byte) (Hello, error) {
 	return h, nil
 }
 
-// Challenge is the server's answer to a Hello without a valid cookie: it gives
-// the cookie and remembers nothing.
+// Challenge is the server's answer to a Hello without a valid cookie. It contains a cookie. The server stores nothing.
 //
 //	byte 0     1       9        25
 //	+------+-------+--------+----------+
@@ -145,7 +141,7 @@ func ParseHello(datagram []byte) (Hello, error) {
 // It is the same in every version.
 type Challenge struct {
 	Nonce  uint64 // of the Hello
-	Cookie Cookie // to be sent back in the next Hello; never zero
+	Cookie Cookie // the next Hello contains it; never zero
 }
 
 const challengeSize = 25 + wire.ChecksumSize
@@ -179,7 +175,7 @@ func ParseChallenge(datagram []byte) (Challenge, error) {
 	return c, nil
 }
 
-// Limits of what a server decides for both ends.
+// Limits of the settings that a server chooses for both ends.
 const (
 	// MaxTickRate is the highest network tick rate, in ticks a second.
 	MaxTickRate = 1000
@@ -193,8 +189,8 @@ const (
 	MaxSessionPacket = 8192
 )
 
-// Accept is the server's answer to a Hello with a valid cookie: the epoch of the session that the client may
-// join, and the settings of both ends. The server keeps nothing for it: the same Hello gets the same Accept.
+// Accept is the server's answer to a Hello with a valid cookie. It contains the epoch of the session that the client
+// may join, and the settings of both ends. The server stores nothing for it: the same Hello gets the same Accept.
 //
 //	byte 0     1       9       13     15       17       19
 //	+------+-------+-------+------+--------+--------+----------+
@@ -203,7 +199,7 @@ const (
 //	 1      8       4       2      2        2        4
 type Accept struct {
 	Nonce      uint64 // of the Hello
-	Epoch      uint32 // of the session, secret until now, never 0
+	Epoch      uint32 // epoch of the session, secret until now, never 0
 	Rate       uint16 // network ticks per second, 1..MaxTickRate
 	Window     uint16 // history window W in ticks, MinWindow..MaxWindow
 	PacketSize uint16 // largest packet in bytes, MinSessionPacket..MaxSessionPacket
@@ -238,8 +234,8 @@ func AppendAccept(b []byte, a Accept) []byte {
 	return sealDatagram(b, start)
 }
 
-// ParseAccept reads an Accept datagram. Errors are ErrChecksum, ErrMalformed and, for a value out of the ranges above, a
-// *FieldError; with that the Accept is returned too, so that its nonce can be looked at.
+// ParseAccept reads an Accept datagram. Errors are ErrChecksum, ErrMalformed and, for a value out of its range, a
+// *FieldError. With a *FieldError it also returns the Accept, so that the caller can check the nonce.
 func ParseAccept(datagram []byte) (Accept, error) {
 	if len(datagram) != acceptSize {
 		return Accept{}, ErrMalformed
@@ -258,9 +254,9 @@ func ParseAccept(datagram []byte) (Accept, error) {
 	return a, a.check()
 }
 
-// Join is the client's answer to Accept, sent until the server's Welcome comes. It is sealed with the checksum of the
-// client's packets, which starts from the epoch: so it proves that its sender has received Accept. Only now does the
-// server make a session.
+// Join is the client's answer to Accept. It is sent until the server's Welcome arrives. Its checksum is the one of the
+// client's packets, which starts from the epoch. So Join proves that its sender received the Accept. Only now the
+// server makes a session.
 //
 //	byte 0     1       9        25        25+n
 //	+------+-------+--------+---------+----------+
@@ -268,20 +264,20 @@ func ParseAccept(datagram []byte) (Accept, error) {
 //	+------+-------+--------+---------+----------+
 //	 1      8       16       n         4
 //
-// It is at least as long as a Challenge, which may be its answer. The payload is the game's, n = 0..MaxPayloadOfJoin bytes: the rest of
-// the datagram.
+// A Join is at least as long as a Challenge, which may be its answer. The payload belongs to the game. It is the rest
+// of the datagram, n = 0..MaxPayloadOfJoin bytes.
 type Join struct {
 	Nonce   uint64 // of the Hello
 	Cookie  Cookie // of the Hello; never zero
-	Payload []byte // of the game at the client, for the game at the server; may be empty
+	Payload []byte // data of the game, from client to server; may be empty
 }
 
-// MaxPayloadOfJoin is the most bytes of Join.Payload: a Join then has 429 bytes, and fits into a path of 576.
+// MaxPayloadOfJoin is the largest size of Join.Payload, in bytes. A Join then has 429 bytes, and fits a path of 576.
 const MaxPayloadOfJoin = 400
 
 const joinSize = 25 + wire.ChecksumSize // without a payload
 
-// AppendJoin appends the datagram. check is that of the client's packets.
+// AppendJoin appends the datagram. check is the checksum's start of the client's packets.
 func AppendJoin(b []byte, j Join, check wire.Checksum) []byte {
 	start := len(b)
 	b = append(b, wire.HandshakeFlag|byte(KindJoin))
@@ -291,8 +287,8 @@ func AppendJoin(b []byte, j Join, check wire.Checksum) []byte {
 	return seal(check, b, start)
 }
 
-// ParseJoin reads a Join datagram, all but its checksum, which is known only when the cookie is: JoinSealed reads that.
-// The payload is a part of the datagram, not a copy. The error is ErrMalformed.
+// ParseJoin reads a Join datagram without its checksum, which depends on the cookie: JoinSealed checks it. The payload
+// is part of the datagram, not a copy. The error is ErrMalformed.
 func ParseJoin(datagram []byte) (Join, error) {
 	if len(datagram) < joinSize || len(datagram) > joinSize+MaxPayloadOfJoin || KindOf(datagram) != KindJoin {
 		return Join{}, ErrMalformed
@@ -305,17 +301,17 @@ func ParseJoin(datagram []byte) (Join, error) {
 	return j, nil
 }
 
-// JoinSealed reports whether the checksum of a Join is right. check is that of the client's packets.
+// JoinSealed reports whether the checksum of a Join is correct. check is the checksum's start of the client's packets.
 func JoinSealed(datagram []byte, check wire.Checksum) bool {
 	_, ok := unseal(check, datagram)
 	return ok
 }
 
-// MaxTick is the latest tick that a server may be in: 2^62, the latest first tick, and 2^53 ticks more.
+// MaxTick is the latest tick of a server: 2^62, the latest first tick, plus 2^53 ticks.
 const MaxTick tick.Tick = 1<<62 + 1<<53
 
-// Welcome is the first datagram of the server's in a session: it has made one, and the client is connected. It is sealed
-// with the checksum of the server's packets, and sent with each network tick until a packet of the client's comes.
+// Welcome is the server's first datagram in a session: the session exists, and the client is connected. Its checksum is
+// the one of the server's packets. It is sent in each network tick until a packet of the client arrives.
 //
 //	byte 0     1        5      13      29
 //	+------+--------+------+-------+----------+
@@ -323,9 +319,9 @@ const MaxTick tick.Tick = 1<<62 + 1<<53
 //	+------+--------+------+-------+----------+
 //	 1      4        8      16      4
 type Welcome struct {
-	Client wire.ClientID // from 1; no session of this server had it before
-	Tick   tick.Tick     // the server's tick when it was written, 0..MaxTick
-	Token  Token         // a Reset with it is the server's
+	Client wire.ClientID // from 1; never used before by this server
+	Tick   tick.Tick     // server's tick when it was written, 0..MaxTick
+	Token  Token         // proves that a Reset comes from this server
 }
 
 const welcomeSize = 29 + wire.ChecksumSize
@@ -341,7 +337,7 @@ func (w *Welcome) check() error {
 	return nil
 }
 
-// AppendWelcome appends the datagram. check is that of the server's packets.
+// AppendWelcome appends the datagram. check is the checksum's start of the server's packets.
 func AppendWelcome(b []byte, w Welcome, check wire.Checksum) []byte {
 	start := len(b)
 	b = append(b, wire.HandshakeFlag|byte(KindWelcome))
@@ -351,8 +347,8 @@ func AppendWelcome(b []byte, w Welcome, check wire.Checksum) []byte {
 	return seal(check, b, start)
 }
 
-// ParseWelcome reads a Welcome datagram. check is that of the server's packets. Errors are ErrChecksum, ErrMalformed and,
-// for a value out of the ranges above, a *FieldError.
+// ParseWelcome reads a Welcome datagram. check is the checksum's start of the server's packets. Errors are ErrChecksum,
+// ErrMalformed and, for a value out of its range, a *FieldError.
 func ParseWelcome(datagram []byte, check wire.Checksum) (Welcome, error) {
 	if len(datagram) != welcomeSize || KindOf(datagram) != KindWelcome {
 		return Welcome{}, ErrMalformed
@@ -370,67 +366,62 @@ func ParseWelcome(datagram []byte, check wire.Checksum) (Welcome, error) {
 	return w, nil
 }
 
-// CookieBucket is the length of one time bucket of cookies. A cookie is good
-// in the bucket it was made in and in the next: 5 to 10 s.
+// CookieBucket is the length of one time bucket of cookies. A cookie is valid in its bucket and in the next one: for 5
+// to 10 s.
 const CookieBucket = 5 * time.Second
 
-// Cookie proves that whoever sends it receives what is sent to its address.
-// The zero value means none.
+// Cookie proves that its sender receives packets for its address. The zero value means none.
 type Cookie [16]byte
 
 // IsZero reports whether there is no cookie.
 func (c Cookie) IsZero() bool { return c == Cookie{} }
 
-// Cookies makes and checks address cookies without remembering any: a cookie is
-// the first 16 bytes of HMAC-SHA256 over what it is bound to, so a flood of
-// hellos from forged addresses costs the server no memory (RFC 9147 §5.1 and
-// RFC 9000 §8.1 do likewise). The epoch of the session that a cookie opens is
-// taken from the 16 bytes behind those, which nobody sees: so nothing is
-// remembered for it either, and whoever knows it has received Accept.
+// Cookies makes and checks address cookies without storing them. A cookie is the first 16 bytes of an HMAC-SHA256 over
+// the data that it is bound to. So a flood of Hellos from forged addresses takes no memory at the server (compare RFC
+// 9147, section 5.1, and RFC 9000, section 8.1).
 //
-// A cookie is bound to the client's address, its nonce, the time bucket and the
-// session epoch that the address has at that moment (0 for none). The last is
-// what keeps a delayed hello of an earlier attempt from replacing the session
-// that came after it: it was made for another epoch.
+// The epoch of the session that a cookie opens comes from the next 16 bytes of the HMAC, which are not part of the
+// cookie. So the server does not store the epoch either, and an end that has the epoch has received Accept.
 //
-// Two bits of a cookie tell its time bucket and its secret, so that checking
-// one takes one HMAC. The zero value is not usable. Not for concurrent use.
+// A cookie is bound to the client's address, its nonce, the time bucket and the present session epoch of the address (0
+// for none). Because of the epoch, a delayed Hello of an earlier attempt cannot replace the session that came after it.
+//
+// Two bits of a cookie contain its time bucket and its secret, so that a check needs one HMAC. The zero value is not
+// usable. Cookies must be used by one goroutine at a time.
 type Cookies struct {
-	macs    [2]hash.Hash // by generation of the secret, modulo 2; nil before there was one
+	macs    [2]hash.Hash // by generation of the secret, modulo 2; nil: none
 	newest  uint64       // generation of the present secret
 	message []byte
-	sum     [sha256.Size]byte // here and not on the stack, where Sum would make it escape
+	sum     [sha256.Size]byte // a field, since a local variable would escape to the heap
 }
 
-// Epochs are four numbers that follow from a cookie and that only the server knows. The first that can be the epoch of a
-// session is.
+// Epochs are four numbers derived from a cookie. Only the server can compute them. The epoch of a session is the first
+// of them that is legal.
 type Epochs [4]uint32
 
-// NewCookies returns cookies under a secret, which should be 32 random bytes
-// that nobody else has.
+// NewCookies returns the Cookies of a secret, which should be 32 random bytes.
 func NewCookies(secret [32]byte) *Cookies {
 	c := &Cookies{message: make([]byte, 0, 64)}
 	c.macs[0] = hmac.New(sha256.New, secret[:])
 	return c
 }
 
-// Rotate makes cookies under a new secret from now on. Cookies of the secret
-// before it stay good until their time is over or Rotate is called again.
+// Rotate makes cookies with a new secret from now on. Cookies of the last secret stay valid until their time is over or
+// Rotate is called again.
 func (c *Cookies) Rotate(secret [32]byte) {
 	c.newest++
 	c.macs[c.newest%2] = hmac.New(sha256.New, secret[:])
 }
 
-// Make returns the cookie for a client's address and nonce at a time. epoch is
-// that of the session which the address has at present, 0 if it has none.
+// Make returns the cookie for a client's address and nonce at a time. epoch is the epoch of the address's present
+// session, or 0.
 func (c *Cookies) Make(addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) Cookie {
 	cookie, _ := c.compute(c.newest, addr, nonce, epoch, bucket(now))
 	return cookie
 }
 
-// Check reports whether a cookie was made here for the same address, nonce and
-// epoch, in this time bucket or the one before, and which epochs follow from it.
-// The zero cookie never passes.
+// Check reports whether a cookie was made by this server for the same address, nonce and epoch, in this time bucket or
+// the one before. It returns the epochs of the cookie. The zero cookie is never valid.
 func (c *Cookies) Check(cookie Cookie, addr transport.Addr, nonce uint64, epoch uint32, now time.Duration) (Epochs, bool) {
 	made, generation := bucket(now), c.newest
 	if uint64(cookie[0])&bucketBit != made&bucketBit {
@@ -449,15 +440,15 @@ func (c *Cookies) Check(cookie Cookie, addr transport.Addr, nonce uint64, epoch 
 	return epochs, true
 }
 
-// bucketBit, the lowest, is the bit of a cookie's first byte that tells its time bucket; the one above it tells the
-// generation of its secret. macBits are those of the HMAC.
+// bucketBit is the bit of a cookie's first byte with the time bucket. The next bit has the generation of the secret.
+// macBits are the bits of the HMAC.
 const (
 	bucketBit = 1
 	macBits   = 0xFC
 )
 
-// bucket numbers the time buckets. Before the origin of time there is one more,
-// which the conversion wraps; newest-1 wraps alike, so neighbours stay neighbours.
+// bucket returns the number of a time bucket. Before the origin of time the number is negative and wraps. made-1 wraps
+// in the same way, so neighbours stay neighbours.
 func bucket(now time.Duration) uint64 {
 	if now < 0 {
 		now -= CookieBucket - 1
@@ -473,7 +464,7 @@ func (c *Cookies) compute(generation uint64, addr transport.Addr, nonce uint64, 
 	b = binary.LittleEndian.AppendUint32(b, epoch)
 	b = binary.LittleEndian.AppendUint16(b, addr.IP.Port())
 	b = append(b, ip[:]...)
-	b = append(b, addr.IP.Addr().Zone()...) // the only part without a fixed size; no zone has a zero byte
+	b = append(b, addr.IP.Addr().Zone()...) // the only part of variable size; a zone has no zero byte
 	if addr.Key != 0 || addr.Via != 0 {
 		b = binary.LittleEndian.AppendUint64(append(b, 0, addr.Via), addr.Key)
 	}
@@ -490,8 +481,9 @@ func (c *Cookies) compute(generation uint64, addr transport.Addr, nonce uint64, 
 	return cookie, epochs
 }
 
-// Resume asks the server to go on with a session at the address that it comes from. A client that hears nothing sends it: its
-// address may have changed, or its server may have been restarted. It is sealed with the checksum of the client's packets.
+// Resume asks the server to continue a session at the address from which it is sent. A client that receives nothing
+// sends it: its address may have changed, or its server may have been restarted. Its checksum is the one of the
+// client's packets.
 //
 //	byte 0     1        5       13     21       25       41
 //	+------+--------+-------+------+--------+--------+----------+
@@ -499,19 +491,19 @@ func (c *Cookies) compute(generation uint64, addr transport.Addr, nonce uint64, 
 //	+------+--------+-------+------+--------+--------+----------+
 //	 1      4        8       8      4        16       4
 //
-// A server that has the session answers from an unproven address with a Challenge, else with a packet. One that has it not
-// answers with a Reset. Each answer but a packet is shorter.
+// A server with the session answers an unproven address with a Challenge, and a proven one with a packet. A server
+// without the session answers with a Reset. All answers but a packet are shorter than a Resume.
 type Resume struct {
-	Client wire.ClientID // of the Welcome; never 0. With Nonce it names the session.
+	Client wire.ClientID // of the Welcome; never 0; Client and Nonce identify the session
 	Nonce  uint64        // of the Hello
-	Path   uint64        // random, fresh for each silence: answers repeat it
-	Number uint32        // from 1, one more with each Resume of the session: an older one moves nothing
-	Cookie Cookie        // from the Challenge with this path; zero at first
+	Path   uint64        // random, new for each silence; answers repeat it
+	Number uint32        // from 1, incremented with each Resume of the session; older ones are ignored
+	Cookie Cookie        // of the Challenge with this path; zero at first
 }
 
 const resumeSize = 41 + wire.ChecksumSize
 
-// AppendResume appends the datagram. check is that of the client's packets.
+// AppendResume appends the datagram. check is the checksum's start of the client's packets.
 func AppendResume(b []byte, r Resume, check wire.Checksum) []byte {
 	start := len(b)
 	b = append(b, wire.HandshakeFlag|byte(KindResume))
@@ -523,8 +515,8 @@ func AppendResume(b []byte, r Resume, check wire.Checksum) []byte {
 	return seal(check, b, start)
 }
 
-// ParseResume reads a Resume datagram, all but its checksum, which is known only when the session is: ResumeSealed reads
-// that. The error is ErrMalformed.
+// ParseResume reads a Resume datagram without its checksum, which depends on the session: ResumeSealed checks it. The
+// error is ErrMalformed.
 func ParseResume(datagram []byte) (Resume, error) {
 	if len(datagram) != resumeSize || KindOf(datagram) != KindResume {
 		return Resume{}, ErrMalformed
@@ -542,14 +534,15 @@ func ParseResume(datagram []byte) (Resume, error) {
 	return r, nil
 }
 
-// ResumeSealed reports whether the checksum of a Resume is right. check is that of the client's packets.
+// ResumeSealed reports whether the checksum of a Resume is correct. check is the checksum's start of the client's
+// packets.
 func ResumeSealed(datagram []byte, check wire.Checksum) bool {
 	_, ok := unseal(check, datagram)
 	return ok
 }
 
-// Reset is the answer to a Resume of a session that the server does not have: it is over, or the server was restarted. It is
-// shorter than a Resume, and no end answers it.
+// Reset is the answer to a Resume of a session that the server does not have: it is over, or the server was restarted.
+// It is shorter than a Resume, and no end answers it.
 //
 //	byte 0     1        5       13     21       22      38
 //	+------+--------+-------+------+--------+-------+----------+
@@ -557,14 +550,14 @@ func ResumeSealed(datagram []byte, check wire.Checksum) bool {
 //	+------+--------+-------+------+--------+-------+----------+
 //	 1      4        8       8      1        16      4
 //
-// It repeats the name of the session: the server cannot check a Resume of a session that it does not have, and a damaged one
-// may name another session.
+// It repeats the fields that identify the session. The server cannot check a Resume of a session that it does not have,
+// and a damaged Resume may contain another session.
 type Reset struct {
 	Client wire.ClientID // of the Resume
 	Nonce  uint64        // of the Resume
 	Path   uint64        // of the Resume
 	Reason Reason        // never ReasonNone
-	Token  Token         // the one of the session's Welcome, if the server has the reset key of then
+	Token  Token         // equals the Welcome's if the server has the same reset key as then
 }
 
 const resetSize = 38 + wire.ChecksumSize
@@ -581,7 +574,7 @@ func AppendReset(b []byte, r Reset) []byte {
 	return sealDatagram(b, start)
 }
 
-// ParseReset reads a Reset datagram. A reason that is not known here is no error. Errors are ErrChecksum and ErrMalformed.
+// ParseReset reads a Reset datagram. An unknown reason is no error. Errors are ErrChecksum and ErrMalformed.
 func ParseReset(datagram []byte) (Reset, error) {
 	if len(datagram) != resetSize {
 		return Reset{}, ErrMalformed
@@ -603,23 +596,23 @@ func ParseReset(datagram []byte) (Reset, error) {
 	return r, nil
 }
 
-// Token proves that a Reset is from the server of a session: the client has it from its Welcome, and it is told to nobody else until
-// the session is over.
+// Token proves that a Reset is from the server of a session. The client gets it with its Welcome. Nobody else gets it
+// before the session is over.
 type Token [16]byte
 
-// Equal compares two tokens in a time that does not depend on where they differ.
+// Equal compares two tokens in constant time.
 func (t Token) Equal(other Token) bool { return hmac.Equal(t[:], other[:]) }
 
-// Tokens makes the tokens of sessions: the first 16 bytes of HMAC-SHA256 over the name of the session, so that a server which
-// was restarted with the same key makes the same ones and remembers nothing (RFC 9000 §10.3.2 does likewise). The zero value is
-// not usable. Not for concurrent use.
+// Tokens makes the tokens of sessions: the first 16 bytes of HMAC-SHA256 over the id and nonce of the session. A server
+// that was restarted with the same key makes the same tokens and stores nothing (compare RFC 9000, section 10.3.2). The
+// zero value is not usable. Tokens must be used by one goroutine at a time.
 type Tokens struct {
 	mac     hash.Hash
 	message [12]byte
 	sum     [sha256.Size]byte
 }
 
-// NewTokens returns the tokens under a key, which should be 32 random bytes that nobody else has.
+// NewTokens returns the Tokens of a key, which should be 32 secret random bytes.
 func NewTokens(key [32]byte) *Tokens { return &Tokens{mac: hmac.New(sha256.New, key[:])} }
 
 // Make returns the token of a session, by the client's id and the nonce of its Hello.
@@ -633,37 +626,37 @@ func (t *Tokens) Make(client wire.ClientID, nonce uint64) (token Token) {
 }
 
 const (
-	// maxPast is the number of ended sessions that a server remembers.
+	// maxPast is the number of ended sessions that a server stores.
 	maxPast = 1024
-	// pastFor is the time for which it remembers one. A cookie, and so a Join, is valid for two buckets at most.
+	// pastFor is the time for which it stores one. A cookie, and so a Join, is valid for at most two buckets.
 	pastFor = 2 * CookieBucket
 )
 
-// PastSessions remembers for a while which sessions are over, so that a late or repeated Join makes no second session of the same
-// Hello. Where too many end at a time the oldest are forgotten. Its memory is allocated at once: a server's heap does not grow with
-// the clients that have left.
+// PastSessions stores for some time which sessions are over, so that a late or repeated Join does not make a second
+// session of the same Hello. If too many sessions end at the same time, the oldest are dropped. Its memory is allocated
+// at once, so that a server's heap does not grow with the clients that left.
 type PastSessions struct {
 	ring []pastSession
 	next int
 }
 
-// pastSession is one that is over.
+// pastSession is a session that is over.
 type pastSession struct {
 	nonce  uint64
 	until  time.Duration
 	reason Error
 }
 
-// NewPastSessions returns room for maxPast.
+// NewPastSessions returns an empty PastSessions.
 func NewPastSessions() PastSessions { return PastSessions{ring: make([]pastSession, maxPast)} }
 
-// Add remembers a session that is over.
+// Add adds a session that is over.
 func (p *PastSessions) Add(nonce uint64, reason *Error, now time.Duration) {
 	p.ring[p.next] = pastSession{nonce, now + pastFor, *reason}
 	p.next = (p.next + 1) % maxPast
 }
 
-// Find returns why the session of a nonce is over, nil if there was none.
+// Find returns why the session of a nonce ended, or nil.
 func (p *PastSessions) Find(nonce uint64, now time.Duration) *Error {
 	for i := range p.ring {
 		if one := &p.ring[i]; one.nonce == nonce && now < one.until {
@@ -673,12 +666,10 @@ func (p *PastSessions) Find(nonce uint64, now time.Duration) *Error {
 	return nil
 }
 
-// MaxRefuseDetail is the longest detail of a Refuse, in bytes. With it the
-// datagram is still smaller than a Hello.
+// MaxRefuseDetail is the longest detail of a Refuse, in bytes. The datagram is then still shorter than a Hello.
 const MaxRefuseDetail = 480
 
-// Refuse is the server's answer to a Hello with a valid cookie that it will not
-// accept.
+// Refuse is the server's answer to a Hello with a valid cookie that it does not accept.
 //
 //	byte 0     1       9        10
 //	+------+-------+--------+------------+----------+
@@ -695,8 +686,8 @@ type Refuse struct {
 
 const refuseFixed = 10
 
-// AppendRefuse appends the datagram. The detail is cut to MaxRefuseDetail bytes,
-// and what is not printable in it becomes question marks.
+// AppendRefuse appends the datagram. The detail is cut to MaxRefuseDetail bytes. Unprintable characters become question
+// marks.
 func AppendRefuse(b []byte, r Refuse) []byte {
 	start := len(b)
 	b = append(b, wire.HandshakeFlag|byte(KindRefuse))
@@ -706,8 +697,7 @@ func AppendRefuse(b []byte, r Refuse) []byte {
 	return sealDatagram(b, start)
 }
 
-// ParseRefuse reads a Refuse datagram. A reason that is not known here is no
-// error. Errors are ErrChecksum and ErrMalformed.
+// ParseRefuse reads a Refuse datagram. An unknown reason is no error. Errors are ErrChecksum and ErrMalformed.
 func ParseRefuse(datagram []byte) (Refuse, error) {
 	const fixed = refuseFixed + wire.ChecksumSize
 	if len(datagram) < fixed || len(datagram)-fixed > MaxRefuseDetail {
@@ -729,8 +719,8 @@ func ParseRefuse(datagram []byte) (Refuse, error) {
 // MaxRefusal is the longest text of a refusal, in bytes.
 const MaxRefusal = 200
 
-// AppendRefusal appends the body of a refusal, the error with which a call was answered. The text is cut to MaxRefusal bytes,
-// and what is not printable in it becomes question marks.
+// AppendRefusal appends the body of a refusal: the error with which a call was answered. The text is cut to MaxRefusal
+// bytes. Unprintable characters become question marks.
 func AppendRefusal(b []byte, text string) []byte {
 	return append(b, cleanDetail(text, MaxRefusal)...)
 }
@@ -743,34 +733,34 @@ func ParseRefusal(body []byte) (text string, err error) {
 	return string(body), nil
 }
 
-// LegalRefusal reports whether ParseRefusal would read a body.
+// LegalRefusal reports whether ParseRefusal accepts a body.
 func LegalRefusal(body []byte) bool { return len(body) <= MaxRefusal && legalDetail(body) }
 
 // HandshakeStats counts events of handshakes. A counter that an end does not use stays zero.
 type HandshakeStats struct {
-	Replaced          uint64 // Connections ended because the same address said hello anew.
+	Replaced          uint64 // Connections ended because the same address sent a new Hello.
 	Hellos            uint64 // Hello datagrams that could be read.
 	Challenges        uint64 // Hello datagrams without a valid cookie, answered with one.
 	Joins             uint64 // Join datagrams that could be read.
-	JoinsRepeated     uint64 // Joins that came when their session was over: held back or repeated by the network.
-	Resumes           uint64 // Resume datagrams: those that a client sent, and those that a server could read.
-	Migrated          uint64 // Sessions that went on at another address. A client counts its own moves.
-	Resets            uint64 // Answers to Resumes of sessions that are over or unknown: sent by a server, and believed by a client.
-	BadHandshakes     uint64 // Handshake datagrams that could not be read, or that nobody waits for.
-	ResumesOld        uint64 // Resume datagrams older than one that counted: repeated or held back by the network.
-	ResetsWaited      uint64 // Resets without the token of the session that a client did not believe yet.
-	RefusedFull       uint64 // Clients: hellos and joins refused because all places are taken.
-	RefusedAddress    uint64 // ClientsPerAddress: hellos, joins and resumes refused because their address has so many places.
-	RefusedNetwork    uint64 // ClientsPerNetwork: hellos, joins and resumes refused because their network has so many places.
-	BusyAddress       uint64 // HandshakesPerAddress: hellos, joins and resumes put off because too many came from their address.
-	BusyNetwork       uint64 // HandshakesPerNetwork: hellos, joins and resumes put off because too many came from their network.
+	JoinsRepeated     uint64 // Joins that arrived after the end of their session: delayed or repeated by the network.
+	Resumes           uint64 // Resume datagrams that a client sent or a server could read.
+	Migrated          uint64 // Sessions that continued at another address. A client counts its own moves.
+	Resets            uint64 // Resets that a server sent or a client accepted.
+	BadHandshakes     uint64 // Handshake datagrams that could not be read or were not expected.
+	ResumesOld        uint64 // Resume datagrams older than an accepted one: delayed or repeated by the network.
+	ResetsWaited      uint64 // Resets without the token of the session that a client did not accept yet.
+	RefusedFull       uint64 // Clients: Hellos and Joins refused because all places are taken.
+	RefusedAddress    uint64 // ClientsPerAddress: Hellos, Joins and Resumes refused because their address has its maximum of places.
+	RefusedNetwork    uint64 // ClientsPerNetwork: Hellos, Joins and Resumes refused because their network has its maximum of places.
+	BusyAddress       uint64 // HandshakesPerAddress: Hellos, Joins and Resumes delayed because too many came from their address.
+	BusyNetwork       uint64 // HandshakesPerNetwork: Hellos, Joins and Resumes delayed because too many came from their network.
 	NotApproved       uint64 // Clients that OnApprove refused.
-	ApprovalsFull     uint64 // Clients, ClientsPerAddress: joins put off because OnApprove has not decided about so many others.
+	ApprovalsFull     uint64 // Clients, ClientsPerAddress: Joins delayed because too many other clients wait for OnApprove.
 	ApprovalsLate     uint64 // HandshakeTimeout: clients refused because OnApprove did not decide in time.
-	TakenOver         uint64 // Connections ended because the same player connected anew.
+	TakenOver         uint64 // Connections ended because the same player connected again.
 	RefusedSecond     uint64 // RefuseSecond: clients refused because the same player is connected.
-	Returned          uint64 // Players that came back within Keep.
-	KeptFull          uint64 // Clients: players that were forgotten before Keep was over because so many others are away.
-	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
-	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up. A server has none.
+	Returned          uint64 // Players that returned within Keep.
+	KeptFull          uint64 // Clients: players dropped before Keep was over because too many others are away.
+	RefusedProtocol   uint64 // Hellos refused because of another protocol or version.
+	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that a client gave up.
 }

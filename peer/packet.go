@@ -24,51 +24,50 @@ import (
 // follow each other are never of the same channel, and the last one ends where the checksum begins: one legal encoding.
 
 const (
-	// packetOverhead is the most that a packet needs besides its messages when they are all in the first batch.
+	// packetOverhead is the largest size of a packet without its messages, if they are all in the first batch.
 	packetOverhead = wire.MaxPacketHeader + wire.BatchHeaderSize + wire.ChecksumSize
 	// furtherBatch is the header of each further batch: its size and its channel.
 	furtherBatch = wire.BatchHeaderSize + 1
 )
 
-// MaxPayload returns the payload that one message of channel 0 of Unreliable can always have when it is
-// alone in a packet of the given size, whatever the packet's header takes. On other channels it is 3 bytes less.
+// MaxPayload returns the payload that a single message of channel 0 of Unreliable can have in a packet of a size, with
+// any packet header. On other channels it is 3 bytes less.
 func MaxPayload(packetSize int) int {
 	return max(packetSize-packetOverhead-wire.MessageHeaderSize, 0)
 }
 
-// Builder fills the next packet of a Conn in a buffer of the caller's. The zero
-// value has no room.
+// Builder builds the next packet of a Conn in a buffer of the caller. The zero value has no space.
 type Builder struct {
 	buf      []byte // the packet so far
-	limit    int    // where messages must end
-	most     int    // the most that limit may be
-	first    int    // where the first batch starts
-	batch    int    // where the open batch starts
+	limit    int    // end of the space for messages
+	most     int    // highest value of limit
+	first    int    // start of the first batch
+	batch    int    // start of the open batch
 	sequence uint64
 	due      int          // eliciting packets that this packet acknowledges
-	open     wire.Channel // of the open batch
-	next     wire.Channel // of the next message
-	gap      int          // header of the batch that opens with the next message; 0 where the open one goes on
-	probe    bool         // the packet tries a size
+	open     wire.Channel // channel of the open batch
+	next     wire.Channel // channel of the next message
+	gap      int          // size of the batch header before the next message; 0: it is added to the open batch
+	probe    bool         // the packet is a probe of a size
 }
 
-// SetPacketSize bounds the packets that are begun from now on, in bytes.
+// SetPacketSize changes the limit of packets that are begun from now on, in bytes.
 func (c *Conn) SetPacketSize(n int) {
 	c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize)
 	c.path = c.newPath()
 }
 
-// newPath returns the path to the other end as long as nothing is known of it.
+// newPath returns the state of a path before any probe.
 func (c *Conn) newPath() path {
 	return newPath(cmp.Or(c.config.BaseSize, c.config.PacketSize), c.config.PacketSize, c.sent.next)
 }
 
-// PathSize returns the bytes of the largest packet that is known to reach the other end: BaseSize at first. Larger ones may be
-// sent, up to SettledSize.
+// PathSize returns the size of the largest packet that is known to reach the other end, in bytes: BaseSize at first.
+// Larger packets may be sent, up to SettledSize.
 func (c *Conn) PathSize() int { return c.path.size }
 
-// SettledSize returns the bytes of the largest packet that may reach the other end, as far as is known: PathSize, if larger ones
-// were tried in vain, else the packet size.
+// SettledSize returns the size of the largest packet that may reach the other end, in bytes: PathSize, if all larger
+// sizes were tried without success, otherwise the packet size.
 func (c *Conn) SettledSize() int {
 	if c.path.settled() {
 		return c.path.size
@@ -76,11 +75,11 @@ func (c *Conn) SettledSize() int {
 	return c.config.PacketSize
 }
 
-// ProbeDue returns the bytes of the probe that is to be sent now, 0 for none: a packet of this size that BeginProbe has begun.
+// ProbeDue returns the size of the probe to send now, or 0. Begin it with BeginProbe.
 func (c *Conn) ProbeDue(now time.Duration) int { return c.path.due(now) }
 
-// BeginProbe is Begin for a packet of exactly n bytes, once its one message fills its Room. Its loss says something about the size
-// and nothing about the link.
+// BeginProbe is Begin for a packet of exactly n bytes. Its only message must fill its Room. The loss of a probe counts
+// for the path's size and not for the link.
 func (c *Conn) BeginProbe(buf []byte, n int) Builder {
 	b := c.Begin(buf)
 	b.Limit(n)
@@ -88,9 +87,8 @@ func (c *Conn) BeginProbe(buf []byte, n int) Builder {
 	return b
 }
 
-// Begin starts the next packet in buf, of which it uses no more than the
-// connection's packet size. It reads the acknowledgement that the packet
-// carries; the connection changes only when the packet is finished.
+// Begin starts the next packet in buf. It uses at most the connection's packet size. It reads the present
+// acknowledgement. The connection changes only when the packet is finished.
 func (c *Conn) Begin(buf []byte) Builder {
 	limit := min(len(buf), c.config.PacketSize) - wire.ChecksumSize
 	if limit < packetOverhead-wire.ChecksumSize {
@@ -113,45 +111,44 @@ func (c *Conn) Begin(buf []byte) Builder {
 	}
 }
 
-// Limit makes n bytes the most that the packet takes, header and checksum included. It never raises what Begin allowed.
+// Limit sets the largest size of the packet to n bytes, header and checksum included. It never exceeds the size that
+// Begin allowed.
 func (b *Builder) Limit(n int) { b.limit = max(min(n-wire.ChecksumSize, b.most), len(b.buf)) }
 
-// Size returns the most bytes that the packet may have at present, header and checksum included.
+// Size returns the present limit of the packet, in bytes, header and checksum included.
 func (b *Builder) Size() int { return b.limit + wire.ChecksumSize }
 
-// Spare returns how many bytes Limit took away.
+// Spare returns the number of bytes by which Limit lowered the limit.
 func (b *Builder) Spare() int { return b.most - b.limit }
 
-// Grow raises the limit by n bytes, or by Spare if that is less, and returns by how much. A negative n lowers it.
+// Grow raises the limit by n bytes, or by Spare if that is less, and returns the difference. A negative n lowers the
+// limit.
 func (b *Builder) Grow(n int) int {
 	n = min(n, b.Spare())
 	b.limit += n
 	return n
 }
 
-// Sequence returns the number that the packet will have.
+// Sequence returns the sequence of the packet.
 func (b *Builder) Sequence() uint64 { return b.sequence }
 
-// Switch makes ch the channel of the messages that are added from now on; a
-// packet begins with channel 0 of Unreliable. Where the channel changes a batch
-// opens with the next message, which takes 3 bytes: Room, Fits and Payload count
-// them. A Switch that no message follows leaves nothing in the packet.
+// Switch sets the channel of the following messages. A packet begins with channel 0 of Unreliable. If the channel
+// changes, the next message opens a batch, which takes 3 bytes: Room, Fits and Payload count them. A Switch without a
+// message after it adds nothing to the packet.
 func (b *Builder) Switch(ch wire.Channel) { b.next, b.gap = ch, b.turnSize(ch) }
 
-// Room returns how many bytes the payload of one more message may have. It is 0
-// also when not even a message header fits any more; see Fits for those without
-// a payload.
+// Room returns the largest payload of one more message. It is also 0 if not even a message header fits: Fits(0) reports
+// whether an empty message does.
 func (b *Builder) Room() int {
 	return max(b.limit-len(b.buf)-b.gap-wire.MessageHeaderSize, 0)
 }
 
-// Fits reports whether a message with n bytes of payload still goes in.
+// Fits reports whether a message with n bytes of payload fits.
 func (b *Builder) Fits(n int) bool {
 	return n >= 0 && n <= b.limit-len(b.buf)-b.gap-wire.MessageHeaderSize
 }
 
-// Payload returns the space for the next message's payload, Room bytes long. It
-// is to be filled from its start and then committed by Add.
+// Payload returns the space for the next message's payload, Room bytes. Write the payload to its start, then call Add.
 func (b *Builder) Payload() []byte {
 	room := b.Room()
 	if room == 0 {
@@ -161,9 +158,8 @@ func (b *Builder) Payload() []byte {
 	return b.buf[at : at+room : at+room]
 }
 
-// Add commits a message whose n bytes of payload were written to Payload. It
-// reports false, and adds nothing, when that does not fit. It panics on a type
-// or stage that does not exist.
+// Add adds a message with the first n bytes of Payload. If they do not fit, it adds nothing and returns false. It
+// panics on a type or stage that does not exist.
 func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 	if !b.Fits(n) {
 		return false
@@ -177,9 +173,8 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 	return true
 }
 
-// Append adds messages that are framed already, headers and payloads one after
-// the other, as one copy. It reports false, and adds nothing, when they do not
-// fit. Other bytes than whole messages make a packet that the other end refuses.
+// Append adds framed messages, headers and payloads one after the other, with one copy. If they do not fit, it adds
+// nothing and returns false. If framed is not a sequence of whole messages, the other end refuses the packet.
 func (b *Builder) Append(framed []byte) bool {
 	if len(framed) > b.limit-len(b.buf)-b.gap {
 		return false
@@ -191,15 +186,14 @@ func (b *Builder) Append(framed []byte) bool {
 	return true
 }
 
-// turn closes the open batch and opens that of another channel. There must be
-// room for a message in it.
+// turn closes the open batch and opens one of the next channel. There must be space for a message in it.
 func (b *Builder) turn() {
 	b.closeBatch()
 	b.batch, b.open, b.gap = len(b.buf), b.next, 0
 	b.buf = append(b.buf, 0, 0, byte(b.open))
 }
 
-// turnSize returns what it takes to add a message of a channel beside the message itself.
+// turnSize returns the additional bytes for a message of a channel: the header of a new batch, or 0.
 func (b *Builder) turnSize(ch wire.Channel) int {
 	if ch != b.open {
 		return furtherBatch
@@ -212,19 +206,16 @@ func (b *Builder) closeBatch() {
 	binary.LittleEndian.PutUint16(b.buf[b.batch:], uint16(len(b.buf)-b.batch))
 }
 
-// Empty reports whether there is no message in the packet, so that it would
-// only acknowledge.
+// Empty reports whether the packet has no message, so that it only acknowledges.
 func (b *Builder) Empty() bool {
 	return len(b.buf) <= b.first+wire.BatchHeaderSize
 }
 
-// Finish completes the packet begun last, records it as sent at tick t and
-// returns its bytes, which lie in the buffer given to Begin. With messages in it
-// the packet is pending until its outcome is known; without, it elicits nothing
-// and has no outcome.
+// Finish completes the last begun packet, notes it as sent at tick t and returns its bytes, which are in the buffer of
+// Begin. A packet with messages is pending until its outcome is known. A packet without messages is not eliciting and
+// has no outcome.
 //
-// Finish returns nil, and sends and changes nothing, when the builder is not
-// that of the next packet or HasRoom is false.
+// Finish returns nil and changes nothing if the builder is not that of the next packet or HasRoom is false.
 func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if b.buf == nil || b.sequence != c.sent.next || !c.HasRoom() {
 		return nil
@@ -252,8 +243,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	return packet
 }
 
-// Version is the version of the wire protocol that this code speaks. Ends with
-// different versions refuse each other.
+// Version is the version of the wire protocol. Ends with different versions refuse each other.
 const Version uint16 = 1
 
 // A handshake datagram:
@@ -265,12 +255,12 @@ const Version uint16 = 1
 //
 // All numbers in the bodies are little-endian.
 
-// Kind tells what a datagram is, by its first byte.
+// Kind is the kind of a datagram, by its first byte.
 type Kind uint8
 
-// The kinds. Those of the handshake have their number on the wire.
+// The kinds. Kinds of handshake datagrams have their number on the wire.
 const (
-	KindUnknown   Kind = 0 // no kind that is known here
+	KindUnknown   Kind = 0 // unknown kind
 	KindHello     Kind = 1 // client to server: I want in
 	KindChallenge Kind = 2 // server to client: prove your address
 	KindAccept    Kind = 3 // server to client: you may join
@@ -282,8 +272,7 @@ const (
 	KindPacket    Kind = 9 // a packet of an open connection
 )
 
-// KindOf returns what a datagram claims to be. Nothing but its first byte was
-// looked at.
+// KindOf returns the kind of a datagram. It checks only the first byte.
 func KindOf(datagram []byte) Kind {
 	if len(datagram) == 0 {
 		return KindUnknown
@@ -301,8 +290,7 @@ func KindOf(datagram []byte) Kind {
 // handshakeCheck is the checksum's start before there is a session.
 func handshakeCheck() wire.Checksum { return wire.NewChecksum(0, 0) }
 
-// openDatagram checks a handshake datagram of one kind and returns its body.
-// The error is ErrChecksum or ErrMalformed.
+// openDatagram checks a handshake datagram of one kind and returns its body. The error is ErrChecksum or ErrMalformed.
 func openDatagram(datagram []byte, kind Kind) ([]byte, error) {
 	body, ok := unseal(handshakeCheck(), datagram)
 	if !ok {
@@ -324,7 +312,7 @@ func seal(check wire.Checksum, b []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(b, check.Sum(b[start:]))
 }
 
-// unseal returns what comes before the checksum if that is right.
+// unseal returns the bytes before the checksum, if the checksum is correct.
 func unseal(check wire.Checksum, b []byte) (body []byte, ok bool) {
 	if len(b) < wire.ChecksumSize {
 		return nil, false
@@ -333,30 +321,30 @@ func unseal(check wire.Checksum, b []byte) (body []byte, ok bool) {
 	return body, binary.LittleEndian.Uint32(b[len(body):]) == check.Sum(body)
 }
 
-// Bits of the prefixes that limits count by: the network that one site has as a rule.
+// Bits of a network prefix: usually the network of one site. Limits count by prefix.
 const (
 	networkBits4 = 24
 	networkBits6 = 64
 )
 
-// AddressPrefix is the prefix of one address alone, without its zone.
+// AddressPrefix returns the prefix of a single address, without its zone.
 func AddressPrefix(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	return netip.PrefixFrom(addr, addr.BitLen())
 }
 
-// NetworkPrefix is the network around an address: the /24 of an IPv4 address, the /64 of an IPv6 address.
+// NetworkPrefix returns the network of an address: the /24 of an IPv4 address, the /64 of an IPv6 address.
 func NetworkPrefix(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	bits := networkBits6
 	if addr.Is4() {
 		bits = networkBits4
 	}
-	p, _ := addr.Prefix(bits) // the error is that of an address which is none: then the prefix is none, too
+	p, _ := addr.Prefix(bits) // an error means that the address is invalid: the prefix is invalid, too
 	return p
 }
 
-// Reader goes through the messages of a packet in the order in which the other end handed them over:
+// Reader iterates over the messages of a packet, in the order in which the other end added them:
 //
 //	r := in.Messages()
 //	for r.Next() {
@@ -364,18 +352,18 @@ func NetworkPrefix(addr netip.Addr) netip.Prefix {
 //	}
 //	err := r.Err()
 //
-// It is not to be declared in the for statement itself, which would copy it for each message.
+// Do not declare it in the for statement itself, which would copy it for each message.
 type Reader struct {
-	Channel wire.Channel       // of the message
-	Header  wire.MessageHeader // type, stage and flags exist; whether the type is known, and legal here, is for the caller
-	Payload []byte             // part of the packet, Header.Size bytes; with what the flags put in front
+	Channel wire.Channel       // channel of the message
+	Header  wire.MessageHeader // type, stage and flags exist; the caller checks whether the type is known and allowed
+	Payload []byte             // part of the packet, Header.Size bytes; begins with the fields of the flags
 
 	batches []byte
-	at, end int // the next message, and where its batch ends
+	at, end int // start of the next message, end of its batch
 	bad     bool
 }
 
-// Messages returns a reader before the first message. A copy of it is a mark.
+// Messages returns a reader before the first message. A copy of a reader marks a position.
 func (in *Incoming) Messages() Reader {
 	r := Reader{batches: in.Batches}
 	if len(in.Batches) == 0 {
@@ -390,7 +378,7 @@ func (in *Incoming) Messages() Reader {
 	return r
 }
 
-// Next goes to the next message and reports whether there is one.
+// Next moves to the next message and reports whether there is one.
 func (r *Reader) Next() bool {
 	if r.at >= r.end && !r.open() {
 		return false
@@ -410,8 +398,9 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-// Plain goes over the messages up to the first that is no message of the game on channel 0 of Unreliable without flags, or not
-// as long as sizes says of its type, and adds them to found. Next goes on from there. The messages that it goes over are legal.
+// Plain appends the next messages to found, and moves past them. It takes messages of the game on channel 0 of
+// Unreliable, without flags and with the size that sizes has for their type. It stops at the first other message. The
+// appended messages are legal. Next continues after them.
 func (r *Reader) Plain(sizes *message.Sizes, found []message.Simple) []message.Simple {
 	if r.Channel != 0 {
 		return found
@@ -432,9 +421,9 @@ func (r *Reader) Plain(sizes *message.Sizes, found []message.Simple) []message.S
 	return found
 }
 
-// row returns how many whole messages with this header, whatever their stage if it exists, stand one after the other at the start of b. Where
-// the next one begins is not read from the one before: that would have to be waited for each time. It is not inlined since in the midst of
-// its caller its numbers lie on the stack.
+// row returns the number of whole messages at the start of b with this header. Their stages may differ, but must exist.
+// The position of the next message is computed, not read from the message before: reading would wait for memory each
+// time. row is not inlined, since inside its caller its variables would be on the stack.
 //
 //go:noinline
 func row(b []byte, header uint32) (n int) {
@@ -451,10 +440,10 @@ func row(b []byte, header uint32) (n int) {
 	return n
 }
 
-// Start returns where in the packet's batches Payload begins.
+// Start returns the position of Payload in the packet's batches.
 func (r *Reader) Start() int { return r.at - len(r.Payload) }
 
-// Err returns nil when Next has reached the end of the packet or not stopped yet, and ErrMalformed when it stopped early.
+// Err returns ErrMalformed if Next stopped before the end of the packet, otherwise nil.
 func (r *Reader) Err() error {
 	if r.bad {
 		return ErrMalformed
@@ -462,7 +451,7 @@ func (r *Reader) Err() error {
 	return nil
 }
 
-// open goes into the next batch.
+// open moves to the next batch.
 func (r *Reader) open() bool {
 	rest := r.batches[r.end:]
 	if len(rest) == 0 || r.bad {
@@ -484,10 +473,10 @@ func (r *Reader) fail() bool {
 	return false
 }
 
-// minFurtherBatch is the smallest further batch: there is a message in it.
+// minFurtherBatch is the smallest size of a further batch: it has a message.
 const minFurtherBatch = furtherBatch + wire.MessageHeaderSize
 
-// batchSize returns the size of the batch at the start of b, least or more and not above len(b).
+// batchSize returns the size of the batch at the start of b. It must be from least to len(b).
 func batchSize(b []byte, least int) (size int, ok bool) {
 	if len(b) < wire.BatchHeaderSize {
 		return 0, false
@@ -496,8 +485,8 @@ func batchSize(b []byte, least int) (size int, ok bool) {
 	return size, size >= least && size <= len(b)
 }
 
-// legalBatches reports whether b is a first batch and any number of further ones, to the last byte. Their messages are not
-// looked at.
+// legalBatches reports whether b is a first batch and any number of further ones, to the last byte. It does not check
+// their messages.
 func legalBatches(b []byte) bool {
 	size, ok := batchSize(b, wire.BatchHeaderSize)
 	if !ok {
@@ -513,14 +502,15 @@ func legalBatches(b []byte) bool {
 	return true
 }
 
-// Types tells how the other end numbers the types of messages, where its protocol is another one. A Conn changes the numbers in the packets
-// that come and go: all else of this end has its own. A number that is 0 is malformed at the receiver, so each has one.
+// Types maps message types between this end and another end with another protocol. A Conn replaces the numbers in
+// received and sent packets. The rest of this end uses its own numbers. The receiver treats number 0 as malformed, so
+// every type needs a number.
 type Types struct {
-	In  [1 << 8]wire.MessageType // by their number: ours
-	Out [1 << 8]wire.MessageType // by our number: theirs
+	In  [1 << 8]wire.MessageType // by the other end's number: number at this end
+	Out [1 << 8]wire.MessageType // by this end's number: number at the other end
 }
 
-// renumber changes the types of the game's messages in the batches of a packet, in their place. It stops at what is malformed.
+// renumber replaces the types of the game's messages in the batches of a packet, in place. It stops at malformed data.
 func renumber(batches []byte, by *[1 << 8]wire.MessageType) {
 	in := Incoming{Batches: batches}
 	for r := in.Messages(); r.Next(); {
@@ -528,7 +518,7 @@ func renumber(batches []byte, by *[1 << 8]wire.MessageType) {
 		case h.Type >= wire.FirstUserMessage:
 			batches[r.Start()-wire.MessageHeaderSize] = byte(by[h.Type])
 		case h.Type == wire.MessageFragment && r.Channel.Delivery().Reliable() && len(r.Payload) > numberSize:
-			if of := wire.MessageType(r.Payload[numberSize]); of >= wire.FirstUserMessage { // A refusal may come in pieces too.
+			if of := wire.MessageType(r.Payload[numberSize]); of >= wire.FirstUserMessage { // a refusal may be in pieces, too
 				r.Payload[numberSize] = byte(by[of])
 			}
 		}

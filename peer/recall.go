@@ -6,23 +6,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Recaller decides what becomes of messages about an entity that are not acknowledged yet, when what the peer may know is
-// another than when they were handed over.
+// Recaller decides about messages about entities that are not acknowledged yet, after the rights of the peer to see
+// these entities changed.
 type Recaller interface {
-	// Gone reports whether the peer is to learn nothing more about an entity.
+	// Gone reports whether the peer must not receive anything more about an entity.
 	Gone(entity wire.NetworkID) bool
-	// Blank overwrites the body of a message of a type about such an entity with one as long that says nothing, or leaves it as
-	// it is. The message was sent and may have to be sent again: its number and what it cost are settled, so that it cannot be
-	// taken back any more.
+	// Blank overwrites the body of a message about a Gone entity with one of the same length and without content, or
+	// leaves it as it is. The message was sent and may have to be sent again. Its number and its cost are fixed, so it
+	// cannot be taken back.
 	Blank(id wire.MessageType, body []byte)
-	// Amend takes out of the body of a message of a type that was not sent yet, about an entity that is not Gone, what the peer is
-	// not to learn. It works in place and returns how long the body is now: as long, or shorter.
+	// Amend removes everything that the peer must not see from the body of a message. The message was not sent yet, and
+	// its entity is not Gone. Amend works in place and returns the new length, which is not larger.
 	Amend(id wire.MessageType, body []byte) int
 }
 
-// Recall asks about the messages of a reliable channel about entities. Messages about gone entities that were not sent yet are
-// taken back, and the messages behind have the numbers. A large message of which a piece was sent stays as it is: the receiver
-// has to get the rest of what it holds a part of.
+// Recall asks a Recaller about the messages of a reliable channel that are about an entity. Messages about Gone
+// entities that were not sent are taken back, and later messages get their numbers. A large message of which a piece
+// was sent stays: the receiver must get its other pieces.
 func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
 	r := &o.reliable
 	place := r.index[ch&(2*wire.MaxChannels-1)]
@@ -42,8 +42,8 @@ func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
 	r.release()
 }
 
-// RecallAll is Recall for all reliable channels. Of the unreliable messages that wait those about entities that are gone are
-// taken out. It returns how many messages it took.
+// RecallAll is Recall for all reliable channels. It also removes waiting unreliable messages about Gone entities. It
+// returns the number of messages taken back.
 func (o *Outgoing) RecallAll(by Recaller) uint64 {
 	before := o.stats.Recalled
 	for _, delivery := range [...]wire.Delivery{wire.Reliable, wire.ReliableOrdered} {
@@ -55,7 +55,7 @@ func (o *Outgoing) RecallAll(by Recaller) uint64 {
 	return o.stats.Recalled - before
 }
 
-// recall takes the messages about entities that are gone out of the runs.
+// recall removes the messages about Gone entities from the runs.
 func (q *batches) recall(by Recaller) (taken uint64) {
 	q.close()
 	kept := q.runs.first
@@ -86,7 +86,7 @@ func (q *batches) recall(by Recaller) (taken uint64) {
 	return taken
 }
 
-// entityOf is the entity of a framed unreliable message, the zero id where it has none.
+// entityOf returns the entity of a framed unreliable message, or the zero id.
 func entityOf(framed []byte) wire.NetworkID {
 	var a Arrival
 	var err error
@@ -99,15 +99,15 @@ func entityOf(framed []byte) wire.NetworkID {
 	return a.Entity
 }
 
-// recallWaiting goes through what waits in a line, and returns how many messages it took back.
+// recallWaiting goes through the waiting messages of a line, and returns the number of messages that it took back.
 func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 	if l.head == 0 {
 		return 0
 	}
 	number, next := r.items.at(l.head).number, uint64(0)
-	link := &l.head // where the id of the next one that stays goes
+	link := &l.head // the field for the id of the next message that stays
 	l.tail = 0
-	pieces, gone := 0, false // of a large message, how many are to come, and what becomes of them
+	pieces, gone := 0, false // of a large message: number of pieces that follow, and whether they are taken back
 	for id := l.head; id != 0; id = next {
 		it := r.items.at(id)
 		next = it.next
@@ -117,7 +117,7 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 			pieces, gone = int(it.pieces), entity.Generation != 0 && by.Gone(entity)
 		case !it.piece:
 			gone = r.amend(it, by)
-		case pieces == 0: // the rest of one that was begun
+		case pieces == 0: // further pieces of a message in flight
 			gone = false
 		}
 		pieces = max(pieces-1, 0)
@@ -139,7 +139,7 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 	return taken
 }
 
-// amend asks about a whole message that waits, and reports whether it is to be taken back.
+// amend asks about a whole waiting message, and reports whether to take it back.
 func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
 	id, entity, body := r.about(it)
 	switch {
@@ -157,7 +157,7 @@ func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
 	return false
 }
 
-// unqueue takes a message that waits out of the queue; its line is the caller's affair.
+// unqueue takes a waiting message back. The caller removes it from its line.
 func (r *reliable) unqueue(it *reliableMessage) {
 	r.held -= it.size
 	r.waiting -= it.size
@@ -165,8 +165,8 @@ func (r *reliable) unqueue(it *reliableMessage) {
 	it.state, it.size = itemConfirmed, 0
 }
 
-// about returns the type of a message, of which entity it speaks, the zero id if of none, and its body; of a large message, so much of it as is
-// in its first piece.
+// about returns the type, the entity and the body of a message. The entity is the zero id if there is none. The body of
+// a large message is the part in its first piece.
 func (r *reliable) about(it *reliableMessage) (id wire.MessageType, entity wire.NetworkID, body []byte) {
 	framed := r.framed(it)
 	at := wire.MessageHeaderSize + numberSize

@@ -7,48 +7,48 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Arrivals receives the messages of a peer: it drops repeated ones, stores early ones,
-// joins pieces, and grants credit. The zero value is ready. It belongs to one goroutine. Once warm it allocates
-// nothing.
+// Arrivals receives the messages of a peer: it drops repeated messages, stores early ones, joins pieces, and grants
+// credit. The zero value is ready to use. It must be used by one goroutine at a time. It does not allocate once its
+// buffers have grown.
 //
-// A packet's messages are all judged before the first is taken. Messages of channel 0 of Unreliable without flags need
-// neither; netcode's own types on it are for the caller.
+// Judge all messages of a packet before the first Take. Messages on channel 0 of Unreliable without flags need neither.
+// The caller handles netcode's own types on that channel.
 type Arrivals struct {
-	index     [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
-	lines     []receiveChannel            // of the channels in use
-	sequenced [wire.MaxChannels]uint64    // newest packet of which a message of the channel was delivered
+	index     [2 * wire.MaxChannels]uint8 // 1 + index in lines of each reliable channel; 0: none
+	lines     []receiveChannel            // one for each channel in use
+	sequenced [wire.MaxChannels]uint64    // newest packet with a delivered message of the channel
 	sets      [maxFragmentSets]fragments  // messages with some pieces missing
-	open      int                         // how many: the first ones
+	open      int                         // number of sets in use: the first ones
 	stash     reorderBuffer
 	credit    creditGrant
-	out       Arrival // what deliver is given
+	out       Arrival // argument of deliver
 	stats     ArrivalStats
 }
 
 // ArrivalStats counts what happened to messages since the connection began.
 type ArrivalStats struct {
-	Duplicates uint64 // reliable messages and pieces dropped: they came before
+	Duplicates uint64 // reliable messages and pieces dropped: received before
 	Late       uint64 // sequenced messages dropped: a later one was delivered
-	Early      uint64 // ordered messages held back: one before them was missing
-	Joined     uint64 // messages that came in pieces
+	Early      uint64 // ordered messages stored: an earlier one was missing
+	Joined     uint64 // messages received in pieces
 }
 
 // receiveChannel is one reliable channel on the receiving side.
 type receiveChannel struct {
 	came  window
-	early []uint16 // of an ordered channel: places in the stash by number, a circle; 0 for none
+	early []uint16 // of an ordered channel: ring of places in the stash by number; 0: none
 }
 
-// receivedMessage is a reliable message that was judged.
+// receivedMessage is the result of judge for a reliable message.
 type receivedMessage struct {
 	number uint64
 	came   uint64 // base of the channel's window
 	line   int    // -1: the channel is new
-	news   bool   // it did not come before
+	news   bool   // it was not received before
 }
 
-// Judge reports, without effect, what is wrong with a message. An error closes the connection: ErrMalformed or
-// ErrOverCredit; see CloseReason.
+// Judge checks a message and changes nothing. An error closes the connection: ErrMalformed or ErrOverCredit; see
+// CloseReason.
 func (a *Arrivals) Judge(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
 	var m Arrival
 	if err := m.Open(ch, h, payload); err != nil || !ch.Delivery().Reliable() {
@@ -84,13 +84,15 @@ func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
 	return at, a.credit.judge(m.Cost)
 }
 
-// Take takes a judged message of the packet with the number seq and calls deliver for each message that is due with it: none
-// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. The argument of deliver, and
-// its Body, are good during the call. A message that came early, or in pieces, is delivered only now: if its body turns out to be
-// wrong, that closes the connection there and then.
+// Take processes a judged message of the packet seq. It calls deliver for each message that is now due: for none if the
+// message is a duplicate, late, early or only a piece, and for several if it fills a gap. The argument of deliver and
+// its Body are valid during the call.
 //
-// The error is one that Judge cannot see, because messages of one packet contradict each other or pieces join to something
-// illegal; it closes too.
+// A message that was early or in pieces is delivered later than it was judged. If its body is malformed, the connection
+// closes only then.
+//
+// The error is one that Judge cannot find, since messages of one packet contradict each other or pieces join to
+// something illegal. It closes the connection, too.
 func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, payload []byte, deliver func(*Arrival)) error {
 	m := &a.out
 	if err := m.Open(ch, h, payload); err != nil {
@@ -122,7 +124,7 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 		a.lines = append(a.lines, receiveChannel{})
 		at.line = len(a.lines) - 1
 		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.lines))
-		if ch.Delivery() == wire.ReliableOrdered { // Of others only pieces are ever kept.
+		if ch.Delivery() == wire.ReliableOrdered { // unordered channels store only pieces
 			a.lines[at.line].early = make([]uint16, firstEarly)
 			a.stash.reserve()
 		}
@@ -131,11 +133,11 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 	return a.take(m, &at, payload, deliver)
 }
 
-// take is Take for a reliable message that is news.
+// take is Take for a reliable message that was not received before.
 func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver func(*Arrival)) error {
 	line, ch := &a.lines[at.line], m.Channel
 	ordered := ch.Delivery() == wire.ReliableOrdered
-	last := at.number // under which number the message lies when it is early
+	last := at.number // the number under which an early message is stored
 	place := uint16(0)
 	switch {
 	case m.Header.Type == wire.MessageFragment:
@@ -173,7 +175,7 @@ func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver
 	return nil
 }
 
-// deliverKept delivers what is in the stash and frees its place.
+// deliverKept delivers a message of the stash and frees its place.
 func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arrival)) error {
 	k, payload := a.stash.get(place)
 	var err error
@@ -191,10 +193,10 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 	return err
 }
 
-// firstEarly is the number of messages that a line stores ahead of a missing one before it takes more memory.
+// firstEarly is the number of messages after a missing one that an ordered channel can store before it allocates.
 const firstEarly = 64
 
-// hold notes where in the stash the message number n lies.
+// hold stores the place in the stash of message number n.
 func (l *receiveChannel) hold(n uint64, place uint16) {
 	if span := n - l.came.base + 1; span > uint64(len(l.early)) {
 		size := max(firstEarly, len(l.early))
@@ -210,7 +212,7 @@ func (l *receiveChannel) hold(n uint64, place uint16) {
 	l.early[n&uint64(len(l.early)-1)] = place
 }
 
-// unhold returns where in the stash the message number n lies, 0 for nowhere, and forgets it.
+// unhold removes and returns the place in the stash of message number n, 0 if there is none.
 func (l *receiveChannel) unhold(n uint64) (place uint16) {
 	if len(l.early) == 0 {
 		return 0
@@ -220,54 +222,54 @@ func (l *receiveChannel) unhold(n uint64) (place uint16) {
 	return place
 }
 
-// Freed gives back the Cost of messages that were handled, or dropped for good.
+// Freed returns the Cost of messages that were handled, or dropped for good, to the credit.
 func (a *Arrivals) Freed(cost int) { a.credit.freed += uint64(max(cost, 0)) }
 
-// Waiting returns the cost of what was received and not freed yet.
+// Waiting returns the cost of messages that were received and not freed.
 func (a *Arrivals) Waiting() int { return int(a.credit.received - a.credit.freed) }
 
-// CreditDue returns what a credit message would say now, and whether one is to be sent in the next packet.
+// CreditDue returns the present value for a credit message, and whether the next packet must have one.
 func (a *Arrivals) CreditDue() (low uint32, due bool) {
 	g := &a.credit
 	g.offered = g.freed
 	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
 }
 
-// CreditSent notes that the packet seq has a credit message with what CreditDue returned last.
+// CreditSent notes that the packet seq has a credit message with the last value of CreditDue.
 func (a *Arrivals) CreditSent(seq uint64) { a.credit.sent(seq) }
 
 // Acked notes that a packet arrived.
 func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 
-// Lost notes that a packet is presumed lost: a credit message in it is due again.
+// Lost notes that a packet is presumed lost. If it had the newest credit message, one is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
 
-// heldMessage is a message, or a piece of one, that came before its time.
+// heldMessage is a stored message, or a piece of one, that was early.
 type heldMessage struct {
 	header wire.MessageHeader
 	start  int
-	size   int // 0 when the place is free; nothing that is kept is empty
+	size   int // 0: the place is free, since no stored message is empty
 	cost   int
-	joined bool // a whole message that came in pieces: it has no number in front
+	joined bool // a whole message joined from pieces: its payload has no number
 }
 
-// reorderBuffer keeps what came before its time, by places that count from 1. How much it holds is bounded by the credit.
+// reorderBuffer stores early messages and pieces, in places that count from 1. The credit limits its size.
 type reorderBuffer struct {
 	buf    []byte
 	places []heldMessage
-	free   []uint16 // places that are free
-	order  []uint16 // memory of squeeze
+	free   []uint16 // free places
+	order  []uint16 // scratch of fit
 	live   int      // bytes in use
 }
 
-// firstStash is the number of messages of usual size in a stash before it takes more memory.
+// firstStash is the number of messages of usual size that a stash can store before it allocates more memory.
 const firstStash = 32
 
-// reserve takes the first memory, with the first message that may be followed by one that is early: not with the first
-// loss, which may be in the tenth minute.
+// reserve allocates the first memory, with the first message of an ordered channel. Otherwise the first loss would
+// allocate, maybe after ten minutes.
 func (s *reorderBuffer) reserve() {
 	if cap(s.buf) > 0 {
 		return
@@ -276,7 +278,7 @@ func (s *reorderBuffer) reserve() {
 	s.places, s.free, s.order = make([]heldMessage, 0, firstStash), make([]uint16, 0, firstStash), make([]uint16, 0, firstStash)
 }
 
-// keep returns a place with size bytes of room, size from 1.
+// keep returns a new place with memory of size bytes. size is at least 1.
 func (s *reorderBuffer) keep(k heldMessage, size int) (place uint16, room []byte) {
 	s.fit(size)
 	k.start, k.size = len(s.buf), size
@@ -293,7 +295,7 @@ func (s *reorderBuffer) keep(k heldMessage, size int) (place uint16, room []byte
 	return place, s.buf[k.start:]
 }
 
-// get returns what is in a place, until the next keep.
+// get returns the content of a place. It is valid until the next keep.
 func (s *reorderBuffer) get(place uint16) (*heldMessage, []byte) {
 	k := &s.places[place-1]
 	return k, s.buf[k.start : k.start+k.size : k.start+k.size]
@@ -310,7 +312,7 @@ func (s *reorderBuffer) drop(place uint16) {
 	}
 }
 
-// fit makes room for size more bytes: by moving together what is in use where that gains enough, else in more memory.
+// fit makes space for size more bytes. It moves the used bytes together if that gains enough, otherwise it allocates.
 func (s *reorderBuffer) fit(size int) {
 	if cap(s.buf)-len(s.buf) >= size {
 		return
@@ -330,31 +332,31 @@ func (s *reorderBuffer) fit(size int) {
 		k := &s.places[i]
 		from := s.buf[k.start : k.start+k.size]
 		k.start = len(to)
-		to = append(to, from...) // in the same memory never past from
+		to = append(to, from...) // in the same memory, to never overtakes from
 	}
 	s.buf = to
 }
 
-// fragments is a message came. A piece's payload, after its number:
+// fragments is a message of which some pieces were received. The payload of a piece, after its number:
 //
 //	byte 0      1        2       3
 //	+------+---------+-------+-------+-----------+
 //	| type | stage   | index | count | piece ... |   type and stage with flags: those of the whole message
 //	+------+---------+-------+-------+-----------+
 //
-// Index is below count, which is 2 to MaxFragments. All pieces but the last are of the same length, the last is at most as
-// long; none is empty. Numbers of the pieces follow each other. Joined they are what follows the number in a message that
-// is sent whole.
+// index is below count, and count is 2 to MaxFragments. All pieces but the last have the same length. The last is not
+// longer, and none is empty. The numbers of the pieces are consecutive. The joined pieces are the payload, after the
+// number, of a message that is sent whole.
 type fragments struct {
 	channel wire.Channel
-	header  wire.MessageHeader // of the whole, without size
+	header  wire.MessageHeader // header of the whole message, without its size
 	first   uint64             // number of the first piece
 	count   uint64
-	came    int // how many
-	length  int // of each piece but the last, 0 while none of them came
-	last    int // length of the last, 0 while it has not come
+	came    int // number of received pieces
+	length  int // length of each piece but the last; 0: none was received
+	last    int // length of the last piece; 0: not received
 	cost    int
-	places  [MaxFragments]uint16 // in the stash
+	places  [MaxFragments]uint16 // places in the stash
 }
 
 // openPiece reads the header of a piece.
@@ -372,7 +374,7 @@ func openPiece(body []byte) (h wire.MessageHeader, index, count uint64, piece []
 	return h, index, count, body[fragmentHeader:], nil
 }
 
-// setAt returns an open set of a channel that has one of the numbers from first to end-1, nil without one.
+// setAt returns an open set of a channel with a number from first to end-1, or nil.
 func (a *Arrivals) setAt(ch wire.Channel, first, end uint64) *fragments {
 	for i := range a.sets[:a.open] {
 		if s := &a.sets[i]; s.channel == ch && first < s.first+s.count && s.first < end {
@@ -412,7 +414,7 @@ func (a *Arrivals) judgePiece(m *Arrival, at *receivedMessage) error {
 	return a.credit.judge(m.Cost)
 }
 
-// fits reports whether a piece may have this length beside those that came.
+// fits reports whether the length of a piece is legal with the pieces received before.
 func (s *fragments) fits(index uint64, length int) bool {
 	if index == s.count-1 {
 		return s.length == 0 || length <= s.length
@@ -420,8 +422,8 @@ func (s *fragments) fits(index uint64, length int) bool {
 	return length >= s.last && (s.length == 0 || length == s.length)
 }
 
-// takePiece keeps a piece. With the last of its message it joins them and returns the place of the whole, and the number
-// under which it lies: that of its last piece.
+// takePiece stores a piece. After the last piece it joins the message, and returns its place and the number under which
+// it is stored: the number of its last piece.
 func (a *Arrivals) takePiece(m *Arrival, at *receivedMessage) (place uint16, last uint64, err error) {
 	h, index, count, piece, err := openPiece(m.Body)
 	if err != nil {
@@ -450,7 +452,7 @@ func (a *Arrivals) takePiece(m *Arrival, at *receivedMessage) (place uint16, las
 	return a.join(s)
 }
 
-// join puts the pieces of a set together and closes it.
+// join joins the pieces of a set and closes the set.
 func (a *Arrivals) join(s *fragments) (place uint16, last uint64, err error) {
 	size := int(s.count-1)*s.length + s.last
 	place, room := a.stash.keep(heldMessage{header: s.header, cost: s.cost, joined: true}, size)

@@ -8,44 +8,41 @@ import (
 )
 
 const (
-	// ReplayWindow is the number of sequences that are still read: the newest
-	// accepted one and the 255 before it.
+	// ReplayWindow is the number of sequences that are still accepted: the newest accepted one and the 255 before it.
 	ReplayWindow = 256
 	// AckReach is the number of sequences before the newest one that the ack bits cover.
 	AckReach = 32
-	// ackEvery is the number of eliciting packets after which an
-	// acknowledgement does not wait for the next tick (PROTOCOL.md).
+	// ackEvery is the number of eliciting packets after which an acknowledgement does not wait for the next tick
+	// (PROTOCOL.md).
 	ackEvery = 16
-	// ackAgain is for how many ticks after the newest accepted packet an
-	// acknowledgement is said again, and minLacking how many of the newest numbers
-	// must be missing for that: one may have been left out on purpose.
+	// ackAgain is the number of ticks after the newest accepted packet in which an acknowledgement is repeated.
+	// minLacking is the number of missing sequences that this needs: one may be skipped on purpose.
 	ackAgain   = 3
 	minLacking = 2
-	// lackingPerCopy is for how many missing ones of the newest numbers it is said
-	// once more in each tick, and mostCopies how often at most.
+	// lackingPerCopy is the number of missing sequences for each further copy of an acknowledgement in a tick.
+	// mostCopies limits the copies.
 	lackingPerCopy = 4
 	mostCopies     = 3
 )
 
-// received knows which of the remote end's packets were accepted.
+// received stores which packets of the remote end were accepted.
 //
 //	window bit k (word k/64, bit k%64) <=> sequence newest-k was accepted
 //	ack bit  n                         <=> sequence newest-1-n, so window bit n+1
 type received struct {
 	first  uint64 // sequence of the remote end's first packet
-	newest uint64 // newest accepted; first-1 before there is one
+	newest uint64 // newest accepted sequence; first-1: none
 	any    bool
 	window [ReplayWindow / 64]uint64
-	due    int // eliciting packets accepted since the last packet went out
+	due    int // eliciting packets accepted since the last packet was sent
 }
 
 func newReceived(first uint64) received {
 	return received{first: first, newest: first - 1}
 }
 
-// judge gives a wire sequence its 64-bit number, nearest to the newest accepted
-// one, or says why the packet must not be read. It changes nothing: the window
-// moves only for packets that were decoded whole.
+// judge returns the 64-bit sequence of a wire sequence, the one nearest to the newest accepted one. It returns an error
+// if the packet must not be read. It changes nothing: the window moves only for packets that were decoded whole.
 func (r *received) judge(sequence wire.Sequence) (uint64, error) {
 	behind := uint16(wire.Sequence(r.newest) - sequence)
 	if behind >= 1<<15 {
@@ -61,13 +58,13 @@ func (r *received) judge(sequence wire.Sequence) (uint64, error) {
 	return r.newest - back, nil
 }
 
-// has reports whether the sequence back before the newest was accepted.
+// has reports whether the sequence newest-back was accepted.
 func (r *received) has(back uint64) bool {
 	return r.window[back/64]>>(back%64)&1 != 0
 }
 
-// accept records a sequence. One that the window has left behind, or has
-// already, changes nothing; accept reports whether it was news.
+// accept adds a sequence. It returns false and changes nothing if the sequence is older than the window or was accepted
+// before.
 func (r *received) accept(sequence uint64, eliciting bool) bool {
 	if sequence > r.newest {
 		r.shift(sequence - r.newest)
@@ -85,7 +82,7 @@ func (r *received) accept(sequence uint64, eliciting bool) bool {
 	return true
 }
 
-// lacks returns the number of missing packets that the ack bits cover.
+// lacks returns the number of missing sequences that the ack bits cover.
 func (r *received) lacks() int {
 	if !r.any {
 		return 0
@@ -94,8 +91,8 @@ func (r *received) lacks() int {
 	return bits.OnesCount64(^(r.window[0] >> 1) & (1<<reach - 1))
 }
 
-// shift moves the window n sequences on. Each shift below is by its type's full
-// width at times, which Go defines as zero; that is what is wanted here.
+// shift moves the window by n sequences. Some shifts below are by the full width of the type. Go defines their result
+// as zero, as intended here.
 func (r *received) shift(n uint64) {
 	words, rest := n/64, n%64
 	for i := uint64(len(r.window)); i > 0; {
@@ -111,21 +108,22 @@ func (r *received) shift(n uint64) {
 	}
 }
 
-// window knows which numbers of a reliable channel are through: everything below base, and of the ReliableWindow numbers
-// from there on those whose bit is set.
+// window stores which numbers of a reliable channel are done: all below base, and those of the next ReliableWindow
+// numbers whose bit is set.
 //
-//	bit n%64 of word n/64 of the circle <=> number n, for base <= n < base+ReliableWindow
+//	bit n%64 of word n/64 of the ring <=> number n, for base <= n < base+ReliableWindow
 type window struct {
-	base uint64 // the oldest number that is not through
+	base uint64 // the lowest number that is not done
 	bits [ReliableWindow / 64]uint64
 }
 
-// has reports whether number n, below base+ReliableWindow, is through.
+// has reports whether number n is done. n is below base+ReliableWindow.
 func (w *window) has(n uint64) bool {
 	return n < w.base || w.bits[n/64%(ReliableWindow/64)]>>(n%64)&1 != 0
 }
 
-// set notes that number n, from base on and below base+ReliableWindow, is through, and moves base over all that are.
+// set marks number n as done, with base <= n < base+ReliableWindow. It moves base to the lowest number that is not
+// done.
 func (w *window) set(n uint64) {
 	w.bits[n/64%(ReliableWindow/64)] |= 1 << (n % 64)
 	for {
@@ -142,20 +140,19 @@ func (w *window) set(n uint64) {
 	}
 }
 
-// recentAcks remembers which of the newest packets were acknowledged, so that
-// an acknowledgement, which mostly repeats the one before, costs no more than
-// its news.
+// recentAcks stores which of the newest packets were acknowledged. An acknowledgement mostly repeats the one before, so
+// it costs only as much as its new sequences.
 //
-//	bit k <=> the number newest-k was in an acknowledgement
+//	bit k <=> sequence newest-k was in an acknowledgement
 //
-// Forgotten numbers are looked up in the ring of sent packets again.
+// Older sequences are looked up in the ring of sent packets.
 type recentAcks struct {
 	newest uint64
 	bits   uint64
 }
 
-// known returns what is remembered, counted back from another number. Shifts of
-// 64 and more give zero in Go: nothing is known there.
+// known returns the stored bits relative to the sequence from. Go defines shifts by 64 or more as zero: nothing is
+// stored there.
 func (a *recentAcks) known(from uint64) uint64 {
 	if from >= a.newest {
 		return a.bits << (from - a.newest)
@@ -163,7 +160,7 @@ func (a *recentAcks) known(from uint64) uint64 {
 	return a.bits >> (a.newest - from)
 }
 
-// add remembers that the numbers from-k were acknowledged, for each bit k.
+// add stores that the sequence from-k was acknowledged, for each bit k.
 func (a *recentAcks) add(from, bits uint64) {
 	if from >= a.newest {
 		a.bits = a.known(from) | bits
@@ -173,28 +170,26 @@ func (a *recentAcks) add(from, bits uint64) {
 	a.bits |= bits << (a.newest - from)
 }
 
-// AckSize is the most that a packet takes that only acknowledges.
+// AckSize is the largest size of a packet that only acknowledges.
 const AckSize = packetOverhead
 
-// lastAck is the newest packet that only acknowledged, and what it acknowledged.
+// lastAck is the newest packet that only acknowledged, and the sequences that it acknowledged.
 type lastAck struct {
 	packet [AckSize]byte
-	size   int // 0: there was none
+	size   int // 0: none
 	newest uint64
 	bits   uint64
 }
 
-// RepeatAck reports whether what was acknowledged last is worth saying again when
-// nothing else is to be said: packets of the remote end are lost here, so its
-// acknowledgements are likely to be lost there, and it waits for them in vain.
-// Where nothing comes any more, that ends after a few ticks.
+// RepeatAck reports whether to repeat the last acknowledgement if there is nothing else to send. Packets of the remote
+// end are lost, so acknowledgements to it are likely to be lost, too. It ends a few ticks after the last received
+// packet.
 func (c *Conn) RepeatAck(now time.Duration) bool {
 	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
 }
 
-// AckRepeats returns the number of extra packets of a tick that repeat the last
-// acknowledgement. Where much is lost few arrive, and the remote end then codes
-// its state against older packets.
+// AckRepeats returns the number of further packets of a tick that repeat the last acknowledgement. Under high loss few
+// of them arrive, and the remote end then codes its state against older packets.
 func (c *Conn) AckRepeats(now time.Duration) int {
 	if !c.RepeatAck(now) {
 		return 0
@@ -202,11 +197,10 @@ func (c *Conn) AckRepeats(now time.Duration) int {
 	return min(c.received.lacks()/lackingPerCopy, mostCopies)
 }
 
-// Again writes the newest packet that only acknowledged into dst, to be sent once
-// more as it is, and returns its length: 0, and nothing counts as sent, where there
-// is something to add to it or dst is shorter than AckSize. With a number of its own
-// the same would tell the remote end of one more packet that may be lost, which
-// that one has to tell back.
+// Again writes the newest packet that only acknowledged into dst, to send it again unchanged, and returns its length.
+// It returns 0 and counts nothing as sent if there is more to acknowledge or dst is shorter than AckSize. The copy
+// keeps its sequence: a new sequence would be one more packet that may be lost, and that the remote end would
+// acknowledge.
 func (c *Conn) Again(dst []byte) int {
 	s := &c.said
 	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
@@ -217,7 +211,7 @@ func (c *Conn) Again(dst []byte) int {
 	return copy(dst, s.packet[:s.size])
 }
 
-// says keeps a packet that only acknowledges.
+// says stores a packet that only acknowledges.
 func (c *Conn) says(packet []byte) {
 	c.said.size = copy(c.said.packet[:], packet)
 	c.said.newest, c.said.bits = c.received.newest, c.received.window[0]

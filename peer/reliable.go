@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// itemOverhead is the part of ReliableBytes that a reliable message takes beside its own bytes.
+	// itemOverhead is the part of ReliableBytes that a reliable message takes in addition to its own bytes.
 	itemOverhead = 64
-	// minArena is the least ReliableBytes, and the memory that the first reliable message takes.
+	// minArena is the least ReliableBytes, and the memory allocated for the first reliable message.
 	minArena = 4 << 10
-	// numberSize is the message number in front of a reliable message's payload.
+	// numberSize is the size of the message number before a reliable message's payload.
 	numberSize = 2
 )
 
@@ -23,38 +23,38 @@ type line struct {
 	channel    wire.Channel
 	next       uint64 // number of the next message
 	confirmed  window
-	head, tail uint64 // ids of the first and last message that waits, 0 for none
+	head, tail uint64 // ids of the first and last waiting message; 0: none
 }
 
-// fragmentSet is a large message of which a piece was sent and not every piece is acknowledged.
+// fragmentSet is a large message in flight: a piece was sent, and not every piece is acknowledged.
 type fragmentSet struct {
 	first, end uint64 // ids of its pieces
-	confirmed  uint64 // how many of them are
+	confirmed  uint64 // number of confirmed pieces
 }
 
-// reliable is the queue of reliable messages of all channels: from the call until they are acknowledged.
+// reliable is the queue of reliable messages of all channels, from the call to the acknowledgement.
 type reliable struct {
 	arena   arena
 	items   items
 	carried sentReliables
-	index   [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
-	lines   []line                      // of the channels in use, in the order of their first use
+	index   [2 * wire.MaxChannels]uint8 // 1 + index in lines of each reliable channel; 0: none
+	lines   []line                      // one for each channel in use, in the order of their first use
 	sets    [maxFragmentSets]fragmentSet
-	open    int // how many sets are in use: the first ones
+	open    int // number of sets in use: the first ones
 
-	underway    int       // sent, and not acknowledged
-	asked       tick.Tick // with the message that Reserve opened: before which it is not to be handled
-	heldUntil   tick.Tick // the newest of these that were handed over
-	granted     uint64    // credit since the start
-	spent       uint64    // of it
+	underway    int       // number of messages sent and not acknowledged
+	asked       tick.Tick // of the message that Reserve opened: tick before which it must not be handled
+	heldUntil   tick.Tick // the newest such tick of all added messages
+	granted     uint64    // granted credit since the start
+	spent       uint64    // spent credit since the start
 	limit       int       // ReliableBytes
-	held        int       // of it
-	waiting     int       // bytes that wait or are lost
+	held        int       // used part of limit
+	waiting     int       // bytes of waiting and lost messages
 	unconfirmed int
-	most        int    // how long a framed message may be
-	scratch     []byte // prefix and body of a message that may have to be cut
+	most        int    // largest size of a framed message
+	scratch     []byte // prefix and body of a message that may have to be cut into pieces
 	channel     wire.Channel
-	kind        wire.MessageType // of the message that Reserve opened, with its stage's byte
+	kind        wire.MessageType // type of the message that Reserve opened
 	stage       byte
 }
 
@@ -74,7 +74,7 @@ func mostReliable(packetSize int) int { return packetSize - packetOverhead - fur
 // piece returns the size of a piece of a large message.
 func (r *reliable) piece() int { return r.most - wire.MessageHeaderSize - numberSize - fragmentHeader }
 
-// cut returns into how many pieces a message with n bytes of prefix and body is cut, 1 when it needs none.
+// cut returns the number of pieces of a message with n bytes of prefix and body, 1 if it is sent whole.
 func (r *reliable) cut(n int) int {
 	if n <= r.most-wire.MessageHeaderSize-numberSize {
 		return 1
@@ -90,7 +90,7 @@ func (r *reliable) size(n, pieces int) int {
 	return n + pieces*(wire.MessageHeaderSize+numberSize+fragmentHeader)
 }
 
-// cost returns what n bytes of prefix and body in pieces cost of the credit.
+// cost returns the credit that n bytes of prefix and body in pieces take.
 func (r *reliable) cost(n, pieces int) int {
 	return r.size(n, pieces) - pieces*wire.MessageHeaderSize + pieces*messageOverhead
 }
@@ -139,7 +139,7 @@ func (o *Outgoing) reserveReliable(p *Post, bound int) ([]byte, error) {
 	return buf[size-bound : size : size], nil
 }
 
-// room returns where size bytes can go in the arena, which grows up to the limit.
+// room returns a position in the arena with space for size bytes. The arena grows up to the limit.
 func (r *reliable) room(size int) (at int, ok bool) {
 	for {
 		at, ok = r.arena.place(size)
@@ -150,7 +150,7 @@ func (r *reliable) room(size int) (at int, ok bool) {
 	}
 }
 
-// grow moves what is in the arena into a larger one.
+// grow moves the content of the arena into a larger one.
 func (r *reliable) grow(size int) {
 	buf, at := make([]byte, size), 0
 	for id := r.items.first; id < r.items.next; id++ {
@@ -205,7 +205,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 	}
 }
 
-// line returns the place of a channel in lines.
+// line returns the index of a channel in lines. It adds the channel if it is new.
 func (r *reliable) line(ch wire.Channel) uint8 {
 	place := &r.index[ch&(2*wire.MaxChannels-1)]
 	if *place == 0 {
@@ -215,7 +215,7 @@ func (r *reliable) line(ch wire.Channel) uint8 {
 	return *place - 1
 }
 
-// enqueue queues a message whose bytes lie in the arena, but for size and number.
+// enqueue queues a message whose bytes are in the arena. It writes the size and the number.
 func (r *reliable) enqueue(place uint8, it reliableMessage) {
 	l := &r.lines[place]
 	r.arena.take(it.start, it.size)
@@ -257,7 +257,7 @@ func (r *reliable) acked(seq uint64, stats *OutgoingStats) {
 	r.release()
 }
 
-// release gives back the memory of the oldest messages, as far as they are done with.
+// release frees the memory of the oldest messages, up to the first unconfirmed one.
 func (r *reliable) release() {
 	r.held -= itemOverhead * r.items.release()
 	if r.items.first == r.items.next {
@@ -267,7 +267,7 @@ func (r *reliable) release() {
 	}
 }
 
-// confirm notes that a message arrived, and reports whether that is news.
+// confirm notes that a message arrived. It returns false if that was known.
 func (r *reliable) confirm(id uint64) bool {
 	if !r.items.live(id) {
 		return false
@@ -292,7 +292,7 @@ func (r *reliable) confirm(id uint64) bool {
 	return true
 }
 
-// confirmPiece counts a piece of an open set, and closes the set with the last.
+// confirmPiece counts a confirmed piece of a set, and closes the set after the last piece.
 func (r *reliable) confirmPiece(id uint64) {
 	for i := range r.sets[:r.open] {
 		s := &r.sets[i]
@@ -307,7 +307,7 @@ func (r *reliable) confirmPiece(id uint64) {
 	}
 }
 
-// lost puts the messages of a packet among the lost, unless a later packet has it or it arrived.
+// lost marks the messages of a packet as lost, except messages that arrived or that a later packet has.
 func (r *reliable) lost(seq uint64) {
 	p := r.carried.packet(seq)
 	if p == nil || p.acked || p.lost {
@@ -337,7 +337,7 @@ func (r *reliable) clear() {
 	r.held, r.waiting, r.unconfirmed, r.underway, r.heldUntil = 0, 0, 0, 0, 0
 }
 
-// idRange is a row of items with ids one after the other.
+// idRange is a range of items with consecutive ids.
 type idRange struct {
 	first uint64
 	count uint64
@@ -346,30 +346,30 @@ type idRange struct {
 // packetReliables lists the reliable messages in one packet.
 type packetReliables struct {
 	packet uint64
-	spans  uint64 // number of its first span
-	count  uint64 // how many spans
+	spans  uint64 // number of its first idRange
+	count  uint64 // number of idRanges
 	acked  bool
 	lost   bool
 }
 
-// sentReliables remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
-// packets that had some take room. Packets and spans are each a queue in a ring, numbered from 0.
+// sentReliables stores which reliable messages each packet had, as long as the connection stores the packet. Packets
+// without reliable messages take no memory. Packets and spans are queues in rings, numbered from 0.
 type sentReliables struct {
 	packets  ring[packetReliables]
 	spans    ring[idRange]
-	remember uint64 // how many packet numbers back the connection remembers
+	remember uint64 // number of packets that the connection stores
 }
 
-// maxSpans bounds the memory of spans. It is more than what one packet can have.
+// maxSpans limits the number of spans. One packet cannot have so many.
 const maxSpans = 1 << 14
 
-// firstRing is the first size of a ring, in elements. A packet that is lost for good keeps all after it in the ring for a
-// while, so a smaller ring would grow now and then, long after the start.
+// firstRing is the first size of a ring, in elements. A packet without an acknowledgement keeps all later ones in the
+// ring for a while. A smaller ring would therefore grow now and then, long after the start.
 const firstRing = 128
 
-// ring is a queue whose elements have numbers that stay.
+// ring is a queue whose elements are numbered. The number of an element does not change.
 type ring[T any] struct {
-	buf         []T // a power of two long
+	buf         []T // the length is a power of two
 	first, next uint64
 }
 
@@ -389,7 +389,7 @@ func (r *ring[T]) push(v T) {
 	*r.at(r.next - 1) = v
 }
 
-// packet returns the messages of a packet, nil if nothing is known of it.
+// packet returns the messages of a packet, or nil if it has none or was dropped.
 func (c *sentReliables) packet(seq uint64) *packetReliables {
 	n := c.packets.len()
 	i := uint64(sort.Search(int(n), func(i int) bool { return c.packets.at(c.packets.first+uint64(i)).packet >= seq }))
@@ -399,7 +399,8 @@ func (c *sentReliables) packet(seq uint64) *packetReliables {
 	return c.packets.at(c.packets.first + i)
 }
 
-// open returns the record of the packet seq, the newest, which is being filled. Records that must leave for it have left.
+// open returns the entry of the newest packet, which is being filled. Entries that must be dropped before have been
+// dropped.
 func (c *sentReliables) open(seq uint64) *packetReliables {
 	if c.packets.len() > 0 {
 		if p := c.packets.at(c.packets.next - 1); p.packet == seq {
@@ -410,7 +411,7 @@ func (c *sentReliables) open(seq uint64) *packetReliables {
 	return c.packets.at(c.packets.next - 1)
 }
 
-// note adds an item to what the packet seq has, which is open already.
+// note adds an item to the newest packet, which is open already.
 func (c *sentReliables) note(p *packetReliables, id uint64) {
 	if p.count > 0 {
 		if s := c.spans.at(c.spans.next - 1); s.first+s.count == id {
@@ -422,7 +423,7 @@ func (c *sentReliables) note(p *packetReliables, id uint64) {
 	c.spans.push(idRange{first: id, count: 1})
 }
 
-// crowded reports whether the oldest packet must leave before the packet seq is filled.
+// crowded reports whether the oldest packet must be dropped before the packet seq is filled.
 func (c *sentReliables) crowded(seq uint64) bool {
 	if c.packets.len() == 0 {
 		return false
@@ -431,22 +432,23 @@ func (c *sentReliables) crowded(seq uint64) bool {
 	return oldest.acked || oldest.packet+c.remember <= seq || c.spans.len() >= maxSpans && oldest.packet != seq
 }
 
-// drop forgets the oldest packet.
+// drop drops the oldest packet.
 func (c *sentReliables) drop() {
 	oldest := c.packets.at(c.packets.first)
 	c.spans.first = oldest.spans + oldest.count
 	c.packets.first++
 }
 
-// arena is the memory of reliable messages, a circle in which each lies in one piece. The first to come is freed first.
+// arena is the memory of reliable messages: a ring buffer in which each message is contiguous. Messages are freed in
+// the order in which they were added.
 type arena struct {
 	buf  []byte
-	head int  // where the next message goes
-	tail int  // where the oldest one lies
-	any  bool // there is one
+	head int  // position of the next message
+	tail int  // position of the oldest message
+	any  bool // there is a message
 }
 
-// place returns where n bytes can go.
+// place returns a position with space for n bytes.
 func (a *arena) place(n int) (at int, ok bool) {
 	switch {
 	case !a.any:
@@ -459,7 +461,7 @@ func (a *arena) place(n int) (at int, ok bool) {
 	return a.head, a.tail-a.head >= n
 }
 
-// take notes that n bytes at the place that place returned are in use.
+// take marks n bytes at a position from place as used.
 func (a *arena) take(at, n int) {
 	if !a.any {
 		a.tail, a.any = at, true
@@ -467,14 +469,14 @@ func (a *arena) take(at, n int) {
 	a.head = at + n
 }
 
-// free notes that nothing before tail is in use any more.
+// free frees everything before tail.
 func (a *arena) free(tail int) { a.tail = tail }
 
-// clear notes that nothing is.
+// clear frees everything.
 func (a *arena) clear() { a.head, a.tail, a.any = 0, 0, false }
 
-// Pool lends the buffers in which messages wait beyond each peer's own first one. All peers of an end share it, also
-// those that fill packets in several goroutines at once.
+// Pool provides the buffers for waiting messages that do not fit into a peer's own buffer. All peers of an end share
+// it, and several goroutines may use it at once.
 type Pool struct {
 	mutex sync.Mutex
 	free  [][]byte
@@ -482,18 +484,18 @@ type Pool struct {
 	lent  int
 }
 
-// poolKeep is the largest size of unused buffers in a pool, in bytes: 64 peers whose queues are full in every
-// frame never make it allocate.
+// poolKeep is the largest total size of unused buffers in a pool, in bytes. With it, 64 peers whose queues are full in
+// every frame never make the pool allocate.
 const poolKeep = 8 << 20
 
-// NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Peers with larger packets allocate
-// theirs.
+// NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Larger buffers are allocated at
+// each use.
 func NewPool(packetSize int) *Pool { return &Pool{size: packetSize} }
 
-// Lent returns how many buffers are in use.
+// Lent returns the number of buffers in use.
 func (p *Pool) Lent() int { return p.lent }
 
-// lend returns an empty buffer of capacity size or more.
+// lend returns an empty buffer with a capacity of at least size.
 func (p *Pool) lend(size int) []byte {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -507,7 +509,7 @@ func (p *Pool) lend(size int) []byte {
 	return b
 }
 
-// giveBack takes a buffer that take returned. One of another size than the pool's is let go.
+// giveBack returns a buffer to the pool. A buffer with another capacity than the pool's is dropped.
 func (p *Pool) giveBack(b []byte) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -11,20 +11,21 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// OutgoingConfig bounds what waits to be sent to one peer. Zero or less in a field takes its default.
+// OutgoingConfig limits the messages that wait to be sent to one peer. A field of zero or less takes its default.
 type OutgoingConfig struct {
-	// PacketSize is that of the connection, in bytes. Default 1200.
+	// PacketSize is the packet size of the connection, in bytes. Default 1200.
 	PacketSize int
-	// PieceSize is the size of packets that take any reliable message, or piece of one, in bytes: larger messages are cut. Default:
-	// PacketSize.
+	// PieceSize is the size of packets that have space for any reliable message or piece, in bytes: larger messages are
+	// sent in pieces. Default: PacketSize.
 	PieceSize int
-	// UnreliableBytes bounds the bytes of unreliable messages, headers included, that wait. It is rounded to whole packets,
-	// one at least. Default 64 KiB.
+	// UnreliableBytes limits the bytes of waiting unreliable messages, headers included. It is rounded to whole
+	// packets, at least one. Default 64 KiB.
 	UnreliableBytes int
-	// ReliableBytes bounds the memory of reliable messages that wait or are not yet acknowledged; each takes 64 bytes beside
-	// its own. Default 256 KiB.
+	// ReliableBytes limits the memory of reliable messages that wait or are not acknowledged. Each takes 64 bytes in
+	// addition to its own. Default 256 KiB.
 	ReliableBytes int
-	// SentPackets is that of the connection: for how many packets back it is remembered what they had. Default 1024.
+	// SentPackets is ConnConfig.SentPackets of the connection: the number of packets whose messages are stored. Default
+	// 1024.
 	SentPackets int
 }
 
@@ -49,63 +50,66 @@ func (c OutgoingConfig) withDefaults() OutgoingConfig {
 	return c
 }
 
-// opened tells where the message that Reserve opened will go.
+// opened is the place of the message that Reserve opened.
 type opened uint8
 
 const (
 	openNone opened = iota
 	openUnreliable
 	openReliable
-	openScratch // reliable, and perhaps too large for one packet
+	openScratch // reliable, may be too large for one packet
 )
 
-// Outgoing stores the messages that wait to be sent to one peer, in the order of the calls, and those that may have to be
-// sent again. It belongs to one goroutine. Once warm it allocates nothing.
+// Outgoing stores the messages to one peer that wait to be sent, in the order of the calls. It also stores messages
+// that may have to be sent again. It must be used by one goroutine at a time. It does not allocate once its buffers
+// have grown.
 //
-// Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell the fate of those.
+// Reserve with Commit, or Push, adds messages. Fill moves them into packets. Acked and Lost report the outcome of the
+// packets.
 type Outgoing struct {
-	batches  batches // its first fields are what Put looks at, in one line of the cache
+	batches  batches // the fields that Put reads come first, in one cache line
 	opened   opened  // the message that Reserve opened
 	reliable reliable
 	config   OutgoingConfig
-	most     int // the packet size that the buffers were made for
+	most     int // the packet size that the buffers were allocated for
 	stats    OutgoingStats
 
-	// More of the message that Reserve opened.
-	message int // where its header is in the open buffer, or in the arena
-	body    int // where its body starts there
+	// Further state of the message that Reserve opened.
+	message int // position of its header in the open buffer, or in the arena
+	body    int // position of its body there
 	bound   int
 
-	progress     uint64 // sum of what moves when reliable messages get on
+	progress     uint64 // sum of counters that grow while reliable messages make progress
 	blockedSince time.Duration
 	blocked      bool
 }
 
 // OutgoingStats counts what happened to messages since the queue was made.
 type OutgoingStats struct {
-	Unreliable   uint64 // unreliable messages taken
-	Reliable     uint64 // reliable messages taken
+	Unreliable   uint64 // unreliable messages added
+	Reliable     uint64 // reliable messages added
 	Pieces       uint64 // fragments that messages were cut into
 	QueueFull    uint64 // unreliable messages dropped: no room
 	BackPressure uint64 // reliable messages refused: no room
 	Refused      uint64 // messages refused: too large, or not legal
 	Resent       uint64 // reliable messages and pieces sent once more
 	Confirmed    uint64 // reliable messages and pieces acknowledged
-	LateAcks     uint64 // of those, in packets that were presumed lost
+	LateAcks     uint64 // part of Confirmed: in packets that were presumed lost
 	Recalled     uint64 // messages taken back before they were sent
 }
 
-// NewOutgoing returns an empty queue. Its first buffer is its own and stays, further ones come from the pool and go back
-// when they were sent.
+// NewOutgoing returns an empty queue. Its first buffer belongs to it. Further buffers come from the pool and return to
+// it when they were sent.
 func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 	cfg = cfg.withDefaults()
 	return &Outgoing{config: cfg, most: cfg.PacketSize, batches: newBatches(cfg, pool), reliable: newReliable(cfg)}
 }
 
-// Reserve opens a message and returns room for its body, bound bytes: straight in the batch that is being filled where the
-// message is unreliable. Commit or Cancel must follow before any other call. An error means that nothing was opened:
-// ErrQueueFull, ErrBackPressure, ErrTooLarge, ErrEntity or ErrDelivery. It panics on a type, stage or flags that do not
-// exist.
+// Reserve opens a message and returns memory of bound bytes for its body. For an unreliable message that is part of the
+// batch that is being filled. Commit or Cancel must follow before any other call.
+//
+// If there is an error, no message was opened: ErrQueueFull, ErrBackPressure, ErrTooLarge, ErrEntity or ErrDelivery.
+// Reserve panics on a type, stage or flags that do not exist.
 func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
 	q := &o.batches
 	at := len(q.buf)
@@ -115,11 +119,11 @@ func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
 	}
 	o.message, o.body, o.bound, o.opened = at, at+wire.MessageHeaderSize, bound, openUnreliable
 	buf := q.buf[at : at+wire.MessageHeaderSize+bound]
-	binary.LittleEndian.PutUint32(buf, uint32(p.Type)|uint32(p.Stage)<<8) // the size follows with Commit
+	binary.LittleEndian.PutUint32(buf, uint32(p.Type)|uint32(p.Stage)<<8) // Commit sets the size
 	return buf[wire.MessageHeaderSize : wire.MessageHeaderSize+bound : wire.MessageHeaderSize+bound], nil
 }
 
-// reserve is Reserve without the short way.
+// reserve is Reserve without its fast path.
 func (o *Outgoing) reserve(p *Post, bound int) (payload []byte, err error) {
 	o.opened = openNone // also when a message was opened and neither committed nor cancelled
 	if err = p.legal(); err == nil {
@@ -160,8 +164,8 @@ func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
 	return buf[need-bound : need : need], nil
 }
 
-// Commit adds the message opened by Reserve, of whose room the first n bytes are the body. It panics on more than was
-// reserved.
+// Commit adds the message opened by Reserve. Its body is the first n bytes of the memory. Commit panics if n is more
+// than was reserved.
 func (o *Outgoing) Commit(n int) {
 	if uint(n) > uint(o.bound) || o.opened == openNone {
 		panic("peer: commit of more than was reserved")
@@ -183,23 +187,23 @@ func (o *Outgoing) Commit(n int) {
 	o.stats.Unreliable++
 }
 
-// Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose header is known: its
-// type, its stage and its size, which must exist. It returns the room for its body, which the caller must fill at once, or nil, with
-// nothing done, where it takes more than to append to what waits: PutFirst may do it.
+// Put is Reserve and Commit in one call, for a message of the game on channel 0 of Unreliable without flags. header has
+// its type, stage and size, which must exist. Put returns the memory for the body, which the caller must fill at once.
+// If the message cannot simply be appended to the open batch, Put does nothing and returns nil: call PutFirst then.
 func (o *Outgoing) Put(header uint32) []byte {
 	q := &o.batches
 	at, size := len(q.buf), wire.MessageHeaderSize+int(header>>16)
 	if size > q.putEnd-at {
 		return nil
 	}
-	q.buf = q.buf[:at+size] // in this form no pointer is stored, for which the collector would have to be asked
+	q.buf = q.buf[:at+size] // written so that no pointer is stored, which would need a write barrier
 	room := q.buf[at:]
 	binary.LittleEndian.PutUint32(room, header)
 	q.put++
 	return room[wire.MessageHeaderSize:]
 }
 
-// PutFirst is Put where a batch has to be begun. Nil, with nothing done, says that Reserve has an error to tell.
+// PutFirst is Put for a message that begins a batch. If it returns nil, it did nothing, and Reserve returns the error.
 func (o *Outgoing) PutFirst(header uint32) []byte {
 	need := wire.MessageHeaderSize + int(header>>16)
 	if need > o.batches.most(0) || !o.batches.open(0, need, o.reliable.items.next) {
@@ -210,10 +214,10 @@ func (o *Outgoing) PutFirst(header uint32) []byte {
 	return o.Put(header)
 }
 
-// Cancel forgets the message opened by Reserve.
+// Cancel drops the message opened by Reserve.
 func (o *Outgoing) Cancel() { o.opened = openNone }
 
-// Push adds a message whose body is encoded already. Errors and panics are those of Reserve.
+// Push adds a message whose body is already encoded. Errors and panics are the same as in Reserve.
 func (o *Outgoing) Push(p *Post, body []byte) error {
 	room, err := o.Reserve(p, len(body))
 	if err != nil {
@@ -224,8 +228,9 @@ func (o *Outgoing) Push(p *Post, body []byte) error {
 	return nil
 }
 
-// SetPacketSize bounds the packets that are filled from now on, in bytes. A size above that of OutgoingConfig counts as that. It
-// reports false, and changes nothing, while messages wait or are not acknowledged yet: they were cut for packets of the old size.
+// SetPacketSize changes the limit of packets that are filled from now on, in bytes. The packet size of OutgoingConfig
+// is the upper limit. While messages wait or are not acknowledged, SetPacketSize does nothing and returns false: they
+// were cut for packets of the old size.
 func (o *Outgoing) SetPacketSize(n int) bool {
 	if o.Waiting() > 0 || o.reliable.unconfirmed > 0 || o.opened != openNone {
 		return false
@@ -237,35 +242,37 @@ func (o *Outgoing) SetPacketSize(n int) bool {
 	return true
 }
 
-// Acked notes that a packet arrived, also one that was presumed lost: its messages are confirmed.
+// Acked notes that a packet arrived, and confirms its messages. The packet may have been presumed lost.
 func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
 
-// Lost notes that a packet is presumed lost: its messages wait to be sent again, unless a later packet has them.
+// Lost notes that a packet is presumed lost. Its messages wait to be sent again, except messages that a later packet
+// has.
 func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
 
-// Credit notes a credit message: the low 32 bits of what the receiver has granted. A number that is not more than before is ignored,
-// and so is what is more than 2^31 ahead: it is taken for less.
+// Credit applies a credit message: the low 32 bits of the credit that the receiver granted. A value that does not
+// exceed the last one is ignored. A value more than 2^31 ahead counts as one behind.
 func (o *Outgoing) Credit(low uint32) {
 	if ahead := low - uint32(o.reliable.granted); ahead <= 1<<31 {
 		o.reliable.granted += uint64(ahead)
 	}
 }
 
-// Waiting returns how many bytes wait to be sent, message headers included.
+// Waiting returns the number of bytes that wait to be sent, message headers included.
 func (o *Outgoing) Waiting() int { return o.batches.waiting() + o.reliable.waiting }
 
-// Pending reports whether Fill would put anything into a packet with room.
+// Pending reports whether Fill would add anything to a packet with enough space.
 func (o *Outgoing) Pending() bool {
 	return o.batches.waiting() > 0 || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
 }
 
-// Unconfirmed returns how many reliable messages are not yet acknowledged, pieces counted apart.
+// Unconfirmed returns the number of reliable messages that are not acknowledged. Each piece counts.
 func (o *Outgoing) Unconfirmed() int { return o.reliable.unconfirmed }
 
-// Blocked returns for how long reliable messages have waited for window or credit without any progress; 0 while none
-// waits so. It is to be called once a frame: the time counts from the call that first saw them wait. t is the tick that the
-// receiver waits for, as far as is known here: up to the newest tick before which a message was not to be handled, a receiver that has
-// acknowledged all that was sent may lack credit because it waits as it was asked to, and that does not count.
+// Blocked returns the time for which reliable messages have waited for window or credit without progress, or 0. Call it
+// once per frame: the time starts at the first call that finds them waiting.
+//
+// t is the tick that the receiver waits for, as far as this end knows. The receiver may store messages until their tick
+// and then has no credit to grant. That does not count as blocked, if it has acknowledged all that was sent.
 func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
 	if o.reliable.unconfirmed == 0 { // as in most games' ticks
 		o.blocked = false
@@ -274,7 +281,7 @@ func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
 	return o.blockedFor(now, t)
 }
 
-// blockedFor is Blocked where there are reliable messages that are not acknowledged.
+// blockedFor is Blocked if there are reliable messages that are not acknowledged.
 func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 	why := o.reliable.blocked()
 	if why == holdNone || why == holdCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
@@ -287,8 +294,8 @@ func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 	return now - o.blockedSince
 }
 
-// Clear drops everything, gives the buffers back and begins anew, for another connection of the same packet size. The
-// counters stay.
+// Clear drops all messages and returns the buffers, for another connection with the same packet size. The counters
+// stay.
 func (o *Outgoing) Clear() {
 	o.opened, o.blocked = openNone, false
 	o.batches.dropAll()
@@ -302,10 +309,10 @@ func (o *Outgoing) Stats() OutgoingStats {
 	return stats
 }
 
-// Fill moves what may be sent into the packet that b builds: first what was lost, oldest first, then what waits, in the
-// order of the calls; at most limit bytes, with the headers of messages and batches. Reliable messages that wait for window
-// or credit let others pass. It stops at the first message that does not fit, and more tells that something is left that
-// could be sent now. The builder is at channel 0 of Unreliable afterwards.
+// Fill moves messages into the packet that b builds, at most limit bytes with the headers of messages and batches.
+// First come lost messages, oldest first, then waiting messages in the order of the calls. Reliable messages that wait
+// for window or credit let other messages pass. Fill stops at the first message that does not fit. more reports whether
+// something is left that could be sent now. Afterwards the builder is at channel 0 of Unreliable.
 //
 // The packet must be finished.
 func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
@@ -320,7 +327,7 @@ func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	return o.Pending()
 }
 
-// Next returns the least limit with which Fill moves a message into the packet that b builds, 0 where nothing may be sent.
+// Next returns the least limit with which Fill moves a message into the packet that b builds, or 0 if none can be sent.
 func (o *Outgoing) Next(b *Builder) int {
 	o.batches.close()
 	r := &o.reliable
@@ -338,7 +345,7 @@ func (o *Outgoing) Next(b *Builder) int {
 	return len(r.framed(r.items.at(line.head))) + b.turnSize(line.channel)
 }
 
-// fresh moves what was not sent before, and stops at what does not fit.
+// fresh moves messages that were not sent before, until one does not fit.
 func (o *Outgoing) fresh(b *Builder) {
 	for {
 		run, line := o.batches.front(), o.reliable.sendable()
@@ -357,7 +364,7 @@ func (o *Outgoing) fresh(b *Builder) {
 	}
 }
 
-// resend moves the lost messages into the packet and reports whether all fitted.
+// resend moves the lost messages into the packet. It reports whether all fitted.
 func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 	for id := r.items.oldestLost(); id != 0; id = r.items.oldestLost() {
 		it := r.items.at(id)
@@ -372,10 +379,10 @@ func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 	return true
 }
 
-// carry notes that a packet has a message.
+// carry notes that a packet contains a message.
 func (r *reliable) carry(seq, id uint64, it *reliableMessage) {
 	for r.carried.crowded(seq) {
-		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // what it carried is sent again, rather than forgotten
+		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // its unconfirmed messages are sent again
 		r.carried.drop()
 	}
 	r.carried.note(r.carried.open(seq), id)
@@ -386,7 +393,7 @@ func (r *reliable) carry(seq, id uint64, it *reliableMessage) {
 	r.waiting -= it.size
 }
 
-// sendHead moves the first message that waits in a line into the packet and reports whether it fitted.
+// sendHead moves the first waiting message of a line into the packet. It reports whether it fitted.
 func (r *reliable) sendHead(l *line, b *Builder) bool {
 	id := l.head
 	it := r.items.at(id)
@@ -407,18 +414,18 @@ func (r *reliable) sendHead(l *line, b *Builder) bool {
 	return true
 }
 
-// hold tells why the first message that waits in a line cannot be sent.
+// hold is the reason why the first waiting message of a line cannot be sent.
 type hold uint8
 
 const (
 	holdNone   hold = iota
 	holdEmpty       // nothing waits
-	holdWindow      // too many before it are not acknowledged, or too many large ones are under way
-	holdCredit      // the receiver has to grant more first
+	holdWindow      // too many messages before it are not acknowledged, or too many large messages are in flight
+	holdCredit      // the receiver must grant more credit first
 )
 
-// hold looks at the first message that waits. The pieces of a large message are paid for with the first one, so that a
-// message that was begun can always be completed.
+// hold checks the first waiting message of a line. The first piece of a large message takes the credit of all pieces,
+// so that a message that was begun can always be completed.
 func (r *reliable) hold(l *line) hold {
 	if l.head == 0 {
 		return holdEmpty
@@ -437,12 +444,12 @@ func (r *reliable) hold(l *line) hold {
 	return holdNone
 }
 
-// sendable returns the line whose first message is the next to be sent: the one handed over first among those that are not
-// held up. Once one lacks credit those handed over after it must not spend what it waits for, or a large message might wait
-// for ever; pieces spend nothing.
+// sendable returns the line with the message to send next: of the messages that are not held back, the one that was
+// added first. If a message lacks credit, later messages must not spend credit, or a large message might wait forever.
+// Further pieces spend none.
 func (r *reliable) sendable() (next *line) {
 	poorest := r.items.next // id of the first message that lacks credit
-	var piece *line         // with the first piece that is not the first of its message
+	var piece *line         // line of the oldest piece that is not the first of its message
 	for i := range r.lines {
 		l := &r.lines[i]
 		switch r.hold(l) {
@@ -467,7 +474,7 @@ func (r *reliable) sendable() (next *line) {
 	return next
 }
 
-// blocked says for what messages wait: for the window, or else for credit, or for none of the two.
+// blocked returns why messages wait: for the window, otherwise for credit, otherwise holdNone.
 func (r *reliable) blocked() hold {
 	why := holdNone
 	for i := range r.lines {
@@ -482,36 +489,37 @@ func (r *reliable) blocked() hold {
 }
 
 var (
-	// ErrQueueFull means that no more unreliable messages can wait for this peer; the message was dropped and counted.
+	// ErrQueueFull means that no more unreliable messages can wait for this peer. The message was dropped and counted.
 	ErrQueueFull = errors.New("peer: send queue full")
-	// ErrBackPressure means that no more reliable messages can wait for this peer; nothing was sent. The caller may try
+	// ErrBackPressure means that no more reliable messages can wait for this peer. Nothing was sent. The caller may try
 	// again later.
 	ErrBackPressure = errors.New("peer: too many reliable messages wait")
-	// ErrTooLarge means that a message is, or may become, larger than what one message can be; nothing was sent.
+	// ErrTooLarge means that a message exceeds, or may exceed, the largest size of a message. Nothing was sent.
 	ErrTooLarge = errors.New("peer: message too large")
-	// ErrEntity means that a message speaks of an entity whose id cannot be sent: its index is MaxEntityIndex or more, or its
-	// generation 0; or that it waits for the state of no entity. Nothing was sent.
+	// ErrEntity means that the entity id of a message cannot be sent: its index is MaxEntityIndex or more, or its
+	// generation is 0. It also means that a message waits for the state of no entity. Nothing was sent.
 	ErrEntity = errors.New("peer: no such entity id")
-	// ErrDelivery means that one of netcode's own types was sent on a channel that it is not sent on; nothing was sent.
+	// ErrDelivery means that a message of netcode's own types was sent on a channel on which that type is not allowed.
+	// Nothing was sent.
 	ErrDelivery = errors.New("peer: the type does not travel on this channel")
 )
 
-// MaxEntityIndex bounds the index of an entity in a message: it is below.
+// MaxEntityIndex is the upper limit of the entity index in a message: the index is below it.
 const MaxEntityIndex = 1 << 20
 
-// Post tells of a message what is sent beside its body.
+// Post is a message without its body: the fields that are sent before the body.
 type Post struct {
-	Channel wire.Channel      // which also says how it is delivered
+	Channel wire.Channel      // channel, which defines the delivery
 	Type    wire.MessageType  // 1..254
-	Stage   tick.Stage        // that handles it
-	Flags   wire.MessageFlags // which of the following travel
+	Stage   tick.Stage        // stage that handles it
+	Flags   wire.MessageFlags // flags of the fields below that are sent
 	Tick    tick.Tick         // with FlagTick, its 16 low bits
 	Entity  wire.NetworkID    // with FlagEntity
 	Call    uint16            // with FlagCall
 	State   tick.Tick         // with FlagState, its 16 low bits
 }
 
-// legal returns why p cannot be sent: its type is not sent on its channel, or its entity not at all.
+// legal returns why p cannot be sent: its type is not allowed on its channel, or its entity id cannot be sent.
 func (p *Post) legal() error {
 	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
 		return ErrEntity
@@ -525,8 +533,8 @@ func (p *Post) legal() error {
 	return nil
 }
 
-// travels reports whether messages of a type may be on a channel: the game's and refusals on every one, fragments on
-// reliable ones, the others on channel 0 of Unreliable.
+// travels reports whether messages of a type are allowed on a channel: messages of the game and refusals on every
+// channel, fragments on reliable ones, other types on channel 0 of Unreliable.
 func travels(t wire.MessageType, ch wire.Channel) bool {
 	if t >= wire.FirstUserMessage || t == wire.MessageRefusal {
 		return true
@@ -534,10 +542,10 @@ func travels(t wire.MessageType, ch wire.Channel) bool {
 	return (t == wire.MessageFragment) == ch.Delivery().Reliable() && (ch == 0 || t == wire.MessageFragment)
 }
 
-// maxPrefix is the most that stands before a body: number, tick, entity, call, state.
+// maxPrefix is the largest size of the fields before a body: number, tick, entity, call, state.
 const maxPrefix = 2 + 2 + 4 + 5 + 2 + 2
 
-// appendPrefix appends what the flags announce, in the order of the flags.
+// appendPrefix appends the fields of the flags, in the order of the flags.
 func (p *Post) appendPrefix(b []byte) []byte {
 	if p.Flags&wire.FlagTick != 0 {
 		b = binary.LittleEndian.AppendUint16(b, uint16(p.Tick))
@@ -555,23 +563,25 @@ func (p *Post) appendPrefix(b []byte) []byte {
 	return b
 }
 
-// Arrival is a received message, taken apart.
+// Arrival is a received message with its fields.
 type Arrival struct {
-	Channel wire.Channel // that it came on
-	// Header is the message's type, stage and flags. Its size is that of the payload as it came, 0 when that came in pieces.
+	Channel wire.Channel // channel of the message
+	// Header is the message's type, stage and flags. Its size is the size of the payload as received, or 0 if it came
+	// in pieces.
 	Header wire.MessageHeader
-	Tick   uint16         // with FlagTick: the low bits of the tick before which it is not to be handled
-	Entity wire.NetworkID // with FlagEntity: the entity it speaks of
-	Call   uint16         // with FlagCall: the number of the call
-	State  uint16         // with FlagState: the low bits of the tick of the entity's state that comes first
-	Number uint16         // on reliable channels: the message's number; of the last piece when it came in pieces
-	Body   []byte         // what the game encoded; not to be kept, and not to be changed
-	// Cost is the argument for Arrivals.Freed when the message was handled, or dropped for good. 0 for unreliable ones.
+	Tick   uint16         // with FlagTick: low bits of the tick before which the message must not be handled
+	Entity wire.NetworkID // with FlagEntity: the entity of the message
+	Call   uint16         // with FlagCall: number of the call
+	State  uint16         // with FlagState: low bits of the tick of the entity's state that must be applied first
+	Number uint16         // on reliable channels: number of the message, or of its last piece
+	Body   []byte         // the body that the game encoded; it must not be kept or changed
+	// Cost is the argument for Arrivals.Freed when the message was handled or dropped for good. It is 0 for unreliable
+	// messages.
 	Cost int
 }
 
-// Open takes a received message apart. It looks at the message alone; a fragment is only one piece of a message, and its
-// Body starts with the fragment's header. The error is ErrMalformed: no honest peer sends this.
+// Open splits a received message into its fields. It checks the message alone. A fragment is only one piece of a
+// message, and its Body starts with the fragment's header. The error is ErrMalformed: no correct peer sends this.
 func (a *Arrival) Open(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
 	*a = Arrival{Channel: ch, Header: h, Body: payload}
 	if ch == 0 && h.Flags == 0 && h.Type != wire.MessageFragment {
@@ -590,7 +600,7 @@ func (a *Arrival) Open(ch wire.Channel, h wire.MessageHeader, payload []byte) er
 	return a.openPrefix()
 }
 
-// openPrefix takes off the body what the flags announce.
+// openPrefix reads the fields of the flags and removes them from the body.
 func (a *Arrival) openPrefix() error {
 	if a.Header.Flags == 0 {
 		return nil
@@ -629,17 +639,18 @@ const (
 	itemWaiting   itemState = iota // not sent yet
 	itemFlying                     // sent, neither acknowledged nor lost
 	itemLost                       // to be sent again
-	itemConfirmed                  // receivedMessage
+	itemConfirmed                  // acknowledged
 )
 
 // reliableMessage is one reliable message, or one piece of a large one, from the call to its acknowledgement.
 type reliableMessage struct {
-	number uint64 // in its channel
-	next   uint64 // id of the channel's next one that waits, 0 for none
-	packet uint64 // that had it last
-	start  int    // in the arena
-	size   int    // header and payload; 0 when confirmed
-	// setCost is the cost of the whole message, in the first of its pieces, and pieces their number; 0 elsewhere.
+	number uint64 // number in its channel
+	next   uint64 // id of the channel's next waiting message; 0: none
+	packet uint64 // the last packet with this message
+	start  int    // position in the arena
+	size   int    // size of header and payload; 0 if confirmed
+	// setCost is the cost of the whole message and pieces the number of its pieces, both in the first piece. Elsewhere
+	// they are 0.
 	setCost int
 	pieces  uint8
 	piece   bool
@@ -650,12 +661,12 @@ type reliableMessage struct {
 // cost returns the credit that the item takes.
 func (it *reliableMessage) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
 
-// items holds the reliable messages of one peer in the order of the calls, by an id that counts from 1.
+// items stores the reliable messages of one peer in the order of the calls. Their ids count from 1.
 type items struct {
 	ring  []reliableMessage // a power of two long
-	first uint64            // oldest; all before are confirmed
-	next  uint64            // id of the next
-	// lost has a bit for each place in the ring whose item is lost. None has an id below lostFrom.
+	first uint64            // id of the oldest item; all before it are confirmed
+	next  uint64            // id of the next item
+	// lost has a bit for each place of the ring, set if its item is lost. No id below lostFrom is lost.
 	lost      []uint64
 	lostFrom  uint64
 	lostCount int
@@ -697,7 +708,7 @@ func (s *items) mark(id uint64) {
 	s.lost[place/64] |= 1 << (place % 64)
 }
 
-// lose puts a flying item among the lost.
+// lose marks an item in flight as lost.
 func (s *items) lose(id uint64) {
 	s.at(id).state = itemLost
 	s.mark(id)
@@ -705,14 +716,14 @@ func (s *items) lose(id uint64) {
 	s.lostCount++
 }
 
-// find takes an item off the lost. Its new state is the caller's.
+// find removes an item from the lost ones. The caller sets its new state.
 func (s *items) find(id uint64) {
 	place := id & uint64(len(s.ring)-1)
 	s.lost[place/64] &^= 1 << (place % 64)
 	s.lostCount--
 }
 
-// oldestLost returns the lost item with the lowest id, 0 without one.
+// oldestLost returns the lowest id of a lost item, or 0.
 func (s *items) oldestLost() uint64 {
 	if s.lostCount == 0 {
 		return 0
@@ -728,7 +739,7 @@ func (s *items) oldestLost() uint64 {
 	}
 }
 
-// release drops the confirmed items at the front and returns how many.
+// release drops the confirmed items at the front and returns their number.
 func (s *items) release() (n int) {
 	for ; s.first < s.next && s.at(s.first).state == itemConfirmed; s.first++ {
 		n++

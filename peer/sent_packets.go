@@ -16,67 +16,60 @@ import (
 type sentState uint8
 
 const (
-	sentSilent  sentState = iota // elicits nothing: nobody asks what becomes of it
-	sentPending                  // eliciting, neither acknowledged nor lost yet
+	sentSilent  sentState = iota // not eliciting: its outcome does not matter
+	sentPending                  // eliciting, neither acknowledged nor lost
 	sentAcked
 	sentLost
-	sentSkipped // a number that no packet had
+	sentSkipped // a sequence that no packet has
 )
 
-// record is one packet that went out.
+// record is one sent packet.
 type record struct {
 	at    time.Duration
 	tick  tick.Tick
-	step  uint64 // how many different ticks sent packets before this one
-	end   uint32 // position of its end, see congestion.Controller.Sent
-	size  uint16 // bytes; of a larger one the most that there are
+	step  uint64 // number of different ticks that sent packets, up to this packet
+	end   uint32 // position of the packet's end, see congestion.Controller.Sent
+	size  uint16 // bytes, at most 65535
 	state sentState
 }
 
-// sent is the ring of the newest packets that went out, by sequence.
+// sent is the ring of the newest sent packets, by sequence.
 //
-// Both steps and times only rise with the sequence. So the packets that count
-// as lost are always the oldest pending ones, and finding them is a walk from
-// oldest that stops at the first packet still awaited: each record is passed
-// once in its life.
+// Steps and times rise with the sequence. So the packets that count as lost are always the oldest pending ones.
+// nextLost walks from oldest and stops at the first packet that is not lost: it passes each record once.
 type sent struct {
-	ring   []record // a power of two long
+	ring   []record // the length is a power of two
 	first  uint64   // sequence of the first packet
-	next   uint64   // sequence of the next packet; [first, next) were used
-	oldest uint64   // no packet before it is pending
-	held   uint64   // no packet before it is awaited; at most len(ring) before next
-	newest uint64   // highest sequence that was acknowledged, 0 before there is one
+	next   uint64   // sequence of the next packet
+	oldest uint64   // no packet before this one is pending
+	held   uint64   // no packet before this one is awaited
+	newest uint64   // highest acknowledged sequence; 0: none
 	now    time.Duration
 	step   uint64
 	tick   tick.Tick
-	// ackedSteps are the steps of the three acknowledged packets with the
-	// highest ones, falling. A packet was overtaken by so many packets of later
-	// ticks exactly when its step is below the last of as many.
+	// ackedSteps are the three highest steps of acknowledged packets, falling. n packets of later ticks overtook a
+	// packet exactly if its step is below ackedSteps[n-1].
 	ackedSteps [3]uint64
-	// overtakers is the number of packets of later ticks that must be acknowledged
-	// before one counts as lost; inOrder counts the new acknowledgements since it
-	// changed, none of them of a packet that had been overtaken.
+	// overtakers is the number of packets of later ticks that must be acknowledged before a packet counts as lost.
+	// inOrder counts the acknowledged packets since the last change of overtakers or the last overtaken packet.
 	overtakers, inOrder int
 }
 
-// A ring that is filled with what is awaited stops sending, but for signs of life:
-// without them neither end would learn what became of the packets that are under
-// way, nor that the link is back.
+// When the ring is full of awaited packets, only signs of life are sent: packets that only acknowledge or show that
+// this end is alive. Without them neither end would learn the outcome of packets in flight, nor that the link works
+// again.
 const (
-	// signsShare is the part of the ring, one of so many records, that is kept for
-	// packets which only acknowledge or show that this end is here.
+	// signsShare is the part of the ring that is reserved for signs of life: 1/signsShare of its records.
 	signsShare = 4
-	// awaitedFor is the time after which a packet is lost without the acknowledgement of
-	// a later one. A later acknowledgement is no sample either.
+	// awaitedFor is the time after which a lost packet is no longer awaited. An RTT sample is at most as long.
 	awaitedFor = maxSample
 )
 
-// settling is the number of packets in a row that must arrive in order before
-// overtakers falls by one.
+// settling is the number of packets that must arrive in order, one after the other, before overtakers falls by one.
 const settling = 32
 
 func newSent(first uint64, size int) sent {
-	size = 1 << bits.Len(uint(size-1)) // up to a power of two
+	size = 1 << bits.Len(uint(size-1)) // rounded up to a power of two
 	return sent{ring: make([]record, size), first: first, next: first, oldest: first, held: first, overtakers: len(sent{}.ackedSteps)}
 }
 
@@ -84,10 +77,9 @@ func (s *sent) at(sequence uint64) *record {
 	return &s.ring[sequence&uint64(len(s.ring)-1)]
 }
 
-// awaited reports whether an acknowledgement of a packet may still come that is to
-// be understood: of one that is pending, and of one that only its timeout calls
-// lost. The timeout may be wrong, before there is a sample and after the link
-// became slower; if all that might show it were overwritten, it would stay so.
+// awaited reports whether the acknowledgement of a packet may still matter. That is the case for a pending packet, and
+// for a packet that is lost only by its timeout. The timeout may be wrong before the first RTT sample and after the
+// link became slower. If the records of such packets were overwritten, there would be no sample to correct it.
 func (s *sent) awaited(sequence uint64) bool {
 	switch r := s.at(sequence); r.state {
 	case sentPending:
@@ -106,10 +98,10 @@ func (s *sent) used() int {
 	return int(s.next - s.held)
 }
 
-// signs returns the number of records that only signs of life may take.
+// signs returns the number of records that are reserved for signs of life.
 func (s *sent) signs() int { return len(s.ring) / signsShare }
 
-// push records the next packet. The ring must not be full.
+// push adds the next packet. The ring must not be full.
 func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, end uint32) {
 	if t != s.tick || s.step == 0 {
 		s.tick = t
@@ -123,8 +115,8 @@ func (s *sent) push(t tick.Tick, now time.Duration, state sentState, size int, e
 	}
 }
 
-// legal reports whether the number age before the newest sent one may be
-// acknowledged: it was sent, or is so old that nobody remembers.
+// legal reports whether a packet may be acknowledged. age is its distance from the newest sent packet. It may be if it
+// was sent, or if it is older than the ring.
 func (s *sent) legal(age uint64) bool {
 	if age >= uint64(len(s.ring)) {
 		return true
@@ -132,9 +124,8 @@ func (s *sent) legal(age uint64) bool {
 	return age < s.next-s.first && s.at(s.next-1-age).state != sentSkipped
 }
 
-// acked records an acknowledgement of the number age before the newest sent
-// one. It returns the state before, which is sentAcked for anything that is no
-// news: acknowledged before, or out of the ring's reach.
+// acked notes the acknowledgement of the packet with an age, and returns its record and its state before. The state is
+// sentAcked if the acknowledgement is not new or the packet is older than the ring.
 func (s *sent) acked(age uint64) (*record, sentState) {
 	if age >= uint64(len(s.ring)) || age >= s.next-s.first {
 		return nil, sentAcked
@@ -150,9 +141,9 @@ func (s *sent) acked(age uint64) (*record, sentState) {
 	return r, before
 }
 
-// noteOrder learns how far packets overtake each other: on most links they never
-// do, and what was sent before one that arrived is lost. Within one
-// acknowledgement news come in rising order, so a higher step was in an earlier one.
+// noteOrder learns how far packets overtake each other. On most links they never do: a packet is then lost as soon as a
+// later one arrived. acknowledge calls it in rising order of sequence. So a higher step belongs to an earlier
+// acknowledgement.
 func (s *sent) noteOrder(step uint64) {
 	by := 0
 	for by < len(s.ackedSteps) && s.ackedSteps[by] > step {
@@ -174,17 +165,17 @@ func (s *sent) noteOrder(step uint64) {
 	}
 }
 
-// cause tells why a packet counts as lost (docs/design.md, rule 8).
+// cause is the reason why a packet counts as lost (docs/design.md, rule 8).
 type cause uint8
 
 const (
 	notLost   cause = iota
-	overtaken       // up to three packets of later ticks were acknowledged
-	overdue         // the timeout went by
+	overtaken       // enough packets of later ticks were acknowledged: see sent.overtakers
+	overdue         // the timeout passed
 )
 
-// nextLost marks the oldest pending packet as lost, if it is, and returns its
-// sequence and the cause.
+// nextLost marks the oldest pending packet as lost if it counts as lost. It returns its sequence and the cause, or
+// notLost.
 func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 	s.now = now
 	for ; s.oldest < s.next; s.oldest++ {
@@ -211,9 +202,8 @@ func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 // lossMemory is the largest number of outcomes in the loss estimate.
 const lossMemory = 256
 
-// lossRate estimates which share of the eliciting packets is lost, over about
-// the last lossMemory of them. At that number both counts are halved: old
-// outcomes fade, and nothing has to be remembered about each.
+// lossRate estimates the share of eliciting packets that are lost, over about the last lossMemory of them. At that
+// number both counts are halved. So the weight of old outcomes falls without a list of them.
 type lossRate struct {
 	settled int
 	lost    int
@@ -230,12 +220,12 @@ func (l *lossRate) add(lost bool) {
 	}
 }
 
-// withdraw takes one loss back: its packet was acknowledged after all.
+// withdraw takes one loss back: the packet was acknowledged late.
 func (l *lossRate) withdraw() {
 	l.lost = max(l.lost-1, 0)
 }
 
-// rate is between 0 and 1; 0 while nothing is known.
+// rate returns a value from 0 to 1, and 0 if there is no outcome.
 func (l *lossRate) rate() float64 {
 	if l.settled == 0 {
 		return 0
@@ -244,16 +234,15 @@ func (l *lossRate) rate() float64 {
 }
 
 const (
-	// firstTimeout stands for 1.25 × RTT + jitter until there is a sample.
+	// firstTimeout replaces 1.25 × RTT + jitter until there is a sample.
 	firstTimeout = 250 * time.Millisecond
-	// maxSample bounds one sample, so that a remote end which holds its
-	// acknowledgements back cannot make this end keep its past for ever.
+	// maxSample limits a sample. So a remote end that delays its acknowledgements cannot make this end keep old state
+	// forever.
 	maxSample = 5 * time.Second
 )
 
-// roundTrip estimates how long it takes until an acknowledgement is back, the
-// remote end's wait for its next tick included (RFC 6298 §2, without its
-// multiple of the variation).
+// roundTrip estimates the time until an acknowledgement arrives, including the remote end's wait for its next tick. It
+// follows RFC 6298, section 2, with another factor for the variation.
 type roundTrip struct {
 	smoothed time.Duration
 	jitter   time.Duration // smoothed mean deviation from smoothed
@@ -275,9 +264,9 @@ func (r *roundTrip) sample(took time.Duration) {
 	r.smoothed += (took - r.smoothed) / 8
 }
 
-// timeout returns the time that an acknowledgement may take before its packet counts as
-// lost (docs/design.md, rule 8). The interval of a tick comes on top: samples are
-// spread over one, and on a fast link that is all there is.
+// timeout returns the time after which an unacknowledged packet counts as lost (docs/design.md, rule 8). interval is
+// the time of one tick. It is added because samples are spread over one tick, and on a fast link that is the whole
+// variation.
 func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 	if !r.sampled {
 		return firstTimeout + interval
@@ -285,19 +274,20 @@ func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 	return r.smoothed + r.smoothed/4 + r.jitter + interval
 }
 
-// delayEvery is the time between two packets that tell an ack delay.
+// delayEvery is the time between two packets with an ack delay.
 const delayEvery = time.Second
 
-// ping measures the way of packets without the waits of the two ends for their frames. As in RFC 9000, section 13.2.5, an end
-// tells how long the newest packet that it acknowledges waited there; but in one packet a second, which has room for it.
+// ping measures the round trip without the time that packets wait for a frame at the two ends. As in RFC 9000, section
+// 13.2.5, an end sends how long the newest acknowledged packet waited there. It does so in one packet per second, if
+// the packet has space.
 type ping struct {
 	took     time.Duration
-	newestAt time.Duration // arrival of the newest packet of the other end
+	newestAt time.Duration // arrival time of the newest packet of the other end
 	toldAt   time.Duration
 	told     bool
 }
 
-// tellDelay puts an ack delay into a packet with messages, if the packet has room and the wait is short enough to be told.
+// tellDelay adds an ack delay to a packet with messages, if the packet has space and the delay fits its field.
 func (c *Conn) tellDelay(b *Builder, now time.Duration) {
 	p := &c.ping
 	delay := max(now-p.newestAt, 0) / wire.AckDelayUnit
@@ -308,7 +298,7 @@ func (c *Conn) tellDelay(b *Builder, now time.Duration) {
 	b.buf = wire.InsertAckDelay(b.buf, 0, b.first, uint16(delay))
 }
 
-// samplePing takes an ack delay from a packet that was accepted.
+// samplePing uses the ack delay of an accepted packet.
 func (c *Conn) samplePing(in *Incoming) {
 	age := uint64(uint16(wire.Sequence(c.sent.next-1) - in.ack))
 	if age >= uint64(len(c.sent.ring)) || age >= c.sent.next-c.sent.first || c.sent.next-1-age < c.path.since {
@@ -319,37 +309,35 @@ func (c *Conn) samplePing(in *Incoming) {
 }
 
 const (
-	// leastBroken is the shortest silence in which an end can have stood still: what
-	// is shorter moves the estimate by an eighth of it at most.
+	// leastBroken is the shortest silence that can count as a pause. A shorter silence changes the estimate by an
+	// eighth of itself at most.
 	leastBroken = time.Second
-	// brokenBy is the factor over the usual silence from which one counts.
+	// brokenBy is the factor over the usual silence above which a silence counts as a pause.
 	brokenBy = 4
 )
 
-// silence estimates the usual silence: the smoothed time from one moment
-// at which packets were accepted to the next.
+// silence estimates the usual silence: the smoothed time between two moments at which packets were accepted.
 //
-// In a much longer one an end stood still, or the network did, and packets lay in
-// a socket. Those that were sent before it ended give no sample of the round trip,
-// which an end that sends little would use for long. Silence that comes again
-// and again is soon the usual one, or comes while a last one is still counted: the
-// samples never end.
+// After a much longer silence, one of the ends or the network was paused, and packets waited in a socket. Packets that
+// were sent before its end give no RTT sample: an end that sends rarely would use such a sample for long. Samples
+// cannot stop for good. A repeated silence soon becomes the usual one, or falls into the time in which no further one
+// counts.
 type silence struct {
 	usual time.Duration
-	until time.Duration // until then no other one is counted
+	until time.Duration // until then no further silence counts as a pause
 }
 
-// Every minSkip to maxSkip packets one sequence number is skipped, so that an end that acknowledges packets which it cannot have
-// received is detected.
+// After every minSkip to maxSkip packets one sequence is skipped. An end that acknowledges it claims a packet that it
+// cannot have received.
 const (
 	minSkip = 64
 	maxSkip = 191
 )
 
-// SkipSeed is the secret of one connection that decides which numbers it skips.
+// SkipSeed is the secret of one connection that determines which sequences it skips.
 type SkipSeed [32]byte
 
-// NewSkipSeed draws a seed.
+// NewSkipSeed reads a random seed.
 func NewSkipSeed(random io.Reader) (seed SkipSeed, err error) {
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return seed, fmt.Errorf("netcode: Config.Random: %w", err)
@@ -357,7 +345,7 @@ func NewSkipSeed(random io.Reader) (seed SkipSeed, err error) {
 	return seed, nil
 }
 
-// Skipper decides after which packets a sequence number is skipped.
+// Skipper decides after which packets a sequence is skipped.
 type Skipper struct {
 	random *rand.ChaCha8
 	left   int
@@ -370,7 +358,7 @@ func NewSkipper(seed SkipSeed) Skipper {
 	return s
 }
 
-// Due reports whether a number is skipped now. Call it after each packet.
+// Due reports whether to skip a sequence now. Call it after each packet.
 func (s *Skipper) Due() bool {
 	if s.left--; s.left > 0 {
 		return false

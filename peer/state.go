@@ -7,9 +7,9 @@ type State uint8
 
 // The states, in order; a connection never goes back.
 const (
-	StateConnecting State = iota // the handshake is under way: there are no packets yet
+	StateConnecting State = iota // during the handshake, before any packet
 	StateConnected               // open
-	StateClosing                 // an end has closed it: the last messages and the goodbye are sent, or the received messages are handled
+	StateClosing                 // an end closed it: the last messages and the close message are sent, or received messages are handled
 	StateClosed                  // over
 
 	numStates = 4
@@ -46,7 +46,7 @@ type Verdict uint8
 const (
 	VerdictDrop   Verdict = iota // it has no effect
 	VerdictAccept                // it is read
-	VerdictClose                 // no honest peer sends it: the connection closes with ReasonMalformed
+	VerdictClose                 // no correct peer sends it: the connection closes with ReasonMalformed
 )
 
 // String returns the verdict's name.
@@ -62,9 +62,9 @@ func (v Verdict) String() string {
 	return "no verdict"
 }
 
-// Allowed returns what a message of a type comes to in a state, at the server or at a client. It looks at nothing else: an
-// accepted message may still be malformed. Types from FirstUserMessage on count as one, for the protocol knows which of
-// them exist. Each type in each state has a verdict; a state or role that does not exist drops everything.
+// Allowed returns the verdict about a message of a type in a state, at the server or at a client. It does not check the
+// message itself: an accepted one may still be malformed. All types from FirstUserMessage on have the same verdict,
+// since only the protocol knows which of them exist. In a state or role that does not exist, every message is dropped.
 func Allowed(state State, role Role, t wire.MessageType) Verdict {
 	if state >= numStates || role > RoleClient {
 		return VerdictDrop
@@ -85,7 +85,7 @@ func Allowed(state State, role Role, t wire.MessageType) Verdict {
 	return VerdictDrop
 }
 
-// messageKind is a row of the table.
+// messageKind is a row of verdictTable.
 type messageKind uint8
 
 const (
@@ -102,9 +102,11 @@ const (
 	kindNone // a type that does not exist
 )
 
-// verdictTable has a row for each type and a cell for each state, of which the first letter is the server's and the second
-// the client's: + accept, - drop, x close. While connecting nothing passes the checksum, for there is no epoch; when closing
-// nothing that comes is handled any more, but credit lets the last messages leave.
+// verdictTable has a row for each type and a cell for each state. The first letter of a cell is the server's, the
+// second the client's: + accept, - drop, x close.
+//
+// While connecting there is no epoch, so no message passes the checksum. While closing, messages of the game are
+// dropped. Credit is accepted, so that the last messages can be sent.
 //
 //	connecting connected closing closed
 const verdictTable = "" +

@@ -6,40 +6,41 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// run is a row of unreliable messages of one channel, framed, one after the other in one buffer.
+// run is a sequence of framed unreliable messages of one channel, one after the other in one buffer.
 type run struct {
-	before     uint64 // id of the first reliable message that was handed over after the run began
+	before     uint64 // id of the first reliable message that was added after the run began
 	buffer     uint64 // number of the buffer
 	start, end int
 	channel    wire.Channel
 }
 
-// batches is the queue of unreliable messages: framed as they will be sent, in a fixed number of buffers that each hold what
-// fits a packet. Messages are appended to the newest buffer, runs leave from the oldest.
+// batches is the queue of unreliable messages. They are framed as they will be sent, in a fixed number of buffers. Each
+// buffer holds the content of one packet. Messages are appended to the newest buffer, and runs are sent from the
+// oldest.
 type batches struct {
-	buf     []byte       // the newest buffer, up to where it is filled
-	putEnd  int          // up to where Put may fill it; 0 where there is no run on channel 0 with a message in it
+	buf     []byte       // used part of the newest buffer
+	putEnd  int          // end of the space for Put; 0: there is no open run of channel 0 with a message
 	put     uint64       // messages that Put appended
-	warm    byte         // what touch found
-	end     int          // where the newest buffer ends
-	channel wire.Channel // of the run that is being filled
-	running bool         // there is one
-	start   int          // where it starts
-	before  uint64       // its run.before
+	warm    byte         // result of touch, stored so that the compiler keeps the reads
+	end     int          // end of the newest buffer
+	channel wire.Channel // channel of the open run
+	running bool         // there is an open run
+	start   int          // start of the open run
+	before  uint64       // run.before of the open run
 
-	runs   ring[run] // but the one that is being filled
-	full   [][]byte  // the buffers before the newest, oldest first
+	runs   ring[run] // all but the open run
+	full   [][]byte  // full buffers, oldest first
 	oldest uint64    // number of the oldest buffer
-	own    []byte    // the buffer that stays
+	own    []byte    // the buffer that belongs to the queue
 	free   bool      // own is not in use
-	most0  int       // how long a framed message may be on channel 0
-	limit  int       // how many buffers there may be
+	most0  int       // largest size of a framed message on channel 0
+	limit  int       // largest number of buffers
 	queued int       // bytes in runs
 	pool   *Pool
 }
 
-// maxRuns bounds how often the channel may change in a queue. It is more than the messages of half a full queue of default
-// size, were they all empty.
+// maxRuns limits how often the channel may change in a queue. It exceeds half the messages of a full queue of default
+// size, if all of them are empty.
 const maxRuns = 1 << 13
 
 func newBatches(cfg OutgoingConfig, pool *Pool) batches {
@@ -48,14 +49,14 @@ func newBatches(cfg OutgoingConfig, pool *Pool) batches {
 	return batches{buf: own, own: own, end: size, most0: size, limit: max(1, cfg.UnreliableBytes/size), pool: pool}
 }
 
-// resize makes the buffers end at another size, which is at most that of newBatches. Nothing may wait.
+// resize changes the end of the buffers to a size, which is at most the one of newBatches. The queue must be empty.
 func (q *batches) resize(size, bytes int) {
 	q.close()
 	q.recycle()
 	q.end, q.most0, q.limit = size, size, max(1, bytes/size)
 }
 
-// most returns how long a framed message of a channel may be so that it fits every packet.
+// most returns the largest size of a framed message of a channel that fits every packet.
 func (q *batches) most(ch wire.Channel) int {
 	if ch == 0 {
 		return q.most0
@@ -63,8 +64,8 @@ func (q *batches) most(ch wire.Channel) int {
 	return q.most0 - furtherBatch
 }
 
-// open makes room for a message of need bytes, which most allows, in a run of its channel that comes before the reliable
-// message before. It reports false when the queue is full.
+// open makes space for a message of need bytes, which most allows. The message is in a run of its channel and comes
+// before the reliable message before. open returns false if the queue is full.
 func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	if q.running && q.channel == ch && need <= q.end-len(q.buf) {
 		return true
@@ -91,8 +92,9 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	return true
 }
 
-// touch reads a byte of each line of the cache that a buffer lies in, and returns something of them. A buffer that is begun was last used a
-// frame ago at least. Its lines come all at once now; message by message, with those of other connections between, each would be waited for.
+// touch reads a byte of each cache line of a buffer, and returns a combination of them. The buffer was last used at
+// least one frame ago. touch loads all its lines at once. Otherwise each message would wait for its own line, since
+// messages of other connections come in between.
 func touch(buf []byte) (sum byte) {
 	for i := 0; i < len(buf); i += 64 {
 		sum |= buf[i]
@@ -100,7 +102,7 @@ func touch(buf []byte) (sum byte) {
 	return sum
 }
 
-// close ends the run that is being filled. It comes before the reliable messages that follow.
+// close ends the open run. Reliable messages that are added later come after it.
 func (q *batches) close() {
 	if q.running && len(q.buf) > q.start {
 		q.runs.push(run{before: q.before, buffer: q.oldest + uint64(len(q.full)), start: q.start, end: len(q.buf), channel: q.channel})
@@ -109,14 +111,14 @@ func (q *batches) close() {
 	q.running, q.putEnd = false, 0
 }
 
-// allowPut lets Put append to the run that is being filled, in which there is a message now.
+// allowPut allows Put to append to the open run. The run has a message now.
 func (q *batches) allowPut() {
 	if q.channel == 0 {
 		q.putEnd = q.end
 	}
 }
 
-// waiting returns how many bytes wait.
+// waiting returns the number of waiting bytes.
 func (q *batches) waiting() int {
 	if !q.running {
 		return q.queued
@@ -124,7 +126,7 @@ func (q *batches) waiting() int {
 	return q.queued + len(q.buf) - q.start
 }
 
-// front returns the oldest run, nil without one. The run that is being filled must be closed.
+// front returns the oldest run, or nil. There must be no open run.
 func (q *batches) front() *run {
 	if q.runs.len() == 0 {
 		return nil
@@ -132,7 +134,7 @@ func (q *batches) front() *run {
 	return q.runs.at(q.runs.first)
 }
 
-// send moves the oldest run into a packet and reports whether all of it went.
+// send moves the oldest run into a packet, or the messages of it that fit. It reports whether all fitted.
 func (q *batches) send(b *Builder) bool {
 	r := q.front()
 	framed := q.framed(r)
@@ -165,7 +167,7 @@ func (q *batches) first(r *run) int {
 	return wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(q.framed(r)[2:]))
 }
 
-// fitting returns how many bytes the messages at the start of framed take that fit into room together.
+// fitting returns the total size of the first messages of framed that fit into room together.
 func fitting(framed []byte, room int) (n int) {
 	for {
 		next := n + wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(framed[n+2:]))
@@ -176,7 +178,7 @@ func fitting(framed []byte, room int) (n int) {
 	}
 }
 
-// recycle gives back the buffers that no run is in.
+// recycle returns the buffers without a run.
 func (q *batches) recycle() {
 	r := q.front()
 	sent := len(q.full)

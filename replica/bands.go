@@ -5,19 +5,20 @@ import (
 	"github.com/arche-netcode/netcode/snapshot/format"
 )
 
-// bandReader turns rows of distance bands into rows of their components, which is what everybody behind the Replica reads. Versions are kept as
-// they were sent, since later records are coded against these.
+// bandReader converts rows of distance bands to rows of their components. All users of the Replica read components.
+// Versions are stored as they were sent, since later records are coded against them.
 type bandReader struct{ rows []bandRow }
 
-// bandRow is the reader of one band.
+// bandRow converts the rows of one band.
 type bandRow struct {
 	convert quantize.Conversion
 	width   int
-	results []uint32 // the newest rows that were asked for
+	results []uint32 // a ring of the last converted rows
 	next    int
 }
 
-// keptResults is the number of rows of one band that stay valid: two versions of a component, for itself and for all that moves by it.
+// keptResults is the number of converted rows of one band that stay valid. Users read two versions of a component, for
+// itself and for each component that uses its values.
 const keptResults = 8
 
 func newBandReader(schema *format.Schema) *bandReader {
@@ -33,7 +34,7 @@ func newBandReader(schema *format.Schema) *bandReader {
 	return b
 }
 
-// fine returns the row of the component that a band's row stands for.
+// fine returns a row of a band as a row of its component.
 func (b *bandReader) fine(band int, lanes []uint32) []uint32 {
 	r := &b.rows[band]
 	r.next = (r.next + 1) % keptResults

@@ -12,32 +12,32 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// pendingPayload is a payload that is being decoded. Nothing of it takes effect before all of it has been decoded. It is reused from
-// payload to payload.
+// pendingPayload is the payload that is being decoded. It takes effect only when all of it is decoded. It is reused for
+// each payload.
 type pendingPayload struct {
 	payload  []byte
 	epoch    uint16
 	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	despawns []wire.NetworkID
-	block    *tickBlock // of S: the records of the payload are its last versions
-	from     int        // the first of them
-	lanes    int        // of the block before them
+	block    *tickBlock // block of S; the records of the payload are its last versions
+	from     int        // place of the payload's first record in the block
+	lanes    int        // length of the block's lanes before the payload
 }
 
-// baseline is the state that a record is coded against: the version decoded at T, or the rows that are left of it.
+// baseline is the state that a record is coded against: the version decoded at T, or rows of it that are still stored.
 type baseline struct {
 	tick       tick.Tick
-	generation uint32     // 0: there is none
-	life       int32      // without a version
-	version    *version   // nil when the version of T has left the history
-	next       versionRef // then: the version that superseded it; none: its rows are evicted ones
+	generation uint32     // 0: no baseline
+	life       int32      // if version is nil: the life
+	version    *version   // nil if the version of T has left the history
+	next       versionRef // if version is nil: the version that superseded it; none: use the evicted rows
 
 	prev     *version // the version decoded at T′; nil: there is no T′
 	prevTick tick.Tick
 }
 
-// Read decodes one snapshot payload, whole or not at all. The packet of the payload may be acknowledged only if the error is nil.
-// Errors: [ErrStale], [ErrBaseline], [ErrMalformed], [ErrGuarded], [ErrTooMany].
+// Read decodes one snapshot payload, whole or not at all. The packet of the payload may be acknowledged only if the
+// error is nil. Errors: [ErrStale], [ErrBaseline], [ErrMalformed], [ErrGuarded], [ErrTooMany].
 func (r *Replica) Read(payload []byte) error {
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
@@ -65,12 +65,12 @@ func (r *Replica) Read(payload []byte) error {
 	return nil
 }
 
-// decode reads everything behind the tick into the pending payload.
+// decode reads everything after the tick into the pending payload.
 func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 	if b.Bool() {
 		epoch := uint16(b.Read(16))
 		if epoch == 0 || int16(epoch-r.wanted) > 0 {
-			return r.malformed() // served, but never asked for
+			return r.malformed() // the server served a resync that was not requested
 		}
 		r.pending.epoch = epoch
 	}
@@ -115,7 +115,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 	return nil
 }
 
-// decodeUnlisted reads the records of entities that are in no list, by index.
+// decodeUnlisted reads the records of entities that are in no list, in order of index.
 func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) error {
 	var next uint32
 	for {
@@ -143,7 +143,8 @@ func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) er
 	}
 }
 
-// decodeFull reads a record that is coded against nothing, and the run of such records behind it. It returns how many these are.
+// decodeFull reads a record without a baseline, and the run of such records after it. It returns the number of records
+// in the run.
 func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err error) {
 	generation, ok := readGeneration(b)
 	if !ok {
@@ -167,7 +168,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	return 0, r.decodeWhole(b, mask, lanes, mask.Minus(r.schema.Tags))
 }
 
-// decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
+// decodeRun reads records of the next entities, with the same generation and the same rows. All rows are exact floats.
 func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask format.Mask, width int) (more uint32, err error) {
 	p, n := &r.pending, 0
 	if b.Align() {
@@ -194,8 +195,8 @@ func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask fo
 	return uint32(n), nil
 }
 
-// decodeDelta reads a record of an entity that is in no list, against an earlier one. An implicit record is coded against the newest
-// one and has the same rows.
+// decodeDelta reads a record of an entity that is in no list, coded against an earlier record. An implicit record is
+// coded against the newest one and has the same rows.
 func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, explicit bool) error {
 	var base baseline
 	implicitBase := !explicit || b.Bool()
@@ -226,7 +227,7 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 		if mask, ok = r.schema.ReadMask(b, r.unknown); !ok {
 			return r.malformed()
 		}
-		baseMask = mask // without a version of T the rows are the same: the server knows
+		baseMask = mask // without a version of T the server sends records with the same rows only
 		if base.version != nil {
 			baseMask = base.version.mask
 		}
@@ -237,8 +238,9 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 	return r.decodeRows(b, s, index, mask, baseMask, &base)
 }
 
-// decodeListed reads records of entities of a list, of the i-th and some behind it before end, and returns how many. T is R. T′ is N, where N is named and has
-// a record of the same life and rows; without N it is what the record of R was coded against.
+// decodeListed reads records of entities of a list, from the i-th on and before end, and returns their number. T is R.
+// T′ is N, if the list has an N with a record of the same life and rows. In a list without N, T′ is the baseline of the
+// record of R.
 func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i, end int) (n int, err error) {
 	if n = min(r.batch.ready(r, s, l, i), end-i); n > 0 {
 		return n, r.batch.decode(r, b, l, i, n)
@@ -253,8 +255,8 @@ func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i, e
 	return 1, r.decodeRows(b, s, v.index, v.mask, v.mask, &base)
 }
 
-// findPrevious finds T′, the version that T's own record was coded against, unless that is no baseline (rule 3). It is false where the
-// server may take another.
+// findPrevious finds T′: the version that T's own record was coded against, if it can be a baseline (rule 3). It
+// returns false if the server might use another version than this end.
 func (r *Replica) findPrevious(base *baseline, s tick.Tick) bool {
 	v := base.version
 	if v == nil || v.baseAge == 0 || s-v.base(base.tick) >= r.window {
@@ -275,8 +277,8 @@ func (r *Replica) findPrevious(base *baseline, s tick.Tick) bool {
 	return true
 }
 
-// baseline finds the record of T. At most one generation of an index had a record at any tick, so index and T name it. Without a
-// version of T it is of the lowest generation whose evicted rows reach T.
+// baseline finds the record of an index at T. At most one generation of an index had a record at any tick, so index and
+// T are enough. Without a version of T, it returns the lowest generation whose evicted rows include T.
 func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	left := baseline{tick: t}
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
@@ -295,15 +297,15 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 		switch {
 		case r.evicted[n].tick >= t:
 			left.life, left.generation, left.next = n, r.lives[n].generation, versionRef{}
-		case next.tick != tick.None && ref.tick >= t: // it has left, superseded
+		case next.tick != tick.None && ref.tick >= t: // it was superseded and has left the history
 			left.life, left.generation, left.next = n, r.lives[n].generation, next
 		}
 	}
 	return left
 }
 
-// newestAt finds the newest record of an index up to a tick, or what is left of it. A record from before Lose does not count: a newer
-// one may have been forgotten.
+// newestAt finds the newest record of an index up to a tick, or the evicted version. A record from before Lose does not
+// count, since a newer one may have been dropped.
 func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
 		ref := r.lives[n].newest()
@@ -335,13 +337,14 @@ func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
 	return r.history.row(t, v, row), true
 }
 
-// baseRows is a row at T and, with a T′, at that.
+// baseRows is a row at T and, if there is a T′, at T′.
 type baseRows struct {
 	row          int
 	base, before []uint32
 }
 
-// decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
+// decodeRows reads the rows of a record. First come the rows that the baseline has: which of them changed, and their
+// deltas. Then come the other rows, whole.
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask format.Mask, base *baseline) error {
 	layout, whole := r.layouts.of(mask), mask.Minus(baseMask).Minus(r.schema.Tags)
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
@@ -394,7 +397,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 	return r.decodeWhole(b, mask, lanes, whole)
 }
 
-// decodeWhole reads rows of a record that are sent whole.
+// decodeWhole reads the rows of a record that are sent whole.
 func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint32, whole format.Mask) error {
 	for ; !whole.IsZero(); whole = whole.Rest() {
 		row := whole.Lowest()
@@ -408,15 +411,15 @@ func (r *Replica) decodeWhole(b *wire.BitReader, mask format.Mask, lanes []uint3
 	return nil
 }
 
-// addRecord begins a record of an entity, with all its rows, and returns its lanes, of any content.
+// addRecord adds a record of an entity to the pending payload, and returns its lanes. Their content is undefined.
 func (r *Replica) addRecord(index, generation uint32, mask format.Mask, base tick.Tick, width int) []uint32 {
 	added, lanes := r.addRecords(1, mask, base, width)
 	added[0].index, added[0].generation = index, generation
 	return lanes
 }
 
-// addRecords begins records of n entities with the same rows. It returns their versions, which have no index and generation yet, and their lanes, of any
-// content, one behind the other.
+// addRecords adds records of n entities with the same rows. It returns their versions, without index and generation,
+// and their lanes, one after the other. The content of the lanes is undefined.
 func (r *Replica) addRecords(n int, mask format.Mask, base tick.Tick, width int) ([]version, []uint32) {
 	b, m := r.pending.block, &r.history.memory
 	from, first, age := len(b.versions), len(b.lanes), uint32(0)
@@ -426,7 +429,7 @@ func (r *Replica) addRecords(n int, mask format.Mask, base tick.Tick, width int)
 	b.versions, b.lanes = m.versions.grow(b.versions, n)[:from+n], m.lanes.grow(b.lanes, n*width)[:first+n*width]
 	added, lanes := b.versions[from:], b.lanes[first:]
 	for i := range added {
-		v := &added[i] // field by field: a version that is made elsewhere and copied costs several times as much
+		v := &added[i] // set each field: copying a whole version costs several times as much
 		v.mask, v.first, v.baseAge = mask, int32(first), age
 		first += width
 	}
@@ -437,12 +440,12 @@ func (r *Replica) addRecords(n int, mask format.Mask, base tick.Tick, width int)
 type readList struct {
 	ref, near tick.Tick // R and N; tick.None: no N
 	records   versionList
-	nears     versionList // of N
-	at        int         // the first of records that is not of a page before
-	nearAt    int         // the first of nears that is not of an entity before
+	nears     versionList // versions at N
+	at        int         // position in records: start of the next page
+	nearAt    int         // position in nears: first version that may be of the next entity
 }
 
-// decodeLists reads the records about entities that had records of earlier ticks.
+// decodeLists reads the lists: the records of entities that had records of earlier ticks.
 func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 	age := b.Var()
 	if b.Failed() || age+1 >= uint64(s) {
@@ -464,12 +467,12 @@ func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 	return nil
 }
 
-// decodeListHead reads the ticks that a list refers to, and its first page.
+// decodeListHead reads the ticks that a list refers to, and the number of its first page.
 func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (l readList, err error) {
 	back, near, skip := uint64(0), uint64(1), uint64(0)
 	if !b.Bool() {
 		if back, near, skip = b.Var(), b.Var(), b.Var(); back == 0 && near == 1 && skip == 0 {
-			return l, r.malformed() // that has a code of its own
+			return l, r.malformed() // these values have a shorter code
 		}
 	}
 	if b.Failed() || back >= uint64(r.pending.upTo) || near > format.MaxNear || skip >= format.MaxPages {
@@ -481,7 +484,7 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 			return l, r.malformed()
 		}
 	}
-	// Without a record of a tick from before Lose, one may have come.
+	// A tick from before Lose may have had records that were dropped.
 	if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {
 		return l, r.noBaseline()
 	}
@@ -500,11 +503,11 @@ func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (
 		return l, r.malformed()
 	}
 	l.nearAt = l.nears.from(*next * format.PageEntities)
-	r.batch.from, r.batch.to = 0, 0 // those of the list before
+	r.batch.from, r.batch.to = 0, 0 // the batch of the last list ends
 	return l, nil
 }
 
-// from returns the place of the first version from an index on.
+// from returns the position of the first version with at least an index.
 func (l *versionList) from(index uint32) int {
 	low, high := 0, l.len()
 	for low < high {
@@ -517,8 +520,8 @@ func (l *versionList) from(index uint32) int {
 	return low
 }
 
-// nearOf returns the version at N of the entity of v, a version at R, if it can be T′: with the same generation and the same rows. Ask
-// in ascending order of index.
+// nearOf returns the version at N of the same entity as v, a version at R, if it can be T′: it has the same generation
+// and the same rows. Calls must be in ascending order of index.
 func (l *readList) nearOf(v *version) *version {
 	for ; l.nearAt < l.nears.len(); l.nearAt++ {
 		switch w := l.nears.at(l.nearAt); {
@@ -533,7 +536,7 @@ func (l *readList) nearOf(v *version) *version {
 	return nil
 }
 
-// decodePages reads the pages of a list. next becomes the page behind the last one.
+// decodePages reads the pages of a list. It sets next to the page after the last one.
 func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next *uint32) error {
 	for first := true; ; first = false {
 		all := b.Bool()
@@ -570,8 +573,8 @@ func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next 
 	}
 }
 
-// decodeSome reads the records of some entities of a page: the entries from one on up to l.at. A symbol has a bit for each of the next
-// four, set if it has a record.
+// decodeSome reads the records of some entities of a page, from position from to l.at. Each symbol has one bit for each
+// of the next four entities, set if there is a record.
 func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from int) error {
 	context, n := format.AfterAll, 0
 	for i := from; i < l.at; i += format.NibbleSize {
@@ -591,12 +594,12 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from i
 		}
 	}
 	if b.Failed() || context == format.AfterNone || n == 0 || n == l.at-from {
-		return r.malformed() // empty symbols at the end are left out, and other codes tell of none and of all
+		return r.malformed() // a page without or with all records has another code, and empty symbols at the end are not sent
 	}
 	return nil
 }
 
-// readIndex reads a gap.
+// readIndex reads the gap to an index. It sets next to the index after it.
 func readIndex(b *wire.BitReader, next *uint32) (index uint32, ok bool) {
 	gap := b.Var()
 	index = *next + uint32(gap)
@@ -615,7 +618,7 @@ func (r *Replica) malformed() error {
 	return ErrMalformed
 }
 
-// noBaseline asks for a resync, unless one that covers this packet is already on its way.
+// noBaseline requests a resync, unless a requested one already covers this packet.
 func (r *Replica) noBaseline() error {
 	r.stats.NoBaseline++
 	if int16(r.pending.epoch-r.wanted) >= 0 {
@@ -624,12 +627,12 @@ func (r *Replica) noBaseline() error {
 	return ErrBaseline
 }
 
-// outOfRange refuses a payload with an index that this end does not take.
+// outOfRange returns the error for an index that this end does not accept.
 func (r *Replica) outOfRange(index uint32) error {
 	if index >= format.MaxEntities {
 		return r.malformed()
 	}
-	if r.guard != nil { // it would refuse an entity that cannot exist
+	if r.guard != nil { // the guard would refuse an entity that cannot exist
 		r.stats.Guarded++
 		return ErrGuarded
 	}

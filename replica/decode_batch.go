@@ -10,22 +10,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// readBatch extrapolates the rows of several entities of a list before their records are read: a component of all before the next. It
-// equals the rest of Replica.decodeListed, which calls it, and leaves to that the entities that it does not take.
+// readBatch extrapolates the rows of several entities of a list before their records are read, one component after the
+// other. It is the fast path of Replica.decodeListed, with the same result. It returns entities that it cannot handle
+// to decodeListed.
 type readBatch struct {
-	from, to int // places of its entities among the records of the list
+	from, to int // positions of its entities in the list
 
-	mask  format.Mask // rows of each
-	width int         // lanes of each
-	base  []uint32    // lanes at R of all
-	near  []uint32    // lanes at N of all, nil: there is no T′
+	mask  format.Mask // rows of each entity
+	width int         // lanes of each entity
+	base  []uint32    // lanes of all entities at R
+	near  []uint32    // lanes of all entities at N; nil: there is no T′
 
-	grouped format.Mask      // the mask of groups
-	groups  []delta.RowGroup // each of as many rows as one symbol tells the changes of
+	grouped format.Mask      // mask that groups was made for
+	groups  []delta.RowGroup // each has the rows of one symbol
 	reader  delta.RowReader
 }
 
-// ready returns how many records of a list, from the i-th on, are read in a batch.
+// ready returns the number of records of a list, from the i-th on, that are read in a batch.
 func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 	if plain.On || l.near == tick.None {
 		return 0
@@ -44,8 +45,8 @@ func (g *readBatch) ready(r *Replica, s tick.Tick, l *readList, i int) int {
 	return g.to - i
 }
 
-// gather takes the entities of a page from one on, as long as they have the same rows and their lanes lie behind each other, both at R
-// and at N, or all lack a T′.
+// gather starts a batch with the i-th entity. It adds the next entities of the page as long as they have the same rows
+// and consecutive lanes, both at R and at N. If the first has no T′, none may have one.
 func (g *readBatch) gather(r *Replica, l *readList, i int) {
 	g.from, g.to, g.near = i, i, nil
 	v := l.records.at(i)
@@ -78,7 +79,7 @@ func (g *readBatch) gather(r *Replica, l *readList, i int) {
 	}
 }
 
-// group makes the groups those of the mask.
+// group makes the groups for the mask.
 func (g *readBatch) group(r *Replica) {
 	layout := r.layouts.of(g.mask)
 	g.grouped, g.groups = g.mask, g.groups[:0]

@@ -12,46 +12,48 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// dumper prints one payload, or adds up its bits. It reads the same as Replica.decode and changes nothing.
+// dumper prints one payload, or counts its bits. It reads the same as Replica.decode and does not change the replica.
 type dumper struct {
 	schema  *format.Schema
 	unknown format.Mask // rows that the server lacks
 	b       wire.BitReader
 	dst     []byte
-	s       tick.Tick // the packet's own
-	upTo    tick.Tick // U: the newest R that lists may have, or the packet's own without lists
-	listed  tick.Tick // R, while a list is read; else tick.None
-	near    tick.Tick // N then; tick.None: none
+	s       tick.Tick // tick of the payload
+	upTo    tick.Tick // U: the newest R that lists may have, or s without lists
+	listed  tick.Tick // R while a list is read, else tick.None
+	near    tick.Tick // N while a list is read; tick.None: none
 	past    Baselines
 	lanes   []uint32
-	bits    *Bits  // nil: it prints
-	left    int    // bits that were not accounted for yet
+	bits    *Bits  // nil: print
+	left    int    // remaining bits at the last account
 	last    uint32 // index of the last record
 }
 
-// Baselines knows the baselines of records.
+// Baselines provides the baselines of records.
 type Baselines interface {
-	// RecordAt returns the rows of an index by the record of a tick, and what that record was coded against; tick.None for nothing.
+	// RecordAt returns the rows of the record of an index at a tick, and the tick of that record's baseline, or
+	// tick.None.
 	RecordAt(index uint32, t tick.Tick) (rows format.Mask, base tick.Tick, ok bool)
-	// NewestAt returns the tick of the newest record of an index that is not after a tick.
+	// NewestAt returns the tick of the newest record of an index, up to a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
-	// BaseAt returns a row as of t for a record that is coded against t. It is false when that is unknown.
+	// BaseAt returns a row as of t, for a record that is coded against t. It returns false if the row is unknown.
 	BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
-	// ListAt returns the indexes with records of a tick, in ascending order.
+	// ListAt returns the indexes that have records of a tick, in ascending order.
 	ListAt(t tick.Tick) ([]uint32, bool)
-	// Window returns W.
+	// Window returns the history window W.
 	Window() tick.Tick
 }
 
-// AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
-// The baselines of records are those of past. The dump ends at the first one that past lacks.
+// AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to
+// the given one. past provides the baselines. The dump ends at the first record whose baseline past does not have.
 func AppendDump(s *format.Schema, dst, payload []byte, near tick.Tick, past Baselines) []byte {
 	d := dumper{schema: s, unknown: s.Older, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
 }
 
-// AppendDump is the function AppendDump with the replica's baselines. Call it before or after Read of the payload.
+// AppendDump is the function AppendDump with the replica's baselines. Call it directly before or after Read of the
+// payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
 	d := dumper{schema: r.schema, unknown: r.unknown, dst: dst, past: r}
 	d.all(payload, r.newest)
@@ -85,7 +87,7 @@ func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
 // Window implements Baselines.
 func (r *Replica) Window() tick.Tick { return r.window }
 
-// BaseAt implements Baselines. The slice is the Replica's own.
+// BaseAt implements Baselines. The slice belongs to the Replica.
 func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	if base := r.baseline(index, t); base.generation != 0 {
 		return r.baseRow(&base, row)
@@ -93,8 +95,8 @@ func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	return nil, false
 }
 
-// LanesAt returns a row by the record of tick t, nil when the entity lacked it. It is false when no record of the entity was decoded at
-// t, or when t is about two windows ago or more. The slice is the Replica's own.
+// LanesAt returns a row of the record of tick t, or nil if the entity lacked the row. It returns false if no record of
+// the entity was decoded at t, or if t is about two windows ago or more. The slice belongs to the Replica.
 func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	if t > r.newest || t <= r.history.horizon {
 		return nil, false
@@ -158,7 +160,7 @@ func (d *dumper) records() bool {
 	}
 }
 
-// lists prints the records about entities of which there were records of earlier ticks.
+// lists prints the records of entities that had records of earlier ticks.
 func (d *dumper) lists() bool {
 	d.upTo = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1
 	for next := uint32(0); d.b.Bool(); {
@@ -199,7 +201,7 @@ func (d *dumper) lists() bool {
 	return !d.b.Failed()
 }
 
-// page prints the records about the entities of the first page of a list, and returns the rest of the list.
+// page prints the records of the first page of a list, and returns the rest of the list.
 func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool) {
 	all := d.b.Bool()
 	some := !all && d.b.Bool()
@@ -285,7 +287,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 			return d.illegal("rows")
 		}
 	}
-	if !known { // which of them are coded against that tick depends on its rows
+	if !known { // the rows at that tick decide which rows are coded against it
 		d.printf("    rows as at tick %d, which is not known here\n", base)
 		return false
 	}
@@ -293,7 +295,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	return d.against(index, mask, rows, base, d.before(index, rows, base, prior))
 }
 
-// run prints an entity whose rows are whole, and those that follow in a run.
+// run prints an entity whose rows are whole, and the entities of the run after it.
 func (d *dumper) run(generation uint32, mask format.Mask) bool {
 	d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
 	if !d.whole(mask, true) {
@@ -333,7 +335,7 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 	return d.past.NewestAt(index, d.upTo)
 }
 
-// before returns T' if there is one: N where that is named, else prior, the tick that the record of T was coded against.
+// before returns T', or tick.None. T' is N, or without N the tick that the record of T was coded against.
 func (d *dumper) before(index uint32, rows format.Mask, base, prior tick.Tick) tick.Tick {
 	t := prior
 	if d.near != tick.None {
@@ -372,7 +374,7 @@ func (d *dumper) print(plan *quantize.Plan) {
 	d.dst = append(plan.AppendValues(d.dst, d.lanes), '\n')
 }
 
-// against prints the body of a record and what follows it whole.
+// against prints the rows of a record: deltas first, then whole rows.
 func (d *dumper) against(index uint32, mask, rows format.Mask, base, before tick.Tick) bool {
 	told, miss := mask.Minus(rows), 0
 	for m := mask.Intersect(rows).Minus(d.schema.Tags); !m.IsZero(); {
@@ -434,41 +436,41 @@ func (d *dumper) versions(r *baseRows, index uint32, base, before tick.Tick) (ok
 
 // Bits counts the bits of snapshots by purpose. Their sum is the size of the payloads.
 type Bits struct {
-	Header     uint64          // tick, epoch, and to which earlier ticks lists refer
+	Header     uint64          // tick, epoch, and the earlier ticks of lists
 	List       uint64          // which entities have records
 	Heads      uint64          // heads of explicit records: generation, age, which components
-	Despawns   uint64          // the whole list of them, its end included
+	Despawns   uint64          // the list of despawns with its end
 	Changed    uint64          // which components of an entity changed
-	Padding    uint64          // up to the byte
-	Unknown    uint64          // behind a place that could not be decoded
-	Components []ComponentBits // by row
+	Padding    uint64          // padding to a byte
+	Unknown    uint64          // bits after the first place that could not be decoded
+	Components []ComponentBits // one entry for each row
 }
 
-// ComponentBits is one component's part.
+// ComponentBits is the part of one component.
 type ComponentBits struct {
 	Name    string      // wire name
-	Spawn   uint64      // rows of entities that the client does not know
-	Whole   uint64      // other rows that were sent whole
-	Delta   uint64      // rows that were sent as differences
-	Rows    [3]uint64   // rows, and not bits: by SpawnRows, WholeRows and DeltaRows
-	Changed uint64      // of Delta: which fields changed
-	Fields  []FieldBits // the part of each field
+	Spawn   uint64      // rows of entities that are new at the client
+	Whole   uint64      // other rows sent whole
+	Delta   uint64      // rows sent as deltas
+	Rows    [3]uint64   // number of rows, indexed by SpawnRows, WholeRows and DeltaRows
+	Changed uint64      // part of Delta: which fields changed
+	Fields  []FieldBits // part of each field
 }
 
-// The places in ComponentBits.Rows.
+// Indexes of ComponentBits.Rows.
 const (
 	SpawnRows = iota
 	WholeRows
 	DeltaRows
 )
 
-// FieldBits is one field's part of its component's bits.
+// FieldBits is the part of one field of a component.
 type FieldBits struct {
 	Name string // path inside the component
-	Bits uint64 // of whole rows and of differences
+	Bits uint64 // bits of whole rows and of deltas
 }
 
-// NewBits returns an empty account.
+// NewBits returns empty counters.
 func NewBits(s *format.Schema) *Bits {
 	b := &Bits{Components: make([]ComponentBits, s.Rows())}
 	for row := range b.Components {
@@ -481,7 +483,7 @@ func NewBits(s *format.Schema) *Bits {
 	return b
 }
 
-// Total is the sum of everything.
+// Total returns the sum of all counters.
 func (b *Bits) Total() uint64 {
 	sum := b.Header + b.List + b.Heads + b.Despawns + b.Changed + b.Padding + b.Unknown
 	for i := range b.Components {
@@ -491,21 +493,22 @@ func (b *Bits) Total() uint64 {
 	return sum
 }
 
-// AddBits adds a payload to an account. The replica has the baselines: call it before or after Read of the payload, and for a lost one as
-// soon as it was written.
+// AddBits adds the bits of a payload to counters. The replica provides the baselines. Call it directly before or after
+// Read of the payload, and for a lost payload as soon as it was written.
 func (r *Replica) AddBits(to *Bits, payload []byte) {
 	d := dumper{schema: r.schema, unknown: r.unknown, past: r, bits: to}
 	d.all(payload, r.newest)
 }
 
-// AddBits adds a payload to an account. Its tick is read as near to the one given. The baselines of records are those of past: a replica,
-// or a server's View.Baselines for a payload that was just written. Behind the first record whose baseline past lacks, all is Unknown.
+// AddBits adds the bits of a payload to counters. Its tick is read as near to the given one. past provides the
+// baselines: a replica, or View.Baselines of the server for a payload that was just written. All bits after the first
+// record whose baseline past does not have are Unknown.
 func AddBits(s *format.Schema, to *Bits, payload []byte, near tick.Tick, past Baselines) {
 	d := dumper{schema: s, unknown: s.Older, past: past, bits: to}
 	d.all(payload, near)
 }
 
-// account adds the bits that were read since the last call to one of the sums.
+// account adds the bits read since the last call to one of the counters.
 func (d *dumper) account(to func(*Bits) *uint64) {
 	left := d.b.Remaining()
 	if d.bits != nil {
@@ -529,7 +532,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 	d.schema.Plan(row).EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
 }
 
-// accountDelta adds a row that was sent as a difference.
+// accountDelta adds a row that was sent as a delta.
 func (d *dumper) accountDelta(row int, v *quantize.Baselines) {
 	if d.bits == nil {
 		return
@@ -553,7 +556,7 @@ func despawns(b *Bits) *uint64 { return &b.Despawns }
 func padding(b *Bits) *uint64  { return &b.Padding }
 func unknown(b *Bits) *uint64  { return &b.Unknown }
 
-// all reads a payload, printing it or adding up its bits.
+// all reads a payload. It prints it or counts its bits.
 func (d *dumper) all(payload []byte, near tick.Tick) {
 	d.b = wire.NewBitReader(payload)
 	d.left = d.b.Remaining()

@@ -7,22 +7,22 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// IndexRange is indexes that follow each other.
+// IndexRange is a range of consecutive indexes.
 type IndexRange struct {
-	First, Count uint32 // the lowest one, and how many they are
+	First, Count uint32 // the lowest index, and the number of indexes
 }
 
 func (s *IndexRange) end() uint32 { return s.First + s.Count }
 
-// changedIndexes is the indexes that changed since they were cleared.
+// changedIndexes is the set of indexes that changed since clear.
 type changedIndexes struct {
-	set    []uint64 // a bit for each index
-	listed bool     // ranges are those of set
+	set    []uint64 // one bit for each index
+	listed bool     // ranges is up to date
 	ranges []IndexRange
-	list   []uint32 // the same one by one
+	list   []uint32 // result of Changed
 }
 
-// add notes that an index changed. The set must have room for it.
+// add adds an index. It must be below 64*len(set).
 func (c *changedIndexes) add(index uint32) {
 	c.set[index>>6] |= 1 << (index & 63)
 	c.listed = false
@@ -33,7 +33,7 @@ func (c *changedIndexes) clear() {
 	c.ranges, c.listed = c.ranges[:0], true
 }
 
-// spans lists the indexes as ranges.
+// spans returns the set as ranges, in ascending order.
 func (c *changedIndexes) spans() []IndexRange {
 	if c.listed {
 		return c.ranges
@@ -55,7 +55,8 @@ func (c *changedIndexes) spans() []IndexRange {
 	return c.ranges
 }
 
-// Changed lists the indexes that changed since ClearChanged, each once, in ascending order. The slice is the Replica's own.
+// Changed returns the indexes that changed since ClearChanged, each once, in ascending order. The slice belongs to the
+// Replica.
 func (r *Replica) Changed() []uint32 {
 	c := &r.changed
 	c.list = c.list[:0]
@@ -67,22 +68,23 @@ func (r *Replica) Changed() []uint32 {
 	return c.list
 }
 
-// HasChanged reports whether Changed lists an index.
+// HasChanged reports whether Changed contains an index.
 func (r *Replica) HasChanged(index uint32) bool {
 	set := r.changed.set
 	return int(index>>6) < len(set) && set[index>>6]>>(index&63)&1 != 0
 }
 
-// ChangedRanges is Changed with indexes that follow each other as one range. The slice is the Replica's own.
+// ChangedRanges returns the indexes of Changed as ranges. The slice belongs to the Replica.
 func (r *Replica) ChangedRanges() []IndexRange { return r.changed.spans() }
 
-// ClearChanged starts a new list.
+// ClearChanged empties Changed.
 func (r *Replica) ClearChanged() { r.changed.clear() }
 
-// The newest rows of an entity are those of its newest version, where they were decoded: nothing is copied. When that version has
-// left the history, they are its life's evicted rows.
+// The newest rows of an entity are the rows of its newest version, in the block that they were decoded into: nothing is
+// copied. When that version has left the history, they are the evicted rows of its life.
 
-// Row returns the newest lanes of a row, nil when the entity lacks it. The slice is the Replica's own: read it, do not keep it.
+// Row returns the newest lanes of a row, or nil if the entity lacks it. The slice belongs to the Replica: read it and
+// do not keep it.
 func (r *Replica) Row(index uint32, row int) []uint32 {
 	h := r.head(index)
 	if h < 0 || r.lives[h].gone {
@@ -98,13 +100,13 @@ func (r *Replica) Row(index uint32, row int) []uint32 {
 	return r.newestRow(h, row)
 }
 
-// newestRow is Row of a life that has the row.
+// newestRow returns the newest lanes of a row that a life has.
 func (r *Replica) newestRow(h int32, row int) []uint32 {
 	if r.schema.Tags.Has(row) {
 		return []uint32{}
 	}
 	l := &r.lives[h]
-	if l.newestTick != l.applied { // the versions that came since the history was lost are older
+	if l.newestTick != l.applied { // the versions received since Lose are older than the applied state
 		return r.kept.row(l.index, row)
 	}
 	if v := r.history.at(l.newest()); v != nil {
@@ -116,7 +118,7 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 	return r.kept.row(l.index, row)
 }
 
-// keepNewest keeps the newest rows of all entities when the history is dropped.
+// keepNewest copies the newest rows of all entities, before the history is dropped.
 func (r *Replica) keepNewest() {
 	for index, h := range r.heads {
 		if h < 0 || r.lives[h].gone {
@@ -129,9 +131,9 @@ func (r *Replica) keepNewest() {
 	}
 }
 
-// Present tells where the newest lanes of an entity are: from first on among those of tick t, one row behind the other (see
-// [Replica.Lanes] and [Replica.Place]). It is false when the entity does not live with this generation and just these rows, and when
-// its rows are not in one piece; [Replica.Row] finds them then.
+// Present returns the position of the newest lanes of an entity: the tick, and the offset in the lanes of that tick
+// (see [Replica.Lanes] and [Replica.Place]). Its rows follow each other. Present returns false if the entity is not
+// alive with this generation and exactly these rows, or if its rows are not consecutive. Use [Replica.Row] then.
 func (r *Replica) Present(index, generation uint32, mask format.Mask) (t tick.Tick, first int32, ok bool) {
 	h := r.head(index)
 	if h < 0 {
@@ -148,27 +150,30 @@ func (r *Replica) Present(index, generation uint32, mask format.Mask) (t tick.Ti
 	return l.newestTick, v.first, true
 }
 
-// EntityRange is entities with consecutive indexes, the same generation and the same rows. Their newest lanes follow each other too.
+// EntityRange is a range of entities with consecutive indexes, the same generation and the same rows. Their newest
+// lanes are consecutive, too.
 type EntityRange struct {
-	Index, Generation, Count uint32      // of the first; of each; how many
+	Index, Generation, Count uint32      // index of the first; generation of each; number of entities
 	Mask                     format.Mask // rows of each
-	Tick                     tick.Tick   // as of which each is known, see Lanes
-	First, Width             int32       // place of the lanes of the first; lanes of each
+	Tick                     tick.Tick   // tick of the newest state of each, see Lanes
+	First, Width             int32       // offset of the first entity's lanes; lanes per entity
 }
 
-// EntityRange returns the range of at most count entities that begins at an index. It is false where there are fewer than leastRange, or
-// the entity there is none that could be in a range; Count is then how many are to be looked at one by one.
+// Stretch returns the range of at most count entities that begins at an index. It returns false if the range has fewer
+// than leastRange entities, or if the first entity cannot be in a range. The caller then handles Count entities one by
+// one, at least one.
 func (r *Replica) Stretch(index, count uint32) (s EntityRange, ok bool) {
 	s, ok = r.rangeOf(index, count)
 	s.Count = max(s.Count, 1)
 	return s, ok && s.Count >= leastRange
 }
 
-// leastRange is the least number of entities of a range: fewer are quicker one by one.
+// leastRange is the least number of entities in a range. Fewer entities are faster one by one.
 const leastRange = 4
 
-// rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be
-// in a range: it does not live, its rows are not in one piece, or a row of it has entities, is sent whole or is a band.
+// rangeOf returns the range of at most count entities that begins at an index. It returns false if the first entity
+// cannot be in a range: it is not alive, its rows are not consecutive, or a row has entity fields, is always sent whole
+// or is a band.
 func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 	h := r.head(index)
 	if h < 0 || r.lives[h].gone || !r.layouts.of(r.lives[h].mask).batch || r.bands != nil && r.lives[h].mask.Overlaps(r.schema.Coarse) {
@@ -193,15 +198,15 @@ func (r *Replica) rangeOf(index, count uint32) (e EntityRange, ok bool) {
 		}
 		e.Count++
 	}
-	// The lanes of consecutive places are in ascending order, with gaps at most.
+	// Lanes of consecutive places are in ascending order, but there may be gaps between them.
 	for last := int32(e.Count) - 1; versions[place+last].first != e.First+last*e.Width; last-- {
 		e.Count--
 	}
 	return e, true
 }
 
-// Lanes returns all lanes of a tick that Present or EntityRange gave, nil when a payload was read since and the tick has left. The slice is
-// the Replica's own: read it, do not keep it.
+// Lanes returns all lanes of a tick that Present or Stretch returned. It returns nil if that tick has left the history
+// since. The slice belongs to the Replica: read it and do not keep it.
 func (r *Replica) Lanes(t tick.Tick) []uint32 {
 	if b := r.history.block(t); b.tick == t {
 		return b.lanes
@@ -209,7 +214,7 @@ func (r *Replica) Lanes(t tick.Tick) []uint32 {
 	return nil
 }
 
-// Place tells where the lanes of a row of the mask are among those of all its rows.
+// Place returns the range of a row's lanes among the lanes of all rows of a mask.
 func (r *Replica) Place(mask format.Mask, row int) (first, end int) {
 	l := r.layouts.of(mask)
 	return int(l.at[row]), int(l.at[row] + l.width[row])

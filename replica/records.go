@@ -2,13 +2,14 @@ package replica
 
 import "github.com/arche-netcode/netcode/tick"
 
-// Records is the records that were decoded of one tick, in the order in which they came. It is valid until the next payload is read.
+// Records is the list of decoded records of one tick, in the order of their arrival. It is valid until the next payload
+// is read.
 type Records struct {
 	replica *Replica
 	block   *tickBlock
 }
 
-// Records returns the records of a tick. There are none of a tick that has left the history.
+// Records returns the records of a tick. It is empty if the tick has left the history.
 func (r *Replica) Records(t tick.Tick) Records {
 	b := r.history.empty
 	if t > r.history.horizon {
@@ -19,11 +20,13 @@ func (r *Replica) Records(t tick.Tick) Records {
 	return Records{replica: r, block: b}
 }
 
-// Len returns the number of records. It only grows while a tick is kept, and those that there are stay in their places.
+// Len returns the number of records. While the tick is in the history the number only grows, and records keep their
+// positions.
 func (s Records) Len() int { return len(s.block.versions) }
 
-// Range returns the records from the i-th on that are of entities with consecutive indexes, the same generation and the same rows, and
-// whose lanes follow each other: see Replica.Lanes and Replica.Place. There is one at least.
+// Range returns the longest range of records that begins with the i-th. Their entities have consecutive indexes, the
+// same generation and the same rows, and their lanes are consecutive: see Replica.Lanes and Replica.Place. It has at
+// least one entity.
 func (s Records) Range(i int) EntityRange {
 	v := &s.block.versions[i]
 	mask, generation, width := v.mask, v.generation, int32(s.replica.layouts.of(v.mask).lanes)
@@ -39,5 +42,5 @@ func (s Records) Range(i int) EntityRange {
 	return EntityRange{Index: v.index, Generation: generation, Mask: mask, Tick: s.block.tick, First: v.first, Width: width, Count: uint32(count)}
 }
 
-// LastRead returns the tick of the payload that was decoded last, tick.None before any.
+// LastRead returns the tick of the last decoded payload, or tick.None.
 func (r *Replica) LastRead() tick.Tick { return r.lastRead }

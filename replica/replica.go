@@ -8,68 +8,68 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Entity describes one network index as a client knows it.
+// Entity describes one network index as the client knows it.
 type Entity struct {
 	ID    wire.NetworkID // the newest generation received
 	Alive bool           // false after its despawn
-	Tick  tick.Tick      // of the state that was applied last; it only rises within a life
-	Mask  format.Mask    // rows present, zero when not alive
+	Tick  tick.Tick      // tick of the last applied state; it never falls within a life
+	Mask  format.Mask    // rows present; zero if not alive
 }
 
-// life is one generation of one network index, as the client knows it. It stays, dead or alive, until nothing that may still arrive
-// is about it. Generation 0 marks a free place.
+// life is one generation of one network index, as the client knows it. It stays, alive or gone, until no packet that
+// may still arrive can refer to it. Generation 0 marks a free entry.
 type life struct {
 	index, generation uint32
-	applied           tick.Tick   // of the newest record or despawn that took effect
-	mask              format.Mask // rows present, zero when gone
-	newestTick        tick.Tick   // of its newest version
+	applied           tick.Tick   // tick of the newest record or despawn that took effect
+	mask              format.Mask // rows present; zero if gone
+	newestTick        tick.Tick   // tick and place of its newest version
 	newestPlace       int32
-	lower             int32 // the life before it at the same index, -1 = none
-	depth             int32 // lives at or below it when it came, at least
+	lower             int32 // next lower generation at the same index; -1: none
+	depth             int32 // upper bound of the number of lives from this one down
 	gone              bool
-	goneAt            tick.Tick // with gone: the newest tick decoded by then
-	ended             tick.Tick // as of which it was last gone, for entities that are shown late
+	goneAt            tick.Tick // if gone: the newest decoded tick at that time
+	ended             tick.Tick // tick of its last end, for entities that are shown late
 }
 
-// newest names the newest version of a life.
+// newest refers to the newest version of a life.
 func (l *life) newest() versionRef { return versionRef{tick: l.newestTick, place: l.newestPlace} }
 
-// tombstone is a life that waits to be forgotten.
+// tombstone is a life that ended and is to be dropped later.
 type tombstone struct {
 	life int32
 	at   tick.Tick
 }
 
-// Replica is the client's side of a [View]. It decodes snapshots, stores the versions that later ones are coded against, and has the
-// newest row of every entity for the bridge to apply. It belongs to one goroutine.
+// Replica is the client's counterpart of a snapshot.View. It decodes payloads, stores the versions that later records
+// are coded against, and has the newest rows of every entity. It must be used by one goroutine at a time.
 type Replica struct {
 	schema  *format.Schema
 	window  tick.Tick
 	most    uint32      // Config.MaxEntities
 	unknown format.Mask // Config.Unknown
 
-	heads  []int32 // by index: the life of the highest generation, -1 = none
+	heads  []int32 // by index: life of the highest generation; -1: none
 	lives  []life
-	free   []int32     // places in lives
-	graves []tombstone // by tick, nearly
+	free   []int32     // free entries of lives
+	graves []tombstone // nearly in order of tick
 	living int
 
 	history  versionHistory
 	evicted  []evictedVersion // by life
-	left     rowPages         // by life: the rows of its evicted version
-	kept     rowPages         // by index: the newest rows whose history was lost
+	left     rowPages         // by life: rows of its evicted version
+	kept     rowPages         // by index: newest rows at the time of Lose
 	layouts  *rowLayouts
 	bands    *bandReader // nil without distance bands
-	newest   tick.Tick   // the newest tick decoded
-	lastRead tick.Tick   // the tick decoded last
+	newest   tick.Tick   // the newest decoded tick
+	lastRead tick.Tick   // tick of the payload decoded last
 	changed  changedIndexes
 
-	lostAt   tick.Tick   // the newest tick when Lose was last called
-	known    tick.Tick   // the newest tick that Whole was told of
-	complete []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
+	lostAt   tick.Tick   // newest at the last call of Lose
+	known    tick.Tick   // the newest tick passed to Whole
+	complete []tick.Tick // by tick modulo its length: complete ticks; see Whole
 
 	epoch  uint16 // the newest resync that the server served
-	wanted uint16 // the newest resync that this end asked for
+	wanted uint16 // the newest resync that this end requested
 
 	guard   func(id wire.NetworkID, rows format.Mask) bool
 	pending pendingPayload
@@ -90,8 +90,8 @@ type Stats struct {
 	Guarded    uint64 // payloads refused with ErrGuarded
 }
 
-// New returns an empty Replica. start is the server's tick at the time of the connection: ticks in packets are read as near to
-// it.
+// New returns an empty Replica. start is the server's tick at the time of the connection. The 16-bit ticks in packets
+// are read as near to it.
 func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 	cfg = cfg.WithDefaults()
 	layouts := newRowLayouts(schema)
@@ -109,31 +109,31 @@ func New(schema *format.Schema, cfg format.Config, start tick.Tick) *Replica {
 	return r
 }
 
-// Guard sets a function that is called for every record before its payload takes effect. If it refuses one, the whole payload is
-// refused with [ErrGuarded]. A server uses it to check whether a client may write the rows.
+// Guard sets a function that is called for every record before its payload takes effect. If it returns false, the whole
+// payload is refused with [ErrGuarded]. A server uses it to check whether a client may write the rows.
 func (r *Replica) Guard(may func(id wire.NetworkID, rows format.Mask) bool) {
 	r.guard = may
 }
 
-// Tick returns the newest tick that was decoded.
+// Tick returns the newest decoded tick.
 func (r *Replica) Tick() tick.Tick { return r.newest }
 
-// Len returns the number of entities alive here.
+// Len returns the number of living entities.
 func (r *Replica) Len() int { return r.living }
 
 // Stats returns the counters.
 func (r *Replica) Stats() Stats { return r.stats }
 
-// MaxEntities returns the bound below which the network indexes of the Replica are.
+// MaxEntities returns the limit of network indexes: all are below it.
 func (r *Replica) MaxEntities() int { return int(r.most) }
 
-// HistoryBytes returns the memory of the decoded versions that later snapshots may be coded against, spare memory included.
+// HistoryBytes returns the memory of the decoded versions, including spare memory.
 func (r *Replica) HistoryBytes() int { return r.history.memory.bytes() }
 
 // Schema returns the schema of the Replica.
 func (r *Replica) Schema() *format.Schema { return r.schema }
 
-// Entity describes the entity of a network index. The zero Entity is none.
+// Entity describes the entity at a network index. It returns the zero Entity if there is none.
 func (r *Replica) Entity(index uint32) Entity {
 	h := r.head(index)
 	if h < 0 {
@@ -159,12 +159,13 @@ func (r *Replica) All(yield func(Entity) bool) {
 	}
 }
 
-// WantResync reports whether this end has asked for a resync and has not been served yet. The epoch is sent in each packet until then.
+// WantResync reports whether this end has requested a resync that the server has not served yet. The epoch is sent in
+// each packet until then.
 func (r *Replica) WantResync() (epoch uint16, want bool) {
 	return r.wanted, int16(r.wanted-r.epoch) > 0
 }
 
-// Lose drops every baseline, as a fault would, and asks for a resync. The applied world stays.
+// Lose drops every baseline, as after a fault, and requests a resync. The newest rows stay.
 func (r *Replica) Lose() {
 	r.keepNewest()
 	for i := range r.lives {
@@ -175,22 +176,22 @@ func (r *Replica) Lose() {
 	r.ask()
 }
 
-// ask requests one more resync. Epoch 0 is before any.
+// ask requests one more resync. Epoch 0 means that none was requested.
 func (r *Replica) ask() {
 	if r.wanted++; r.wanted == 0 {
 		r.wanted = 1
 	}
 }
 
-// head returns the life of the highest generation at an index, -1 when there is none.
+// head returns the life of the highest generation at an index, or -1. The index may come from the other end.
 func (r *Replica) head(index uint32) int32 {
-	if uint(index) >= uint(len(r.heads)) { // an int has 32 bits on some machines, and the index may be of the other end
+	if uint(index) >= uint(len(r.heads)) { // on some machines an int has 32 bits
 		return -1
 	}
 	return r.heads[index]
 }
 
-// find returns the life of one generation, -1 when there is none.
+// find returns the life of one generation, or -1.
 func (r *Replica) find(index, generation uint32) int32 {
 	n := r.head(index)
 	for n >= 0 && r.lives[n].generation > generation {
@@ -202,7 +203,7 @@ func (r *Replica) find(index, generation uint32) int32 {
 	return -1
 }
 
-// ensure returns the life of one generation, a new one when there is none.
+// ensure returns the life of one generation. It begins one if there is none.
 func (r *Replica) ensure(index, generation uint32) int32 {
 	if n := r.find(index, generation); n >= 0 {
 		return n
@@ -220,7 +221,8 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	return n
 }
 
-// reach makes the tables by index long enough for one, in one step: place by place they would be copied five times over.
+// reach makes the tables by index long enough for an index in one step, since repeated growth would copy them several
+// times.
 func (r *Replica) reach(index uint32) {
 	had, need := len(r.heads), int(index)+1
 	if need <= had {
@@ -235,8 +237,8 @@ func (r *Replica) reach(index uint32) {
 	}
 }
 
-// link puts a new life in its place among those of its index, highest generation first. A new head ends the life that it displaces: the
-// higher generation wins. A life that is not the head is never alive.
+// link adds a new life to the lives of its index, which are sorted by generation, highest first. A new head ends the
+// life that was the head: the higher generation wins. Only the head can be alive.
 func (r *Replica) link(n int32) {
 	l := &r.lives[n]
 	h := r.heads[l.index]
@@ -264,11 +266,12 @@ func (r *Replica) link(n int32) {
 	}
 }
 
-// mostLives returns how many lives of one index can matter: a server can begin one a tick, and they leave by tick.
+// mostLives returns the largest number of lives of one index that can matter. A server can begin one life per tick, and
+// lives are dropped by tick.
 func (r *Replica) mostLives() int32 { return int32(r.history.keep-graceTicks) + 2 }
 
-// shorten counts the lives below a head and drops those that no honest server can have begun. A hostile server thus cannot make the list
-// long.
+// shorten counts the lives of an index from the head down, and drops those after mostLives. Thus a hostile server
+// cannot make the list long.
 func (r *Replica) shorten(head int32) {
 	count, n := int32(1), head
 	for ; r.lives[n].lower >= 0 && count < r.mostLives(); count++ {
@@ -278,7 +281,8 @@ func (r *Replica) shorten(head int32) {
 	r.lives[head].depth = count
 }
 
-// bury marks a life as gone. It is forgotten when no packet under way can be about it any more: tombstones leave by tick only.
+// bury marks a life as gone. The life is dropped by forget when no packet in flight can refer to it: tombstones are
+// dropped by tick only.
 func (r *Replica) bury(n int32) {
 	l := &r.lives[n]
 	if !l.gone {
@@ -292,7 +296,7 @@ func (r *Replica) bury(n int32) {
 	r.graves = append(r.graves, tombstone{life: n, at: r.newest})
 }
 
-// forget frees the lives whose tombstones have left the history, with their evicted rows.
+// forget frees the lives whose tombstones have left the history.
 func (r *Replica) forget() {
 	if len(r.graves) == 0 {
 		return
@@ -309,7 +313,7 @@ func (r *Replica) forget() {
 	r.graves = slices.Delete(r.graves, 0, k)
 }
 
-// unlink removes a life from those of its index.
+// unlink removes a life from the lives of its index.
 func (r *Replica) unlink(n int32) {
 	l := &r.lives[n]
 	if r.heads[l.index] == n {
@@ -324,11 +328,12 @@ func (r *Replica) unlink(n int32) {
 	}
 }
 
-// mostLivesEach is for how many lives there is room for each entity that a Replica takes: those that are alive, and those that ended
-// so lately that something on its way may be about them. So all entities may be replaced at once.
+// mostLivesEach times MaxEntities is the largest number of lives: alive, or gone while packets in flight may refer to
+// them. So all entities can be replaced at once.
 const mostLivesEach = 2
 
-// admit asks the guard about every record of the pending payload, and counts the lives that it begins.
+// admit calls the guard for every record of the pending payload, and checks the number of lives that the payload
+// begins.
 func (r *Replica) admit() error {
 	p := &r.pending
 	records := p.block.versions[p.from:]
@@ -396,11 +401,12 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	l.ended = s
 }
 
-// record links the versions of a block of tick s, from a place on, into the versions of their lives, and applies those that are newer
-// than what is there (rule 6). An entity has one record a tick: more of them are dropped.
+// record adds the versions of a block, from a place on, to their lives. s is the tick of the block. A version that is
+// newer than the applied state becomes the entity's newest state (rule 6). An entity has one record per tick: further
+// ones are dropped.
 func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
 	versions, place, next := b.versions, from, uint32(0)
-	before := b // of the tick that the versions before the last ones are of
+	before := b // block of the versions that the new ones supersede
 	if from > 0 {
 		next = versions[from-1].index + 1
 	}
@@ -433,7 +439,7 @@ func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
 		}
 		b.unsorted = b.unsorted || v.index < next
 		next = v.index + 1
-		if place != i { // an entity before this one had a record already
+		if place != i { // a record before this one was dropped
 			versions[place] = *v
 		}
 		place++
@@ -441,7 +447,8 @@ func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
 	b.versions = versions[:place]
 }
 
-// show makes a version of tick s what is shown of its life; one that is not the newest is shown with the rows of the newest.
+// show makes a version of tick s the applied state of its life. If the version is not the newest one, the rows are
+// those of the newest.
 func (r *Replica) show(l *life, v *version, s tick.Tick, newest bool) {
 	l.applied = s
 	if l.gone {
@@ -455,8 +462,8 @@ func (r *Replica) show(l *life, v *version, s tick.Tick, newest bool) {
 	r.changed.add(l.index)
 }
 
-// insert links the version of a ref into its life's versions, newest first, behind a newer one. It is false when there is one of that
-// tick.
+// insert adds a version to the versions of its life, which are sorted newest first, after a newer version. It returns
+// false if the life has a version of that tick.
 func (r *Replica) insert(l *life, v *version, ref versionRef) bool {
 	newer := l.newest()
 	for newer.tick > ref.tick {

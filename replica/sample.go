@@ -12,10 +12,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// maxStride is the longest capture interval, in ticks, that is assumed of an entity.
+// maxStride is the largest capture interval that is assumed for an entity, in ticks.
 const maxStride = 16
 
-// PayloadTick returns the tick of a payload, read as near to another; tick.None when there is none. The payload may still be malformed.
+// PayloadTick returns the tick of a payload, read as near to another tick, or tick.None. The payload may still be
+// malformed.
 func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 	if len(payload) < 2 {
 		return tick.None
@@ -23,8 +24,8 @@ func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 	return max(tick.Near(binary.LittleEndian.Uint16(payload), near), tick.None)
 }
 
-// Whole notes that nothing is missing of the ticks from <= t < to: every packet that the server sent in them was decoded. An entity
-// without a version of such a tick did not change in it, unless the server lacked room.
+// Whole notes that the ticks from <= t < to are complete: every packet that the server sent in them was decoded. An
+// entity without a version of a complete tick did not change in it, unless the server had no space for it.
 func (r *Replica) Whole(from, to tick.Tick) {
 	size := tick.Tick(len(r.complete))
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
@@ -33,8 +34,8 @@ func (r *Replica) Whole(from, to tick.Tick) {
 	r.known = max(r.known, to-1)
 }
 
-// Follow takes over from another Replica of the same packets, which is ahead of this one, the resyncs that it asked for and its
-// knowledge of whole ticks, up to a tick.
+// Follow copies state from another Replica that reads the same packets and is ahead of this one. It copies the
+// requested resyncs, and the complete ticks up to tick to.
 func (r *Replica) Follow(ahead *Replica, to tick.Tick) {
 	r.wanted = ahead.wanted
 	size := tick.Tick(len(r.complete))
@@ -46,7 +47,7 @@ func (r *Replica) Follow(ahead *Replica, to tick.Tick) {
 	r.known = max(r.known, min(ahead.known, to))
 }
 
-// Complete tells if nothing is missing of the ticks from <= t <= to: every packet that the server sent in them was decoded.
+// Complete reports whether all ticks from <= t <= to are complete: see Whole.
 func (r *Replica) Complete(from, to tick.Tick) bool {
 	if from <= tick.None || to-from >= tick.Tick(len(r.complete)) {
 		return false
@@ -59,7 +60,7 @@ func (r *Replica) Complete(from, to tick.Tick) bool {
 	return true
 }
 
-// Heard returns the newest known tick: one that was decoded, or in which the server sent nothing.
+// Heard returns the newest tick that was decoded or in which the server sent nothing.
 func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
 
 // Doubt revokes Whole for a tick.
@@ -71,14 +72,14 @@ func (r *Replica) Doubt(t tick.Tick) {
 
 func (r *Replica) isWhole(t tick.Tick) bool { return r.complete[t%tick.Tick(len(r.complete))] == t }
 
-// Sample is an entity around a moment: the two versions that the moment lies between, or the newest before it.
+// Sample is an entity around a moment: the two versions before and after the moment, or the newest version before it.
 type Sample struct {
-	Start tick.Tick // begin of the motion from the first version to the second; the first was valid until then
-	From  Version   // the last one that is not later than the moment
-	To    Version   // zero when nothing newer is known
+	Start tick.Tick // the tick when the motion from From to To began; until then From was valid
+	From  Version   // the last version not later than the moment
+	To    Version   // the version after From; zero if none is known
 
 	Before      Version   // the version before From, for extrapolation; zero unless To is zero
-	BeforeStart tick.Tick // begin of the motion from Before to From
+	BeforeStart tick.Tick // the tick when the motion from Before to From began
 
 	// Still reports that the entity did not change since From.
 	Still bool
@@ -86,20 +87,20 @@ type Sample struct {
 
 // Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
-	Tick    tick.Tick   // of the record that it is of
-	Mask    format.Mask // rows present, a component for each of its bands
+	Tick    tick.Tick   // tick of its record
+	Mask    format.Mask // rows present; a band counts as its component
 	rows    format.Mask // rows as they were sent
 	bands   *bandReader
 	schema  *format.Schema
-	lanes   []uint32  // of all rows
-	evicted *rowPages // not nil: the rows are the evicted ones of a life
+	lanes   []uint32  // lanes of all rows
+	evicted *rowPages // not nil: the rows are the evicted rows of life
 	life    int32
 }
 
-// Row returns the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
+// Row returns the lanes of a row, or nil if the entity lacked it. The slice belongs to the Replica.
 func (v *Version) Row(row int) []uint32 {
 	if !v.rows.Has(row) {
-		if v.bands == nil { // also of the zero Version
+		if v.bands == nil { // includes the zero Version
 			return nil
 		}
 		band := v.schema.Band(v.rows, row)
@@ -111,7 +112,7 @@ func (v *Version) Row(row int) []uint32 {
 	return v.sent(row)
 }
 
-// sent returns the lanes of a row that was sent.
+// sent returns the lanes of a row as it was sent.
 func (v *Version) sent(row int) []uint32 {
 	if v.evicted != nil {
 		if v.schema.Tags.Has(row) {
@@ -123,8 +124,8 @@ func (v *Version) sent(row int) []uint32 {
 	return v.lanes[n : n+v.schema.Plan(row).Lanes() : n+v.schema.Plan(row).Lanes()]
 }
 
-// Latest returns the tick of an entity's newest version and the tick as of which it was last gone; tick.None where unknown. While both
-// stay, only late versions change the entity's state at a moment before them.
+// Latest returns the tick of an entity's newest version and the tick of its last end, each tick.None if unknown. While
+// both stay the same, only late versions change the entity's state at a moment before them.
 func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 	n := r.find(id.Index, id.Generation)
 	if n < 0 {
@@ -134,8 +135,8 @@ func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 	return max(l.newestTick, r.evicted[n].tick), l.ended
 }
 
-// AsOf returns the state of an entity as of a tick: From of the sample at the tick's begin. It is false where Around is. It allocates
-// nothing.
+// AsOf returns the state of an entity as of a tick: From of the sample at the tick's begin. It returns false if Around
+// would. It does not allocate.
 func (r *Replica) AsOf(id wire.NetworkID, at tick.Tick) (v Version, ok bool) {
 	n := r.find(id.Index, id.Generation)
 	if n < 0 {
@@ -145,7 +146,7 @@ func (r *Replica) AsOf(id wire.NetworkID, at tick.Tick) (v Version, ok bool) {
 	return v, ok
 }
 
-// asOf returns the state of a life as of a tick, its place, and the version after it.
+// asOf returns the state of a life as of a tick, the ref of its version, and the version after it.
 func (l *life) asOf(r *Replica, n int32, at tick.Tick) (from Version, ref versionRef, to *version, toTick tick.Tick, ok bool) {
 	ref = l.newest()
 	v := r.history.at(ref)
@@ -166,8 +167,8 @@ func (l *life) asOf(r *Replica, n int32, at tick.Tick) (from Version, ref versio
 	return from, ref, to, toTick, !(from.Tick < l.ended && l.ended <= at)
 }
 
-// Around samples an entity around a moment. It is false when the entity was not there: not yet, not any more, hidden, or forgotten.
-// Moments are at most twice the window ago. It allocates nothing.
+// Around samples an entity around a moment. It returns false if the entity did not exist then, was hidden, or is no
+// longer stored. Moments are at most two windows ago. Around does not allocate.
 func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	n := r.find(id.Index, id.Generation)
 	if n < 0 {
@@ -196,7 +197,8 @@ func (r *Replica) version(t tick.Tick, v *version) Version {
 	return Version{Tick: t, Mask: r.schema.Fold(v.mask), rows: v.mask, bands: r.bands, schema: r.schema, lanes: r.history.lanes(t, v)}
 }
 
-// ahead returns the version before the one of ref without an end of the entity between them, and when the motion from it began.
+// ahead returns the version before the version of ref, and the tick when the motion from it began. The entity must not
+// have ended between them.
 func (r *Replica) ahead(l *life, ref versionRef) (before Version, start tick.Tick) {
 	v := r.history.at(ref)
 	if v == nil {
@@ -217,7 +219,7 @@ func (r *Replica) ahead(l *life, ref versionRef) (before Version, start tick.Tic
 	return before, r.begins(older.tick, ref.tick, interval)
 }
 
-// stride returns the capture interval of an entity between two versions, 1 when it rested.
+// stride returns the capture interval of an entity between two versions, or 1 if it did not change.
 func stride(before, v *Version) tick.Tick {
 	if before.Tick == tick.None || before.rows == v.rows && slices.Equal(before.lanes, v.lanes) {
 		return 1
@@ -225,8 +227,8 @@ func stride(before, v *Version) tick.Tick {
 	return min(v.Tick-before.Tick, maxStride)
 }
 
-// begins returns when an entity left the state of one version for the next: not before the last complete ticks in which a change would
-// have been sent. stride is its last capture interval.
+// begins returns the tick when an entity left the state of version from for version to. It is not before the last
+// complete ticks in which a change would have been sent. stride is the entity's last capture interval.
 func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	quiet := tick.Tick(0)
 	for t := to - 1; t > from && t > to-tick.Tick(len(r.complete)); t-- {
@@ -239,10 +241,10 @@ func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	return from
 }
 
-// quiet reports whether enough complete ticks followed from to know that nothing changed up to at.
+// quiet reports whether enough complete ticks followed from to be sure that nothing changed up to at.
 func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 	if at-from >= tick.Tick(len(r.complete)) {
-		return true // as long as anything is remembered
+		return true // longer than complete ticks are stored
 	}
 	quiet := tick.Tick(0)
 	for t := from + 1; t <= at+maxStride; t++ {
@@ -257,15 +259,16 @@ func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 
 // Interpolation configures how a row is shown between its versions.
 type Interpolation struct {
-	Row      int                    // of the component
-	Speed    int                    // the row that holds its velocities, -1 without one
-	Teleport int                    // the row that changes when the entity is moved without a motion, -1 without one
-	Twin     reflect.Type           // the component type that gets the shown value
-	Ahead    time.Duration          // limit of extrapolation beyond the newest version
-	Blend    func() *quantize.Blend // a blend of its own for each goroutine
+	Row      int                    // row of the component
+	Speed    int                    // row of its velocities; -1: none
+	Teleport int                    // row that changes when the entity teleports; -1: none
+	Twin     reflect.Type           // component type of the shown value
+	Ahead    time.Duration          // longest extrapolation beyond the newest version
+	Blend    func() *quantize.Blend // returns a new blend; each goroutine needs its own
 }
 
-// Way fills way with a row's motion at a moment, between the versions that Around found for it. It is false when the entity lacks the row.
+// Way sets way to a row's motion at a moment, between the versions of a sample from Around. It returns false if the
+// entity lacks the row.
 func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.BlendInput) bool {
 	from := s.From.Row(in.Row)
 	if from == nil {
@@ -282,7 +285,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Bl
 		way.Part = min(max(at.Along(s.Start, s.To.Tick), 0), tick.OneTick).Float()
 		in.speeds(way, &s.From, &s.To, s.Start, rate)
 		if s.Start > s.From.Tick {
-			way.FromSpeed = nil // the entity rested
+			way.FromSpeed = nil // the entity did not move before
 		}
 	case !s.Still && s.Before.Tick != tick.None:
 		before := s.Before.Row(in.Row)
@@ -305,7 +308,7 @@ func (in *Interpolation) speeds(way *quantize.BlendInput, from, to *Version, sta
 	}
 }
 
-// teleported reports whether an entity was moved from one version to another without a motion.
+// teleported reports whether an entity teleported from one version to another.
 func (in *Interpolation) teleported(from, to *Version) bool {
 	if in.Teleport < 0 {
 		return false

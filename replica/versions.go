@@ -10,28 +10,30 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// version is an entity as one decoded record left it: all its rows as of the tick of the block that stores it. It is stored with the
-// record and never found by a search for an earlier tick (rule 2). A client writes one for every record: keep it small.
+// version is an entity after one decoded record: all its rows as of the tick of the block that stores it. It belongs to
+// its record, and is never found by a search for an earlier tick (rule 2). A client writes one for every record, so it
+// must be small.
 type version struct {
 	index, generation uint32
 	mask              format.Mask
-	first             int32  // place of its lanes in the block, rows in ascending order
-	olderPlace        int32  // see older
-	olderAge          uint32 // likewise
-	baseAge           uint32 // ticks since the baseline of the record; 0 when absolute
+	first             int32  // offset of its lanes in the block; rows are in ascending order
+	olderPlace        int32  // place of the version before it, see older
+	olderAge          uint32 // ticks since the version before it, see older
+	baseAge           uint32 // ticks since the baseline of the record; 0 if it has none
 }
 
-// older names the version before v, which is of tick t, of the same life.
+// older refers to the version before v of the same life. t is the tick of v.
 func (v *version) older(t tick.Tick) versionRef {
 	return versionRef{tick: t - tick.Tick(v.olderAge), place: v.olderPlace}
 }
 
-// setOlder makes ref the version before v, which is of tick t. An age that is too large names a tick that left the history as long ago.
+// setOlder makes ref the version before v. t is the tick of v. An age that does not fit is cut: the history ends long
+// before.
 func (v *version) setOlder(t tick.Tick, ref versionRef) {
 	v.olderAge, v.olderPlace = uint32(min(t-ref.tick, math.MaxUint32)), ref.place
 }
 
-// base returns the tick of the baseline of the record of tick t, tick.None when it was absolute.
+// base returns the tick of the record's baseline, or tick.None. t is the tick of v.
 func (v *version) base(t tick.Tick) tick.Tick {
 	if v.baseAge == 0 {
 		return tick.None
@@ -39,7 +41,7 @@ func (v *version) base(t tick.Tick) tick.Tick {
 	return t - tick.Tick(v.baseAge)
 }
 
-// versionRef names a version by its tick and its place in that tick's block. The zero value names none.
+// versionRef refers to a version by its tick and its place in the block of the tick. The zero value refers to none.
 type versionRef struct {
 	tick  tick.Tick
 	place int32
@@ -50,19 +52,19 @@ type tickBlock struct {
 	tick       tick.Tick
 	versions   []version
 	lanes      []uint32
-	superseded []uint64 // a bit by place: a version with the same rows followed within graceTicks
-	unsorted   bool     // the versions are not in ascending order of index
-	order      []int32  // then: their places by index, each index once, as of when somebody asked
-	ordered    int      // how many versions there were then
+	superseded []uint64 // bit by place: a version with the same rows followed within graceTicks
+	unsorted   bool     // versions is not in ascending order of index
+	order      []int32  // if unsorted: places in order of index, each index once; see sort
+	ordered    int      // length of versions when order was made
 }
 
-// versionList is the versions of a tick, by index, each index once.
+// versionList contains the versions of a tick in order of index, each index once.
 type versionList struct {
 	versions []version
-	order    []int32 // nil: they lie in order
+	order    []int32 // places in versions; nil: versions is in order
 }
 
-// len returns how many versions the list has.
+// len returns the number of versions in the list.
 func (l *versionList) len() int {
 	if l.order == nil {
 		return len(l.versions)
@@ -78,24 +80,27 @@ func (l *versionList) at(i int) *version {
 	return &l.versions[l.order[i]]
 }
 
-// graceTicks is the number of ticks that versions stay after the last record that may be coded against them. A version that another one with the same
-// rows supersedes within as many ticks leaves without a trace: the other one still is in the history. Rows of a record that is coded
-// against so old a version did not change since, and so the other one has them too.
+// graceTicks is the number of ticks that versions stay after the last record that may be coded against them.
+//
+// A version that is superseded within graceTicks by one with the same rows is not evicted: the newer one is still in
+// the history. If a record is coded against the older version, its unchanged rows did not change since. So the newer
+// version has the same values.
 const graceTicks = 4
 
-// versionHistory stores decoded versions by tick. They leave it by tick only, never with the entity (rules 4 and 7).
+// versionHistory stores decoded versions by tick. They are dropped by tick only, never with the entity (rules 4 and 7).
 type versionHistory struct {
 	layouts *rowLayouts
-	blocks  []*tickBlock // by tick modulo length, a power of two above keep
-	empty   *tickBlock   // stands in the ring for every tick without versions
+	blocks  []*tickBlock // by tick modulo length, which is a power of two above keep
+	empty   *tickBlock   // entry of every tick without versions
 	spare   *tickBlock   // for a payload whose tick has no block yet
-	free    []*tickBlock // to be reused; the last one is most likely in the processor's cache
+	free    []*tickBlock // blocks to reuse; the last one is most likely in the processor's cache
 	memory  blockMemory
 	keep    tick.Tick
-	horizon tick.Tick // versions at or before it have left
+	horizon tick.Tick // versions at or before this tick have left
 }
 
-// newVersionHistory keeps versions for keep ticks, and those of the keep ticks before start.
+// newVersionHistory returns a history that stores versions for keep ticks, and accepts versions of the keep ticks
+// before start.
 func newVersionHistory(layouts *rowLayouts, keep, start tick.Tick) versionHistory {
 	size := 1
 	for size <= int(keep) {
@@ -108,10 +113,10 @@ func newVersionHistory(layouts *rowLayouts, keep, start tick.Tick) versionHistor
 	}
 }
 
-// block is the block in the place of a tick, which may be one of another tick.
+// block returns the block at the position of a tick. It may belong to another tick.
 func (h *versionHistory) block(t tick.Tick) *tickBlock { return h.blocks[int(t)&(len(h.blocks)-1)] }
 
-// at returns the version that a ref names, nil when it has left or the ref names none.
+// at returns the version of a ref, or nil if it has left or the ref refers to none.
 func (h *versionHistory) at(ref versionRef) *version {
 	if ref.tick <= h.horizon {
 		return nil
@@ -119,17 +124,18 @@ func (h *versionHistory) at(ref versionRef) *version {
 	return &h.block(ref.tick).versions[ref.place]
 }
 
-// lanes returns all rows of a version of tick t.
+// lanes returns the lanes of all rows of a version. t is its tick.
 func (h *versionHistory) lanes(t tick.Tick, v *version) []uint32 {
 	return h.block(t).lanes[v.first:][:h.layouts.of(v.mask).lanes]
 }
 
-// row returns the lanes of one row that a version of tick t has.
+// row returns the lanes of one row of a version. t is its tick, and the version has the row.
 func (h *versionHistory) row(t tick.Tick, v *version, row int) []uint32 {
 	return h.layouts.of(v.mask).row(h.block(t).lanes[v.first:], row)
 }
 
-// blockOf returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
+// blockOf returns the block that a payload of tick t is decoded into. If it is the spare block, it is not part of the
+// history before enter.
 func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	if b := h.block(t); b.tick == t {
 		return b
@@ -147,7 +153,7 @@ func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	return b
 }
 
-// enter makes a block that begin returned the one of its tick.
+// enter adds a block from blockOf to the history.
 func (h *versionHistory) enter(b *tickBlock) {
 	had, n := len(b.superseded), (len(b.versions)+63)/64
 	if n > had {
@@ -159,7 +165,7 @@ func (h *versionHistory) enter(b *tickBlock) {
 	}
 }
 
-// list returns the versions of a tick. It is valid until the next payload takes effect.
+// list returns the versions of a tick. The list is valid until the next payload takes effect.
 func (h *versionHistory) list(t tick.Tick) (l versionList, ok bool) {
 	if t <= h.horizon {
 		return l, false
@@ -178,7 +184,7 @@ func (h *versionHistory) list(t tick.Tick) (l versionList, ok bool) {
 	return l, true
 }
 
-// sort orders the versions of a block by index. Of those of one index the last one counts.
+// sort sorts the versions of a block by index. If an index has several versions, the last one counts.
 func (h *versionHistory) sort(b *tickBlock) {
 	b.order = h.memory.order.grow(b.order[:0], len(b.versions))
 	for place := range b.versions {
@@ -194,14 +200,14 @@ func (h *versionHistory) sort(b *tickBlock) {
 	b.ordered = len(b.versions)
 }
 
-// advance moves the horizon for a newest tick. Every version that leaves, oldest tick first, is given to evict.
+// advance moves the horizon for a newest tick. It evicts the versions that leave, oldest tick first.
 func (r *Replica) advance(newest tick.Tick) {
 	h := &r.history
 	horizon := newest - h.keep
 	if horizon <= h.horizon {
 		return
 	}
-	// All versions are of the ticks just above the horizon, however far the newest tick jumps.
+	// All versions have ticks from the horizon to horizon+keep, however far the newest tick jumps.
 	for t := h.horizon + 1; t <= min(horizon, h.horizon+h.keep); t++ {
 		b := h.block(t)
 		if b.tick != t {
@@ -226,20 +232,24 @@ func (r *Replica) advance(newest tick.Tick) {
 
 // evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.left.
 type evictedVersion struct {
-	tick tick.Tick // tick.None when none has left yet
+	tick tick.Tick // tick.None: none has left yet
 	mask format.Mask
 }
 
-// sinceWords is the number of words in front of an evicted row: the tick since which it has had its value.
+// sinceWords is the number of words in front of an evicted row. They contain the tick since which the row has its
+// value.
 const sinceWords = 2
 
-// evict makes v, which is of tick t and newer, the evicted version of its life. A row that rested for an hour still has its baseline (rule 4): each
-// row is stored with the tick since which it has had its value. When the version before v is not the one evicted last, it left
-// without a trace; the rows of v then count from right after the one evicted last, see graceTicks.
+// evict makes v the evicted version of its life. v is of tick t and newer than the present one. A row that has not
+// changed for an hour still has its baseline (rule 4). So each row is stored with the tick since which it has its
+// value.
+//
+// If the version before v was not evicted, it was superseded within graceTicks. The rows of v then have their value
+// since the tick after the last evicted version.
 func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 	n := r.find(v.index, v.generation)
 	if n < 0 {
-		return // the life was forgotten
+		return // the life was dropped
 	}
 	e := &r.evicted[n]
 	was, since := e.mask, t
@@ -259,7 +269,7 @@ func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 	}
 }
 
-// evictedRow returns a row of a life as of t. It is false when the row got its value after t.
+// evictedRow returns a row of a life as of t. It returns false if the row got its value after t.
 func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
 	e := &r.evicted[life]
 	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.Tags.Has(row) {
@@ -272,7 +282,7 @@ func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) 
 	return stored[sinceWords:], true
 }
 
-// rowPages stores one row of each kind for numbered things, in pages that are made at the first use.
+// rowPages stores the rows of numbered objects, in pages that are allocated at their first use.
 type rowPages struct {
 	schema *format.Schema
 	extra  int // words in front of each row
@@ -286,7 +296,7 @@ func newRowPages(schema *format.Schema, extra int) rowPages {
 // rowsPerPage is the number of rows of a page.
 const rowsPerPage = 256
 
-// row returns the place of a row.
+// row returns the memory of a row of an object.
 func (p *rowPages) row(number uint32, row int) []uint32 {
 	n, page := int(p.schema.Widths[row])+p.extra, int(number/rowsPerPage)
 	for page >= len(p.pages[row]) {
@@ -299,23 +309,24 @@ func (p *rowPages) row(number uint32, row int) []uint32 {
 	return p.pages[row][page][at : at+n]
 }
 
-// rowLayout has the places of the rows of a mask among the lanes of an entity that has just these rows.
+// rowLayout contains the positions of the rows of a mask among the lanes of an entity with exactly these rows.
 type rowLayout struct {
 	mask   format.Mask
 	lanes  int
-	floats bool // all rows are floats that are sent exactly
-	batch  bool // records of it are read in batches: see Schema.InBatches
+	floats bool // all rows are floats that are sent unchanged
+	batch  bool // its records are read in batches: see Schema.InBatches
 	at     [format.MaxRows]int32
 	width  [format.MaxRows]int32
 }
 
-// row returns the lanes of a row of the mask, among those of all its rows.
+// row returns the lanes of a row among the lanes of all rows of the mask.
 func (l *rowLayout) row(lanes []uint32, row int) []uint32 {
 	at := l.at[row]
 	return lanes[at : at+l.width[row]]
 }
 
-// rowLayouts caches the layouts of the masks that were asked for last. Most worlds have few, and every record asks for one.
+// rowLayouts caches the layouts of the masks that were used last. Most worlds have few masks, and every record needs a
+// layout.
 type rowLayouts struct {
 	schema *format.Schema
 	cached [1 << layoutBits]rowLayout
@@ -343,9 +354,9 @@ func (c *rowLayouts) fill(l *rowLayout, mask format.Mask) {
 	}
 }
 
-// blockMemory is the memory of the blocks of a history. A large tick gives its memory back when it leaves, for the next large one,
-// wherever in the ring that lies. The history thus takes what its ticks need together; otherwise each block would grow to the size of
-// the largest tick.
+// blockMemory is the memory of the blocks of a history. A large tick that leaves returns its memory, for the next large
+// tick. So the history needs memory for the sum of its ticks. Without it each block would grow to the size of the
+// largest tick.
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
@@ -353,12 +364,12 @@ type blockMemory struct {
 	order    slabs[int32]
 }
 
-// bytes counts all of it, spare or in use.
+// bytes returns the size of all memory, spare or in use.
 func (m *blockMemory) bytes() int {
 	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
-// leave empties a block whose tick leaves. It takes back memory if the tick used little of it.
+// leave empties a block whose tick leaves the history. It takes back memory that the tick used little of.
 func (m *blockMemory) leave(b *tickBlock) {
 	b.tick, b.ordered = tick.None, 0
 	b.versions, b.lanes, b.order = m.versions.leave(b.versions), m.lanes.leave(b.lanes), m.order.leave(b.order)
@@ -370,21 +381,22 @@ const (
 
 	// leastSlab is the capacity up to which memory stays with its block.
 	leastSlab = 64
-	// mostSlack is the factor by which the memory of a block may exceed its elements when its tick leaves.
+	// mostSlack is the factor by which the capacity of a block may exceed its length when its tick leaves.
 	mostSlack = 4
-	// mostClasses is by how many powers of two spare memory may be larger than a block needs. A game that slows down to a tenth
-	// allocates nothing. Larger memory is left to the ticks that need it.
+	// mostClasses is the largest difference between the capacity class of spare memory and the class that a block
+	// needs. A class is a power of two. So a game that slows down to a tenth does not allocate. Larger memory is kept
+	// for ticks that need it.
 	mostClasses = 4
 )
 
-// slabs is memory of one kind. Capacities are powers of two.
+// slabs is memory for one kind of element. Capacities are powers of two.
 type slabs[T any] struct {
-	spare [bits.UintSize][][]T // by the logarithm of their capacity
-	usual int                  // eight times as many elements as ticks had lately
-	made  int                  // elements that there is memory for, spare or in use
+	spare [bits.UintSize][][]T // by logarithm of the capacity
+	usual int                  // moving average of the elements per tick, times 8
+	made  int                  // capacity of all memory in elements, spare or in use
 }
 
-// grow returns s with room for n more.
+// grow returns s with capacity for n more elements.
 func (p *slabs[T]) grow(s []T, n int) []T {
 	need := len(s) + n
 	if need <= cap(s) {
@@ -398,7 +410,7 @@ func (p *slabs[T]) grow(s []T, n int) []T {
 	return larger
 }
 
-// take returns memory for n elements or more.
+// take returns memory for at least n elements.
 func (p *slabs[T]) take(n int) []T {
 	class := bits.Len(uint(n - 1))
 	for k := class; k <= min(class+mostClasses, bits.UintSize-1); k++ {
@@ -412,13 +424,13 @@ func (p *slabs[T]) take(n int) []T {
 	return make([]T, 0, 1<<class)
 }
 
-// give takes memory back.
+// give returns memory to the spare memory.
 func (p *slabs[T]) give(s []T) {
 	class := bits.Len(uint(cap(s) - 1))
 	p.spare[class] = append(p.spare[class], s[:0])
 }
 
-// leave empties memory of a block. It takes it back if the tick used little of it.
+// leave empties the memory of a block. It takes it back if the tick used little of it.
 func (p *slabs[T]) leave(s []T) []T {
 	p.usual += len(s) - p.usual/8
 	if cap(s) <= leastSlab || cap(s) <= mostSlack*len(s) {
