@@ -3,6 +3,7 @@ package delta
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,9 +64,14 @@ const (
 func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 	usual := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t))
 	wide := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[readerSlots](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t))
+	many := readerTurnsOf(t, deltaPlan[rowtest.Place](t), deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Health](t), deltaPlan[rowtest.Pair](t),
+		deltaPlan[rowtest.Turn](t), deltaPlan[rowtest.Place](t))
 	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
-		if random.IntN(3) == 0 {
+		switch random.IntN(4) {
+		case 0:
 			return wide(t, random, how, where)
+		case 1:
+			return many(t, random, how, where)
 		}
 		return usual(t, random, how, where)
 	}
@@ -74,7 +80,7 @@ func readerTurns(t testing.TB) func(t *testing.T, random *rand.Rand, how damage,
 // readerSlots is a component of more lanes than a word has bits.
 type readerSlots struct{ Of [40]uint8 }
 
-// readerTurnsOf is readerTurns for four components.
+// readerTurnsOf is readerTurns for some components: each four of them are a group.
 func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 	var deltas []*Delta
 	var at []int
@@ -84,8 +90,12 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 		require.NoError(t, err)
 		deltas, at, width = append(deltas, d), append(at, width), width+p.Lanes()
 	}
-	which, err := Shipped().Table("rows.4", "rows.4", 16, WhichContexts(4))
-	require.NoError(t, err)
+	var which [MaxGroupRows + 1]*Table // by the number of rows
+	for n := 1; n < len(which); n++ {
+		var err error
+		which[n], err = Shipped().Table("rows."+strconv.Itoa(n), "rows."+strconv.Itoa(n), 1<<n, WhichContexts(n))
+		require.NoError(t, err)
+	}
 	return func(t *testing.T, random *rand.Rand, how damage, where uint32) (read int, ok bool) {
 		age, span := 1+random.Int64N(3)*random.Int64N(12), 1+random.Int64N(2)*random.Int64N(9)
 		far := random.IntN(8) == 0 // movements times the age that have more than 32 bits
@@ -112,7 +122,7 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 				c.before, c.base, c.now = append(c.before, was...), append(c.base, is...), append(c.now, drawRow(random, p, is)...)
 			}
 			base, before = append(base, c.base...), append(before, c.before...)
-			writeReaderCase(&w, which, deltas, at, c, known, age, span)
+			writeReaderCase(&w, &which, deltas, at, c, known, age, span)
 		}
 		payload := buf[:w.Finish()]
 		if !known {
@@ -124,9 +134,13 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 		case cutOff:
 			payload = payload[:bit/8]
 		}
-		var g [1]RowGroup
-		g[0].Begin(which, deltas, at)
-		g[0].Expect(len(cases), width, base, before, age, span)
+		g := make([]RowGroup, (len(deltas)+MaxGroupRows-1)/MaxGroupRows)
+		for i := range g {
+			from := i * MaxGroupRows
+			n := min(MaxGroupRows, len(deltas)-from)
+			g[i].Begin(which[n], deltas[from:from+n], at[from:from+n])
+			g[i].Expect(len(cases), width, base, before, age, span)
+		}
 		fast, slow := wire.NewBitReader(payload), wire.NewBitReader(payload)
 		for k := 0; k < len(cases); {
 			n, of := 1+random.IntN(len(cases)-k), before
@@ -136,11 +150,11 @@ func readerTurnsOf(t testing.TB, plans ...*quantize.Plan) func(t *testing.T, ran
 			got := slices.Clone(base[k*width:][:n*width])
 			var q RowReader
 			q.Begin(&fast)
-			ok := q.Entities(g[:], k, n, width, got, base[k*width:], of)
+			ok := q.Entities(g, k, n, width, got, base[k*width:], of)
 			q.End(&fast)
 			for ; n > 0; k, n, got = k+1, n-1, got[width:] {
 				want := make([]uint32, width)
-				if !readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span) {
+				if !readReaderCase(&slow, &which, deltas, at, want, &cases[k], known, age, span) {
 					require.False(t, ok, "entity %d", k)
 					return read, false
 				}
@@ -192,31 +206,39 @@ func (c *readerCase) versions(at, n int, known bool, age, span int64, miss int) 
 	return v
 }
 
-func writeReaderCase(w *wire.BitWriter, which *Table, deltas []*Delta, at []int, c *readerCase, known bool, age, span int64) {
-	changed, miss := rowsMoved(deltas, at, c.now, c.base), 0
-	which.Write(w, WhichContext(len(deltas), rowsMoved(deltas, at, c.base, c.before), known, age), int(changed))
-	for i, d := range deltas {
-		if changed>>i&1 == 0 {
-			continue
+func writeReaderCase(w *wire.BitWriter, which *[MaxGroupRows + 1]*Table, deltas []*Delta, at []int, c *readerCase, known bool, age, span int64) {
+	for miss := 0; len(deltas) > 0; {
+		n := min(len(deltas), MaxGroupRows)
+		changed := rowsMoved(deltas[:n], at, c.now, c.base)
+		which[n].Write(w, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age), int(changed))
+		for i, d := range deltas[:n] {
+			if changed>>i&1 == 0 {
+				continue
+			}
+			v := c.versions(at[i], len(d.lanes), known, age, span, miss)
+			WriteSymbols(w, d.Append(nil, c.now[at[i]:at[i]+len(d.lanes)], &v))
+			miss = v.Miss
 		}
-		v := c.versions(at[i], len(d.lanes), known, age, span, miss)
-		WriteSymbols(w, d.Append(nil, c.now[at[i]:at[i]+len(d.lanes)], &v))
-		miss = v.Miss
+		deltas, at = deltas[n:], at[n:]
 	}
 }
 
-func readReaderCase(r *wire.BitReader, which *Table, deltas []*Delta, at []int, lanes []uint32, c *readerCase, known bool, age, span int64) bool {
-	changed, miss := which.Read(r, WhichContext(len(deltas), rowsMoved(deltas, at, c.base, c.before), known, age)), 0
+func readReaderCase(r *wire.BitReader, which *[MaxGroupRows + 1]*Table, deltas []*Delta, at []int, lanes []uint32, c *readerCase, known bool, age, span int64) bool {
 	copy(lanes, c.base)
-	for i, d := range deltas {
-		if changed>>i&1 == 0 {
-			continue
+	for miss := 0; len(deltas) > 0; {
+		n := min(len(deltas), MaxGroupRows)
+		changed := which[n].Read(r, WhichContext(n, rowsMoved(deltas[:n], at, c.base, c.before), known, age))
+		for i, d := range deltas[:n] {
+			if changed>>i&1 == 0 {
+				continue
+			}
+			v := c.versions(at[i], len(d.lanes), known, age, span, miss)
+			if !d.Read(r, lanes[at[i]:at[i]+len(d.lanes)], &v) {
+				return false
+			}
+			miss = v.Miss
 		}
-		v := c.versions(at[i], len(d.lanes), known, age, span, miss)
-		if !d.Read(r, lanes[at[i]:at[i]+len(d.lanes)], &v) {
-			return false
-		}
-		miss = v.Miss
+		deltas, at = deltas[n:], at[n:]
 	}
 	return !r.Failed()
 }

@@ -304,7 +304,7 @@ func (h *history) guess(newest uint64, t tick.Tick) uint64 {
 		return 0
 	}
 	number := to.number + newest - from.number
-	if number < h.oldest || number >= h.next {
+	if to.number < h.oldest || number >= h.next { // of a tick that is held in part, the row's change may be the part that is not
 		return 0
 	}
 	if of := h.at(number); of.tick == t+1 && of.of(c.row, c.stripe) {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -116,6 +117,49 @@ func histories(t testing.TB) func(*rapid.T) {
 			}
 		}
 	}
+}
+
+// A tick whose changes do not fit the history is known in part. No version before it is taken from what is left of it.
+func TestHistoryOfATickThatDoesNotFit(t *testing.T) {
+	schema, known := simSchema(t), 0
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		s := NewStore(schema, Config{Window: 12, HistoryBytes: 1})
+		s.past.changes, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
+		s.past.limit = 16*changeSize + 64*laneSize
+		var ids []wire.NetworkID
+		var past []moment
+		for at := range tick.Tick(8) {
+			s.Begin(at + 1)
+			for len(ids) < 12 {
+				ids = append(ids, s.Spawn())
+			}
+			for range random.IntN(40) {
+				row := random.IntN(2)
+				lanes := make([]uint32, schema.Plan(row).Lanes())
+				for i := range lanes {
+					lanes[i] = random.Uint32N(4)
+				}
+				s.Set(ids[random.IntN(len(ids))], row, lanes)
+			}
+			s.Commit()
+			past = append(past, momentOf(s))
+			for before, was := range past {
+				for _, id := range ids {
+					for row, lanes := range was[id] {
+						if s.past.sinceOf(row, id.Index) <= tick.Tick(before+1) {
+							continue
+						}
+						if got := s.past.rowAt(row, id.Index, tick.Tick(before+1)); got != nil {
+							known++
+							require.Equal(t, lanes, slices.Clone(got))
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, known, 1000)
 }
 
 // A row that slept for an hour is known for W ticks after it moved, since its

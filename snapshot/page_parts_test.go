@@ -31,12 +31,12 @@ type floatGame struct {
 	sent     [][]byte // all of them
 }
 
-func newFloatGame(t *testing.T, seed uint64, clients, entities, payload int, loss float64, apart bool) *floatGame {
+func newFloatGame(t *testing.T, seed uint64, clients, entities, payload, history int, loss float64, apart bool) *floatGame {
 	type position struct{ X, Y, Z float32 }
 	type rotation struct{ Q [4]float32 }
 	type velocity struct{ X, Y, Z float32 }
 	schema := format.NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
-	cfg := Config{Window: 64, Entities: entities, Payload: payload}
+	cfg := Config{Window: 64, Entities: entities, Payload: payload, HistoryBytes: history}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
 	g.store.cache.plain = apart
 	for range clients {
@@ -124,20 +124,25 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 		loss, rest              float64
 		entities, payload, full int    // full: how many payloads of one size there are for each that is not
 		again                   uint64 // bodies that serve one more client
+		history                 int    // 0: it has room for all baselines
 	}{
-		"no loss":            {0, 0, 300, 1150, 1000, 20000},
-		"loss":               {.1, 0, 300, 1150, 50, 5000},
-		"some rest":          {.1, .3, 150, 1150, 0, 2000},
-		"small packets":      {.1, .1, 100, 300, 0, 1500},
-		"of a few fours":     {0, .9, 150, 200, 0, 1000},
-		"of a record or two": {.1, .5, 70, 120, 0, 2000},
+		"no loss":            {0, 0, 300, 1150, 1000, 20000, 0},
+		"loss":               {.1, 0, 300, 1150, 50, 5000, 0},
+		"some rest":          {.1, .3, 150, 1150, 0, 2000, 0},
+		"small packets":      {.1, .1, 100, 300, 0, 1500, 0},
+		"of a few fours":     {0, .9, 150, 200, 0, 1000, 0},
+		"of a record or two": {.1, .5, 70, 120, 0, 2000, 0},
+		"a short history":    {.1, .5, 150, 300, 0, 500, 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
-				plain, copied := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.loss, true), newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.loss, false)
+				plain := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.history, of.loss, true)
+				copied := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.history, of.loss, false)
+				missing := false // of a text
 				for _, g := range []*floatGame{plain, copied} {
 					for range 45 {
 						g.play(of.rest)
+						missing = missing || slices.ContainsFunc(g.store.cache.pages.texts, func(t cachedPage) bool { return t.none })
 					}
 					g.loss = 0
 					for range 25 {
@@ -153,6 +158,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 				}
 				require.Equal(t, plain.sent, copied.sent)
 				require.NotZero(t, copied.store.PagesShared())
+				require.Equal(t, of.history > 0, missing)
 				_, again := copied.store.Shared()
 				require.Greater(t, again, of.again)
 				if of.full > 0 {

@@ -28,6 +28,8 @@ func rules1and2() []mutation {
 			"snapshot/history.go", "case c.there&bit != 0:\n", "case c.rows != 0:\n"),
 		change("rule 2", "what came after T was there at T", "TestHistoryOfStripes",
 			"snapshot/history.go", "case c.rows&bit != 0: // it was not there", "case false:"),
+		change("rule 2", "a tick that is held in part is taken as whole", "TestHistoryOfATickThatDoesNotFit",
+			"snapshot/history.go", "if to.number < h.oldest || number", "if number < h.oldest || number"),
 		change("rule 1", "who pauses is taken to have moved when its neighbours did", "TestWhenEntitiesMoved",
 			"snapshot/moved.go", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = m.tick", "s.still[w<<6+uint32(bits.TrailingZeros64(left))] = now"),
 		change("rule 1", "who moves in each tick is written as still", "TestWhenEntitiesMoved",
