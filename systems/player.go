@@ -106,7 +106,7 @@ func (v *HostView) update() {
 // ticks.
 func (v *HostView) part() float64 {
 	now := v.group.Receive.Now().Seconds()
-	if v.group.Server.TickDue() { // This frame captures again after the update: use the old time once more.
+	if v.group.Server.TickDue() { // This frame captures later: the new time counts from the next frame on.
 		defer func() { v.tickAt = now }()
 	}
 	return min(max((now-v.tickAt)/v.group.Server.Interval().Seconds(), 0), 1)
