@@ -99,7 +99,7 @@ func EarlyAt(input, server Tick, came Time) Span {
 }
 
 // Step reports whether one more step of this client may be simulated in the server's tick. Each tick allows one, and
-// unused steps add up to at most the catch-up. A client thus never gets more steps than there are ticks, however many
+// unused steps add up to at most the catch-up. In the long run a client gets no more steps than there are ticks, however many
 // inputs it sends.
 func (w *Window) Step(server Tick) bool {
 	if given := server - w.filled; given > 0 {
