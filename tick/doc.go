@@ -1,6 +1,9 @@
 // Package tick has the time of the network: numbered ticks, the stages of a frame, and the clock that turns time into
-// ticks. For two ends that must agree, it has Sync (the server's time, and the tick to make inputs for), Presentation
-// (the moment to show) and Window (the ticks that a client may send inputs for).
+// ticks. Three types let two ends agree on the time:
+//
+//   - Sync: the server's time, and the tick to make inputs for
+//   - Presentation: the moment that a client shows
+//   - Window: the ticks whose inputs a server accepts
 //
 // Nothing here reads a clock: the time is an argument, counted from any fixed moment. Game time is a whole tick with a
 // fraction (Time). A length of game time is a fixed-point number (Span). No moment is a float, so that precision does not

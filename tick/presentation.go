@@ -22,9 +22,9 @@ type PresentationConfig struct {
 }
 
 // Presentation computes the moment of the server's past that a client shows. The delay is just large enough to have the
-// two versions around the moment. It is measured: at each arrival of a newer tick, the Presentation notes the tick that
-// was the newest when the last frame was shown, which is the worst moment. It follows the lowest of these without the
-// worst sixty-fourth.
+// two versions around the moment. It is measured: at each arrival of a newer tick, the Presentation notes the newest tick
+// of the last shown frame. This is the worst moment between two arrivals. The shown moment follows the lowest of these
+// ticks without the worst sixty-fourth.
 //
 // The delay is thus the interval between arrivals, plus the jitter at that percentile, plus gaps by loss. This is the
 // playout delay of adaptive audio receivers (Ramjee, Kurose, Towsley, Schulzrinne 1994), and the "view interpolation" of

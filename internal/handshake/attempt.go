@@ -233,7 +233,7 @@ func outOfRange(err error, ours bool) Answer {
 }
 
 // refused handles a refusal. After a temporary one the attempt continues. A server that does not speak the protocol is
-// offered the next, under a new nonce, so that a duplicate of the refusal does not refuse the next protocol too.
+// offered the next one. The offer has a new nonce, so that a duplicate of the refusal does not refuse it too.
 func (a *Attempt) refused(refuse peer.Refuse, now time.Duration) Answer {
 	switch {
 	case refuse.Reason == peer.ReasonBusy:
