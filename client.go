@@ -72,7 +72,7 @@ func (s State) String() string {
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
-	agreed   Config // As the server wants it.
+	agreed   Config // With the values that the server requires.
 	frame    tick.Frame
 
 	link connection
@@ -84,10 +84,10 @@ type Client struct {
 	replica  *replica.Replica
 	back     heldState
 	hooks    clientHooks
-	host     *Server // The server that this client plays at in one process; nil for a client with a connection.
+	host     *Server // The server of a host's player, in the same process; nil for a client with a connection.
 	up       upstream
 	sender   stateSender  // Nil: the client sends no state.
-	building peer.Builder // The packet that gets state or sections: sender would put it on the heap.
+	building peer.Builder // The packet that state or sections are written to. As a field it needs no allocation.
 	time     tick.Clocks
 	leaving  bool // The server has closed, and its messages are still handled.
 	applied  bool // The world has all state of replica.
@@ -97,7 +97,7 @@ type Client struct {
 	events   events.Queue
 	stats    Stats
 	counters link.Counters
-	ended    peer.Stats // Packet counters of the connections that are over.
+	ended    peer.Stats // Packet counters of ended connections.
 	err      *peer.Error
 }
 
@@ -290,7 +290,7 @@ func (c *Client) ConnectWith(server transport.Addr, payload []byte) error {
 	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	server.IP = transport.AddrOf(server.IP).IP
 	if c.state == Connected && server != c.attempt.Server {
-		c.link.StartClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
+		c.link.StartClose(&peer.Error{Reason: peer.ReasonClosed}, false) // Sent once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
@@ -330,7 +330,7 @@ func (c *Client) Close() {
 // Closed reports whether there is no connection, no attempt and no close; then no more frames are needed.
 func (c *Client) Closed() bool { return c.state == Disconnected }
 
-// closeWith ends the connection and tells the server why, with flush after what was sent before is delivered.
+// closeWith ends the connection with a close message. With flush, sent messages are delivered first.
 func (c *Client) closeWith(reason *peer.Error, flush bool) {
 	if c.host != nil {
 		c.unhost(reason)
@@ -354,13 +354,13 @@ func (c *Client) End(reason *CloseError) {
 	c.closeWith(reason, false)
 }
 
-// end ends the connection or the attempt without telling the server.
+// end ends the connection or the attempt without a close message.
 func (c *Client) end(reason *peer.Error) {
 	c.over(reason)
 	c.drop()
 }
 
-// over tells the game that the connection, or the attempt, is over.
+// over tells the game that the connection or the attempt is over.
 func (c *Client) over(reason *peer.Error) {
 	c.err = reason
 	c.forgetMessages(&c.link)
@@ -402,7 +402,7 @@ func (c *Client) startLeaving(reason *peer.Error) {
 	c.link.StartDrain(reason)
 }
 
-// finishLeaving is a frame of a client whose server has closed.
+// finishLeaving runs a frame of a client whose server has closed.
 func (c *Client) finishLeaving() {
 	list := [1]*message.Source{c.link.Source}
 	c.inbound.CountUnhandled(list[:])
@@ -423,7 +423,7 @@ func (c *Client) Newest() *Replica {
 	return c.replica
 }
 
-// newHeldState begins a connection.
+// newHeldState makes the held state of a new connection.
 func (c *Client) newHeldState() (h heldState) {
 	if c.hooks.hold != nil {
 		h.newest = replica.New(c.protocol.types.Schema, c.link.older.State(c.agreed.snapshot()), c.replica.Tick())
@@ -455,8 +455,8 @@ func (c *Client) linkTo(id ClientID) (*connection, error) {
 	return nil, ErrNotConnected
 }
 
-// due implements endpoint. The client's own count slips in a long stall, so the server's tick counts, as ServerTime estimates it, once
-// that is later. A host's player uses the server's tick.
+// due implements endpoint. It returns the later of the client's own tick, which falls behind in a long stall, and the
+// tick of ServerTime. A host's player uses the server's tick.
 func (c *Client) due() Tick {
 	if c.host == nil && (c.state == Connected || c.leaving) {
 		return max(c.frame.Clock.Tick(), c.ServerTime().Tick)

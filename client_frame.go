@@ -62,7 +62,7 @@ func (c *Client) ReceiveAfter(from transport.Addr, packet []byte, waited time.Du
 	c.frame.Waited = 0
 }
 
-// receivePacket takes a packet from the server. Either the whole packet takes effect, or nothing of it does and it is not
+// receivePacket handles a packet from the server. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (c *Client) receivePacket(packet []byte) {
 	in, err := c.link.Conn.Read(packet, c.frame.Now, c)
@@ -86,7 +86,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.link.ReceivedAt = c.frame.Now
-	if c.resume.Asks && c.resume.Heard() { // The address that this end has now is known there.
+	if c.resume.Asks && c.resume.Heard() { // The server knows the new address of this end.
 		c.link.Conn.NewPath()
 		c.stats.Migrated++
 	}
@@ -118,7 +118,8 @@ func (c *Client) receivePacket(packet []byte) {
 	}
 }
 
-// unreadable ends the connection unless anyone could have sent the packet: one with a wrong checksum, or a duplicate.
+// unreadable ends the connection for an unreadable packet, unless anyone could have sent it: a wrong checksum, or a
+// duplicate.
 func (c *Client) unreadable(err error) {
 	switch reason := peer.CloseReason(err); {
 	case reason == peer.ReasonNone || c.state != Connected:
@@ -129,13 +130,13 @@ func (c *Client) unreadable(err error) {
 	}
 }
 
-// refusePacket ends the connection with a server whose packet has a right checksum and illegal contents.
+// refusePacket ends the connection to a server whose packet has a valid checksum and illegal contents.
 func (c *Client) refusePacket(reason *peer.Error) {
 	c.stats.refused(reason)
 	c.closeWith(reason, false)
 }
 
-// readSnapshot reports whether the packet may be acknowledged: its snapshot was decoded whole.
+// readSnapshot reports whether the packet may be acknowledged, since its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte, packet uint64) bool {
 	err := c.Newest().Read(payload)
 	switch {
@@ -198,7 +199,7 @@ func (c *Client) Send() {
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (c *Client) Drain(send func(to transport.Addr, packet []byte)) { c.out.Drain(send) }
 
-// sendToServer sends the server its packets of this frame.
+// sendToServer sends the packets of this frame to the server.
 func (c *Client) sendToServer() {
 	if c.host != nil {
 		for _, f := range c.hooks.beforeSend {
@@ -223,7 +224,7 @@ func (c *Client) sendToServer() {
 	first := c.link.Conn.Next()
 	if c.frame.Due {
 		c.link.Conn.DetectLost(c.frame.Now, c)
-		if epoch, want := c.Newest().WantResync(); want { // The server sends all state anew.
+		if epoch, want := c.Newest().WantResync(); want { // The server sends all state again.
 			c.link.SendResync(epoch)
 		}
 	}
@@ -260,7 +261,7 @@ func (c *Client) sendToServer() {
 
 // patience returns the longest time for which the client may send nothing.
 func (c *Client) patience() (every time.Duration) {
-	if !c.link.Conn.CanSend() { // A later packet lets the server see that others are lost.
+	if !c.link.Conn.CanSend() { // A later packet shows the server which others are lost.
 		return min(link.CloseEvery, c.agreed.KeepAlive)
 	}
 	return c.agreed.KeepAlive
@@ -284,10 +285,10 @@ func (c *Client) Lost(seq uint64) {
 	c.link.Lost(seq)
 }
 
-// heldState is the state that an extension holds back from a client's world: ClientHooks.HoldState.
+// heldState is the state that an extension holds back from a client's world: see ClientHooks.HoldState.
 type heldState struct {
-	newest    *replica.Replica // Decodes the packets; nil: Client.Replica does.
-	complete  tick.Tick        // Client.Replica has all state of it.
+	newest    *replica.Replica // Decodes the packets; nil: Client.Replica decodes them.
+	complete  tick.Tick        // Client.Replica has all state of this tick.
 	suspended bool
 }
 
@@ -296,7 +297,7 @@ type heldState struct {
 func (c *Client) ShowState(payload []byte) {
 	t := replica.PayloadTick(payload, c.replica.Tick())
 	c.replica.Follow(c.back.newest, min(t, c.replica.Tick()))
-	if err := c.replica.Read(payload); err != nil { // Both would have to be alike: all of the state is asked for anew.
+	if err := c.replica.Read(payload); err != nil { // The two replicas must be equal: request all state again.
 		c.stats.LostBaselines++
 		c.back.newest.Lose()
 		return

@@ -93,7 +93,7 @@ func (c *Client) advanceTime() {
 	}
 }
 
-// endTime moves both clocks in every frame, whether the game asked or not.
+// endTime moves both clocks in every frame, even if the game has not asked for them.
 func (c *Client) endTime() {
 	c.advanceTime()
 	if c.state == Connected || c.leaving {
@@ -101,8 +101,8 @@ func (c *Client) endTime() {
 	}
 }
 
-// noteServerTick takes the server's tick from a packet that was accepted. A padded pulse leaves beside state of its tick, or while state
-// waits: no tick around it counts as complete, as if a packet were missing.
+// noteServerTick records the server's tick of an accepted packet. After a padded pulse state may be missing. Then no tick
+// around it counts as complete, as after a missing packet.
 func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 	server := tick.None
 	switch {
@@ -119,7 +119,7 @@ func (c *Client) noteServerTick(in *peer.Incoming, content *packetContents) {
 		newest.Doubt(n.Doubt)
 	}
 	if newest.Whole(n.From, n.To); content.idle {
-		newest.Whole(server, server+1) // The server had nothing to say in it.
+		newest.Whole(server, server+1) // The server had nothing to send in it.
 	}
 }
 

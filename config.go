@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hard limits, whatever Config says. Those that shape what travels are part of the protocol hash.
+// Hard limits, independent of Config. Limits that shape the wire format are part of the protocol hash.
 const (
 	// MaxClients is the most clients that one server takes.
 	MaxClients = 1024
@@ -33,7 +33,7 @@ const (
 	MinWindow = peer.MinWindow
 	// maxFirstTick leaves room for any number of ticks.
 	maxFirstTick Tick = 1 << 62
-	// defaultMaxEntities is that of Config.MaxEntities.
+	// defaultMaxEntities is the default of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = peer.MaxWindow
@@ -153,7 +153,7 @@ type Logger interface {
 	Error(text string, args ...any) // The program has a fault.
 }
 
-// withDefaults fills in the zero fields.
+// withDefaults returns the configuration with defaults for zero fields.
 func (c Config) withDefaults() Config {
 	c.TickRate = cmp.Or(c.TickRate, 30)
 	c.FirstTick = cmp.Or(c.FirstTick, 1)
@@ -187,7 +187,7 @@ func (c Config) withDefaults() Config {
 	c.DeferredTime = cmp.Or(c.DeferredTime, 2*time.Second)
 	c.ReliableStall = cmp.Or(c.ReliableStall, 5*time.Second)
 	c.FlushTimeout = cmp.Or(c.FlushTimeout, time.Second)
-	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
+	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // Prevents an overflow of the end of the flush.
 	c.Keep = min(c.Keep, math.MaxInt64/2)
 	c.LeaveTimeout = cmp.Or(c.LeaveTimeout, 2*time.Second)
 	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, 5*time.Second)
@@ -201,7 +201,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check names the first field that is out of its range.
+// check returns an error for the first field that is out of range.
 func (c Config) check() error {
 	ranges := []struct {
 		field           string
@@ -261,17 +261,17 @@ func (c Config) check() error {
 	return nil
 }
 
-// interval is the time between two network ticks.
+// interval returns the time between two network ticks.
 func (c Config) interval() time.Duration { return time.Second / time.Duration(c.TickRate) }
 
-// snapshot is the part of the configuration that the state of the world needs.
+// snapshot returns the configuration of package snapshot.
 func (c Config) snapshot() snapshot.Config {
 	return snapshot.Config{
 		Window: tick.Tick(c.Window), Entities: c.Entities, MaxEntities: c.MaxEntities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize), HistoryBytes: c.HistoryBytes,
 	}
 }
 
-// queues is the part of the configuration that bounds received messages, from so many other ends.
+// queues returns the bounds of received messages, for a number of other ends.
 func (c Config) queues(others int) message.Limits {
 	return message.Limits{
 		PerStage: c.QueuePerStage, Bytes: c.QueueBytes, Sources: others + 1, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes,
@@ -279,21 +279,21 @@ func (c Config) queues(others int) message.Limits {
 	}
 }
 
-// outgoing is the part of the configuration that bounds what waits to be sent to one peer.
+// outgoing returns the bounds of messages that wait to be sent to one peer.
 func (c Config) outgoing() peer.OutgoingConfig {
 	return peer.OutgoingConfig{
 		PacketSize: c.PacketSize, PieceSize: peer.BasePacketSize, UnreliableBytes: c.OutboxBytes, ReliableBytes: c.ReliableBytes, SentPackets: c.SentPackets,
 	}
 }
 
-// conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
+// conn returns the configuration of a connection. out and in are the checksums of the two directions.
 func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	return peer.ConnConfig{
 		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, BaseSize: peer.BasePacketSize, TickInterval: c.interval(), Bound: link.Bound(c.SendBudget),
 	}
 }
 
-// doorConfig is the part of the configuration that the handshake needs.
+// doorConfig returns the configuration of the handshake.
 func (s *Server) doorConfig() handshake.Config {
 	c := &s.config
 	return handshake.Config{
@@ -307,7 +307,7 @@ func (s *Server) doorConfig() handshake.Config {
 	}
 }
 
-// link is the part of the configuration that a link needs.
+// link returns the configuration of a link.
 func (c Config) link() link.Config {
 	return link.Config{
 		PacketSize: c.PacketSize, SendBudget: c.SendBudget, TickInterval: c.interval(), Outgoing: c.outgoing(), FloodFrames: c.FloodFrames,
@@ -315,7 +315,7 @@ func (c Config) link() link.Config {
 	}
 }
 
-// random32 is a random number that is not zero.
+// random32 returns a random number that is not zero.
 func random32(random io.Reader) (uint32, error) {
 	for {
 		n, err := handshake.Random(random)

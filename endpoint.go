@@ -16,12 +16,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// endpointCore is the part that a server and a client have alike: the queues of messages that came, the messages that were
-// sent, and the calls that wait for answers.
+// endpointCore is the common part of a server and a client: the queues of received messages, the history of sent
+// messages, and the calls that wait for answers.
 type endpointCore struct {
-	server *Server // One of the two is nil.
+	server *Server // Either server or client is nil.
 	client *Client
-	self   endpoint // The same as endpoint.
+	self   endpoint // The same end, as an endpoint.
 	role   peer.Role
 
 	protocol *Protocol
@@ -29,15 +29,15 @@ type endpointCore struct {
 	report   *report.Reporter
 	stats    *Stats
 
-	plain      [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
-	sizes      message.Sizes         // Of these, the size of payloads where nothing else must be checked.
-	plains     []message.Simple      // Messages of these types in the packet that was judged last.
+	plain      [1 << 8]message.Codec // Types that may arrive here on channel 0 of Unreliable without flags.
+	sizes      message.Sizes         // Payload sizes of these types, where no other check is needed.
+	plains     []message.Simple      // Messages of these types in the last judged packet.
 	inbound    *message.Inbound
 	outbound   *message.Outbound // Nil without Config.History.
 	pool       *peer.Pool
 	types      message.Cache
 	recipients recipientCache
-	buffers    [][]byte // For messages that are encoded before their recipients are known: one for each level of nesting.
+	buffers    [][]byte // Buffers for messages that are encoded before their recipients are known: one for each level of nesting.
 	calls      calls.Table
 
 	tag        uint32
@@ -46,11 +46,11 @@ type endpointCore struct {
 	sentUpTo   tick.Tick // The tick of the newest Send.
 
 	sections sections
-	states   []any // Of extensions.
+	states   []any // The states of extensions.
 
-	from      *connection  // Connection of the packet that is being queued.
-	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.
-	fault     error        // Error of that packet that shows late.
+	from      *connection  // The connection of the packet that is being queued.
+	toldTypes [1 << 8]bool // Reported types that are unknown or have no handler here.
+	fault     error        // An error of that packet that appears during queueing.
 	arrived   func(a *peer.Arrival)
 }
 
@@ -99,19 +99,19 @@ func (c *Client) core() *endpointCore {
 	return &c.endpointCore
 }
 
-// endpoint is the upper part of an end: its connections, and whether messages about entities may be handled.
+// endpoint is the upper part of an end: its connections, and the checks of messages about entities.
 type endpoint interface {
 	Endpoint
 	exists(id wire.NetworkID) message.Existence
 	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 
-	due() tick.Tick                                // The tick that messages wait for.
-	isOpen(id wire.ClientID) bool                  // An end of that id is there, and the game was not told of its end.
-	linkTo(id wire.ClientID) (*connection, error)  // The connection to an end.
+	due() tick.Tick                                // Returns the tick that messages wait for.
+	isOpen(id wire.ClientID) bool                  // Reports whether the game knows an end of this id, and does not know of its close.
+	linkTo(id wire.ClientID) (*connection, error)  // Returns the connection to an end.
 	closeFor(id wire.ClientID, reason *peer.Error) // Ends the connection to an end at once.
 }
 
-// setUp makes the queues. The fields that name the end are set before.
+// setUp makes the queues. The fields server, client and protocol must be set.
 func (c *endpointCore) setUp(end endpoint, config Config) {
 	others := 1
 	if c.server != nil {
@@ -142,7 +142,7 @@ func (c *endpointCore) setUp(end endpoint, config Config) {
 	}
 }
 
-// stage returns the stage of the frame that the end is in; outside of a frame it sends as in tick.Update.
+// stage returns the present stage of the frame. Outside of a frame it returns tick.Update.
 func (c *endpointCore) stage() tick.Stage {
 	if !c.running {
 		return tick.Update
@@ -150,7 +150,7 @@ func (c *endpointCore) stage() tick.Stage {
 	return c.inbound.Stage()
 }
 
-// beginFrame starts a frame: calls whose time is over end first.
+// beginFrame starts a frame. Overdue calls end first.
 func (c *endpointCore) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.Now, c.frame.Clock.Tick())
@@ -172,7 +172,7 @@ func (c *endpointCore) forgetMessages(l *connection) {
 	}
 }
 
-// record stores a message that was sent in the history.
+// record stores a sent message in the history.
 func (c *endpointCore) record(to wire.ClientID, p *peer.Post, body []byte) {
 	if c.outbound == nil {
 		return
@@ -191,7 +191,7 @@ func (c *endpointCore) panicked(ctx *Context, value any) {
 	c.reportPanic(failed)
 }
 
-// unhandled reports a type that comes although this end gave nil as its handler, once for each type.
+// unhandled reports a received type whose handler here is nil, once for each type.
 func (c *endpointCore) unhandled(t wire.MessageType) {
 	if c.toldTypes[t] {
 		return
@@ -205,8 +205,8 @@ func (c *endpointCore) unhandled(t wire.MessageType) {
 // nameAnswer names a function of Call in errors of panics.
 const nameAnswer = "function of Call"
 
-// contained is deferred around a function of the game that is called for one connection outside of a handler. If it panics,
-// that connection ends as for a handler, and the frame continues.
+// contained is deferred around a function of the game that is called for one connection outside of a handler. If the
+// function panics, the connection ends as for a handler, and the frame continues.
 func (c *endpointCore) contained(name string, with wire.ClientID) {
 	if value := recover(); value != nil {
 		c.stats.HandlerPanics++
@@ -218,14 +218,15 @@ func (c *endpointCore) contained(name string, with wire.ClientID) {
 // frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
 func (c *endpointCore) Contain(name string, f func()) { c.callGame(name, 0, f) }
 
-// callGame is Contain for a function that is called for the connection to an end, which ends with a panic.
+// callGame is Contain for a function that is called for the connection to an end. A panic ends that connection.
 func (c *endpointCore) callGame(name string, with wire.ClientID, f func()) {
 	defer c.contained(name, with)
 	f()
 }
 
-// reportPanic logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
-// called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
+// reportPanic logs the panic of a function of the game with its stack, calls OnError, and ends the connection that the
+// function was called for. It must run in the deferred function that recovered, where the stack still has the frames of
+// the panic.
 func (c *endpointCore) reportPanic(failed PanicError) {
 	failed.Stack, failed.At = debug.Stack(), report.PanickedAt()
 	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
@@ -234,7 +235,7 @@ func (c *endpointCore) reportPanic(failed PanicError) {
 	}
 }
 
-// ownerOf names the function that panicked, for both ends: "the server's handler of Chat".
+// ownerOf returns a name of the function that panicked, with its end: "the server's handler of Chat".
 func (c *endpointCore) ownerOf(failed *PanicError) string {
 	owner := "the server's "
 	if c.client != nil {
@@ -246,13 +247,13 @@ func (c *endpointCore) ownerOf(failed *PanicError) string {
 	return owner + failed.Name
 }
 
-// tellCaller tells a waiter for an answer that there is none.
+// tellCaller ends a call with an error.
 func (c *endpointCore) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
 	defer c.contained(nameAnswer, of)
 	w.Fail(err)
 }
 
-// mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.
+// mustBeGiven panics on a nil function early: called in a later frame, it would end connections.
 func mustBeGiven(given bool, call string) {
 	if !given {
 		panic("netcode: " + call + ": the function is nil")
@@ -297,7 +298,7 @@ func (c *endpointCore) Protocol() *Protocol { return c.protocol }
 // Tag tells the entities of this server or client from those of any other one in the same process.
 func (c *endpointCore) Tag() uint32 { return c.tag }
 
-// endName names the type of the end in errors.
+// endName returns "Client" or "Server", for errors.
 func (c *endpointCore) endName() string {
 	if c.client != nil {
 		return "Client"
@@ -305,29 +306,29 @@ func (c *endpointCore) endName() string {
 	return "Server"
 }
 
-// connection is a link and what messages of the game need beside it.
+// connection is a link with the state that the game's messages need.
 type connection struct {
 	link.Link
-	near   *endpointCore   // The other end, where it is in this process; nil else. Then no packets are sent.
-	held   *held.Queue     // Messages that wait for their entity; nil for one in this process.
-	older  *registry.Older // The protocol of the session, if it is that of an older build.
-	handed uint64          // Sections that were handed to an end in this process.
+	near   *endpointCore   // The other end, if it is in this process; else nil. Such a link sends no packets.
+	held   *held.Queue     // Messages that wait for their entity; nil if the other end is in this process.
+	older  *registry.Older // The protocol of the session, if it is an older build's.
+	handed uint64          // The number of sections passed to an end in this process.
 	config *Config
 	stats  *Stats
 }
 
-// newConnection makes a connection that was not started. The arguments are those of its end.
+// newConnection makes a connection that is not started. The arguments belong to its end.
 func newConnection(frame *tick.Frame, config *Config, out *outbox.Buffer, stats *Stats, counters *link.Counters) connection {
 	return connection{Link: link.Link{Frame: frame, Out: out, Counters: counters}, config: config, stats: stats}
 }
 
-// start begins a fresh connection.
+// start begins a new connection.
 func (l *connection) start(address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	l.near, l.held, l.older = nil, nil, nil
 	l.Start(l.config.link(), address, conn, remote, pool, seed)
 }
 
-// setPacketSize is SetPacketSize of an end.
+// setPacketSize implements SetPacketSize of both ends.
 func (l *connection) setPacketSize(n int) error {
 	switch {
 	case l.near != nil:

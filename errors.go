@@ -7,8 +7,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, given to OnDisconnect
-// and by Client.Err.
+// Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, passed to
+// OnDisconnect and returned by Client.Err.
 var (
 	// ErrNotConnected says that there is no such client, or that this client is not connected.
 	ErrNotConnected = errors.New("netcode: not connected")
@@ -57,7 +57,7 @@ var (
 	ErrDeadline = errors.New("netcode: no answer in time")
 )
 
-// Refusals of a question whose own function does not run.
+// Refusals of a question whose function does not run.
 var (
 	errNobody   = errors.New("nobody answers that here")
 	errUnsent   = errors.New("the answer could not be sent")
@@ -188,7 +188,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// nameOf names an end in the text of an error.
+// nameOf returns the name of an end for errors.
 func nameOf(id ClientID) string {
 	if id == 0 {
 		return "the server"

@@ -26,8 +26,8 @@ import (
 // Place is a position, for the examples.
 type Place struct{ X, Y float32 }
 
-// exampleGame is a server and a client in one process, over memory and on a clock that is moved by hand, so that the
-// examples print the same each time. In a game the socket is one of transport/udp, and the clock systems.WallClock.
+// exampleGame is a server and a client in one process. It uses a memory network and a manual clock, so that the examples
+// always print the same. A game uses a socket of transport/udp and the clock systems.WallClock.
 type exampleGame struct {
 	server      *systems.ServerSystems
 	client      *systems.ClientSystems
@@ -51,7 +51,7 @@ func newExampleGame(protocol *netcode.Protocol) *exampleGame {
 	return g
 }
 
-// run is some seconds of the game.
+// run runs the game for some seconds.
 func (g *exampleGame) run(seconds int) {
 	for range 30 * seconds {
 		for _, l := range g.loops {

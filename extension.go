@@ -186,7 +186,7 @@ func ExtensionOf[T any](with any) (state T, ok bool) {
 	return state, false
 }
 
-// statesOf returns the states that features keep with a value; none with nil.
+// statesOf returns the states of extensions that a value has; none for nil.
 func statesOf(with any) []any {
 	switch e := with.(type) {
 	case *Session:
@@ -228,7 +228,7 @@ func (s *Server) Extend(h ServerHooks) {
 		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
 	}
 	s.addHooks(&h)
-	s.recipients = recipientCache{} // Send does not look at the hooks for those in it.
+	s.recipients = recipientCache{} // Send does not check the hooks for cached recipients.
 	for _, c := range s.sessions {
 		s.tellSent(c)
 		if h.Opened != nil && (c.state == connected || c.state == leaving) {
@@ -304,13 +304,13 @@ func Misused(end Endpoint, call string, t reflect.Type, why error) {
 	}
 }
 
-// extensionName names an extension in errors.
+// extensionName is the name of an extension in errors.
 type extensionName string
 
 // String implements fmt.Stringer.
 func (n extensionName) String() string { return string(n) }
 
-// serverHooks is the functions of all extensions of a server, by the point at which they are called.
+// serverHooks has the functions of all extensions of a server, by the point of the call.
 type serverHooks struct {
 	opened     []func(*Session) any
 	closed     []func(*Session)
@@ -328,7 +328,7 @@ type serverHooks struct {
 	stateSent  []func(*Session, int, bool)
 }
 
-// add takes over the functions of one extension.
+// add adds the functions of one extension.
 func (h *serverHooks) add(e *ServerHooks) {
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
@@ -346,7 +346,7 @@ func (h *serverHooks) add(e *ServerHooks) {
 	h.stateSent = appendGiven(h.stateSent, e.StateSent, e.StateSent != nil)
 }
 
-// clientHooks is the functions of all extensions of a client.
+// clientHooks has the functions of all extensions of a client, by the point of the call.
 type clientHooks struct {
 	opened     []func()
 	closed     []func()
@@ -361,10 +361,10 @@ type clientHooks struct {
 	actsAt     []func() Tick
 	captureOwn []func()
 	owns       []func(NetworkID) bool
-	hold       func(payload []byte, packet uint64) // Nil for none.
+	hold       func(payload []byte, packet uint64) // May be nil.
 }
 
-// add takes over the functions of one extension.
+// add adds the functions of one extension.
 func (h *clientHooks) add(e *ClientHooks) {
 	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
 	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
@@ -396,7 +396,7 @@ func appendGiven[T any](list []T, one T, given bool) []T {
 	return append(list, one)
 }
 
-// addHooks takes over the functions of one extension of a server.
+// addHooks adds the functions of one extension of a server.
 func (s *Server) addHooks(h *ServerHooks) {
 	s.states = appendGiven(s.states, h.State, h.State != nil)
 	if s.hooks.add(h); h.Handled != nil {
@@ -404,13 +404,13 @@ func (s *Server) addHooks(h *ServerHooks) {
 	}
 }
 
-// addHooks takes over the functions of one extension of a client.
+// addHooks adds the functions of one extension of a client.
 func (c *Client) addHooks(h *ClientHooks) {
 	c.states = appendGiven(c.states, h.State, h.State != nil)
 	c.hooks.add(h)
 }
 
-// extend makes the extensions of the protocol on a server.
+// extend makes the protocol's extensions for a server.
 func (s *Server) extend() {
 	for i := range s.protocol.extensions {
 		if e := &s.protocol.extensions[i]; e.Server != nil {
@@ -421,7 +421,7 @@ func (s *Server) extend() {
 	}
 }
 
-// extend makes the extensions of the protocol on a client.
+// extend makes the protocol's extensions for a client.
 func (c *Client) extend() {
 	for i := range c.protocol.extensions {
 		if e := &c.protocol.extensions[i]; e.Client != nil {
@@ -440,14 +440,14 @@ func call(hooks []func()) {
 	}
 }
 
-// keepState stores the state that an extension made for a session.
+// keepState stores an extension's state of a session.
 func (c *Session) keepState(state any) {
 	if state != nil {
 		c.kept = append(c.kept, state)
 	}
 }
 
-// tellSent makes each packet to a client be given to the extensions that ask.
+// tellSent passes each packet to a client to the extensions with a Sent hook.
 func (s *Server) tellSent(c *Session) {
 	if len(s.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
@@ -458,7 +458,7 @@ func (s *Server) tellSent(c *Session) {
 	}
 }
 
-// tellSent makes each packet to the server be given to the extensions that ask.
+// tellSent passes each packet to the server to the extensions with a Sent hook.
 func (c *Client) tellSent() {
 	if len(c.hooks.sent) > 0 {
 		c.link.Sent = func(packet []byte) {
@@ -469,7 +469,7 @@ func (c *Client) tellSent() {
 	}
 }
 
-// openStates tells the extensions of a session that begins.
+// openStates tells the extensions that a session begins.
 func (s *Server) openStates(c *Session) {
 	s.tellSent(c)
 	for _, f := range s.hooks.opened {
@@ -477,7 +477,7 @@ func (s *Server) openStates(c *Session) {
 	}
 }
 
-// closeStates tells the extensions of a session that ends, and drops their state of it.
+// closeStates tells the extensions that a session ends, and drops their states.
 func (s *Server) closeStates(c *Session) {
 	for _, f := range s.hooks.closed {
 		f(c)

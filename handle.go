@@ -100,7 +100,7 @@ func OnCall[Q, R any](end Endpoint, f func(ctx *Context, q *Q, r *R) error) {
 	}
 }
 
-// add puts one message type into the protocol.
+// add registers one message type with its handler.
 func add[T any](p *Protocol, call string, r registration, role registry.Role, answer reflect.Type, handler func(ctx *Context, m *T)) {
 	t := reflect.TypeFor[T]()
 	p.types.MustTake(call, t, &r.Options)
@@ -114,8 +114,8 @@ func add[T any](p *Protocol, call string, r registration, role registry.Role, an
 	p.types.AddMessage(call, &r.Options, role, answer, codec)
 }
 
-// ownersOnly lets a handler run only for messages of the owner of the entity. It compares the owner when the handler is due,
-// not when the message came: the message may have waited.
+// ownersOnly wraps a handler so that it runs only for messages of the entity's owner. It checks the owner when the
+// handler is due, since the message may have waited.
 func ownersOnly[T any](role registry.Role, handler func(ctx *Context, m *T)) func(ctx *Context, m *T) {
 	return func(ctx *Context, m *T) {
 		c := coreOf(ctx.End)
@@ -149,7 +149,7 @@ type RawMessage struct {
 	Blank func(body []byte)
 
 	protocol *Protocol
-	kind     wire.MessageType // Once frozen.
+	kind     wire.MessageType // Set by the freeze.
 }
 
 // HandleRaw registers a message type of an extension. call is the name of the extension's function, for errors. It panics as
@@ -168,7 +168,7 @@ func (p *Protocol) HandleRaw(call string, m RawMessage) *RawMessage {
 	return raw
 }
 
-// take handles a message that came to a client.
+// take handles a message that arrived at a client.
 func (m *RawMessage) take(ctx *Context, body []byte) {
 	c := coreOf(ctx.End)
 	if c == nil || c.client == nil || c.redelivers {
@@ -210,18 +210,18 @@ func (m *RawMessage) Recall(to *Session, amend func(body []byte) int) {
 	r.raw, r.amend = nil, nil
 }
 
-// recall takes back messages that wait for a client about entities that left its sight, before any packet of the frame.
+// recall withdraws waiting messages to a client about entities that it no longer sees, before any packet of the frame.
 func (s *Server) recall(c *Session) {
 	c.recaller.sights = c.view.Sights()
 	s.stats.Recalled += c.link.Outgoing.RecallAll(&c.recaller)
 }
 
-// recaller decides which waiting messages are taken back from a client's queue. It implements peer.Recaller.
+// recaller decides which waiting messages are withdrawn from a client's queue. It implements peer.Recaller.
 type recaller struct {
 	session *Session
-	sights  uint64                // Of the view, at the last recall of the kernel.
-	raw     *RawMessage           // While its Recall runs,
-	amend   func(body []byte) int // and its function.
+	sights  uint64                // The View's count of visibility changes at the last recall.
+	raw     *RawMessage           // Set while its Recall runs.
+	amend   func(body []byte) int // The function of that Recall.
 }
 
 // Gone implements peer.Recaller.
@@ -246,7 +246,7 @@ func (r *recaller) Amend(kind wire.MessageType, body []byte) int {
 	return r.amend(body)
 }
 
-// answers returns nil for a question that was registered with that answer, and else the error.
+// answers returns nil for a question that was registered with that answer type, otherwise an error.
 func (p *Protocol) answers(q, r reflect.Type) error {
 	of := p.types.Messages.ByGoType(q)
 	for _, h := range p.types.Handled {
@@ -265,7 +265,7 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
 }
 
-// callTime is the deadline of a call that names none.
+// callTime is the default deadline of a call.
 const callTime = 5 * time.Second
 
 // Answer registers question Q with its answer R, and the function that answers it. Call it on both sides; a side that never
@@ -287,7 +287,7 @@ func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, optio
 	add(p, "Answer", registered, registry.Question, r, answering(f))
 }
 
-// addAnswer registers an answer's type unless another question has it already.
+// addAnswer registers an answer's type, if no other question has it already.
 func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
 	for _, other := range p.types.Handled {
 		if other.Role == registry.Answer && other.Type.Codec.GoType() == r {
@@ -306,7 +306,7 @@ func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
 	add(p, "Answer", registered, registry.Answer, nil, answered[R])
 }
 
-// answering is the handler of a question. The answers are reused: the function may ask and answer within itself.
+// answering returns the handler of a question. It reuses answers; f may itself ask and answer.
 func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Context, m *Q) {
 	answers := &sync.Pool{New: func() any { return new(R) }}
 	return func(ctx *Context, m *Q) {
@@ -325,8 +325,8 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 	}
 }
 
-// unsent returns the error for the caller of an answer that could not be sent. A caller that cannot be reached gets none: its deadline
-// ends the call.
+// unsent returns the error for the caller of an answer that could not be sent. An unreachable caller gets none: its
+// deadline ends the call.
 func unsent(ctx *Context, err error) error {
 	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
 		return nil
@@ -337,7 +337,7 @@ func unsent(ctx *Context, err error) error {
 	return errUnsent
 }
 
-// answered is the handler of an answer: it calls the function of Call. An answer without one may be late.
+// answered is the handler of an answer. It calls the function of Call. A late answer has no function.
 func answered[R any](ctx *Context, m *R) {
 	c := coreOf(ctx.End)
 	if c == nil {
@@ -352,7 +352,7 @@ func answered[R any](ctx *Context, m *R) {
 	w(m, nil)
 }
 
-// waiting is a function that waits for an answer of type R.
+// waiting is the function of Call for an answer of type R.
 type waiting[R any] func(r *R, err error)
 
 // Fail implements calls.Waiter.
@@ -385,9 +385,9 @@ func (c *endpointCore) postRefusal(l *connection, p peer.Post, reason error) {
 	to := held.Envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
 	if c.holdsBack(l, &to) {
-		_ = l.delay(&to, "", body) // It is behind a message that is held.
+		_ = l.delay(&to, "", body) // The refusal follows a message that is held.
 	} else if err := l.Outgoing.Push(&to.Post, body); err != nil {
-		_ = l.failed(err, "", &to.Post, 0) // Counted; the caller's deadline ends the call.
+		_ = l.failed(err, "", &to.Post, 0) // The error is counted; the caller's deadline ends the call.
 	}
 }
 

@@ -18,10 +18,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The handshake itself is in package internal/handshake: a Door at the server, an Attempt and a Resume at the client. Here is its way to the
-// game and to sessions.
+// Package internal/handshake implements the handshake: a Door at the server, an Attempt and a Resume at the client. This
+// file connects it with the game and with sessions.
 
-// Limits of what a client tells a server before it has a place.
+// Limits of the data that a client sends before it has a place.
 const (
 	// MaxPayload is the most bytes of the payload of Client.ConnectWith.
 	MaxPayload = peer.MaxPayloadOfJoin
@@ -86,7 +86,7 @@ func (a *Approval) Refuse(text string) bool {
 // Open reports whether the approval still waits for its decision. Ask before long work.
 func (a *Approval) Open() bool { return a.decision.IsOpen(a.server.frame.Now) }
 
-// seats is the part of a server that its Door calls.
+// seats is a server as its Door sees it. It implements handshake.Sessions.
 type seats Server
 
 // seat returns a session as the Door sees it.
@@ -107,7 +107,7 @@ func (c *Session) seat() handshake.Seat {
 	return s
 }
 
-// At implements handshake.Sessions, as the methods that follow.
+// At implements handshake.Sessions, as the following methods do.
 func (s *seats) At(address transport.Addr) handshake.Seat { return s.byAddress[address].seat() }
 
 // Of returns the session of a client.
@@ -116,10 +116,10 @@ func (s *seats) Of(client wire.ClientID) handshake.Seat { return s.byID[client].
 // Taken returns the number of places in use.
 func (s *seats) Taken() int { return (*Server)(s).taken() }
 
-// Shut reports whether nobody is let in.
+// Shut reports whether new clients are refused.
 func (s *seats) Shut() bool { return s.closing || s.shut }
 
-// Asks reports whether there is a function of OnApprove.
+// Asks reports whether the game has a function of OnApprove.
 func (s *seats) Asks() bool { return s.onApprove != nil }
 
 // Ask calls the function of OnApprove.
@@ -138,13 +138,14 @@ func (s *seats) Ask(d *admission.Decision, payload []byte) {
 	s.onApprove(a)
 }
 
-// nameOnApprove is for errors of panics.
+// nameOnApprove names OnApprove in errors of panics.
 const nameOnApprove = "OnApprove"
 
 // Open begins a session.
 func (s *seats) Open(seat handshake.Seat, seed peer.SkipSeed) { (*Server)(s).open(seat, seed) }
 
-// Replace ends the session that an address had. A client that leaves does not need its address.
+// Replace ends the session of an address. The session of a client that is leaving may continue, since it needs no
+// address.
 func (s *seats) Replace(address transport.Addr) {
 	c := s.byAddress[address]
 	switch {
@@ -157,21 +158,21 @@ func (s *seats) Replace(address transport.Addr) {
 	}
 }
 
-// TakeOver ends the session of a player who connects anew, so that there is one at a time.
+// TakeOver ends the session of a player that connects again, so that the player has only one.
 func (s *seats) TakeOver(client wire.ClientID) {
 	(*Server)(s).end(s.byID[client], &peer.Error{Reason: peer.ReasonTakenOver}, closeTold)
-	s.events.Fire() // OnDisconnect comes before the new session is there.
+	s.events.Fire() // OnDisconnect is called before the new session exists.
 }
 
-// Resumed notes a Resume. The client gets a packet with the next tick.
+// Resumed accepts a Resume. The client gets a packet with the next tick.
 func (s *seats) Resumed(client wire.ClientID, number uint32) {
 	c := s.byID[client]
 	c.resumed, c.link.ReceivedAt, c.confirmed = number, s.frame.Now, true
 	c.timed = s.frame.Now - s.config.Pulse - s.config.KeepAlive
 }
 
-// Move moves a session to another address. One that was there before stays without an address until its own client
-// resumes: two clients may swap.
+// Move moves a session to another address. A session that had this address stays without an address until its own client
+// resumes: two clients may swap addresses.
 func (s *seats) Move(client wire.ClientID, to transport.Addr) {
 	c := s.byID[client]
 	from := c.link.Address
@@ -195,12 +196,12 @@ func (s *seats) Move(client wire.ClientID, to transport.Addr) {
 	}
 }
 
-// Left tells that a client has left for good.
+// Left queues the event of a client that has left for good.
 func (s *seats) Left(client wire.ClientID) {
 	s.events.Add(events.Event{Client: client, Left: true})
 }
 
-// Refused tells OnError that a client was refused for another version or protocol.
+// Refused reports a client that was refused for another version or protocol to OnError.
 func (s *seats) Refused(from transport.Addr, difference string) {
 	s.report.Tell(&ProtocolError{Address: from, Difference: difference})
 }
@@ -240,13 +241,14 @@ func (s *Server) Away(yield func(ClientID) bool) {
 	}
 }
 
-// forgetLeft forgets a client after OnDisconnect and OnLeave. Their functions may have named it to the interest once more.
+// forgetLeft removes a client after OnDisconnect and OnLeave, whose functions may have passed it to the interest once
+// more.
 func (s *Server) forgetLeft(client wire.ClientID) {
 	s.door.Players.Forget(client)
 	s.leaveInterest(client)
 }
 
-// leaveInterest makes the interest forget a client, unless it is a player that may come back.
+// leaveInterest removes a client from the interest, unless its player may return.
 func (s *Server) leaveInterest(client wire.ClientID) {
 	if p := s.door.Players.Of(client); s.interest != nil && (p == nil || p.Left) {
 		s.interest.Leave(client)
@@ -274,7 +276,7 @@ func (c *Client) Moved(m transport.Move) {
 	}
 }
 
-// receiveHandshake takes the server's answer to a Hello, a Join or a Resume. A Welcome that comes again has no effect.
+// receiveHandshake handles the server's answer to a Hello, a Join or a Resume. A repeated Welcome has no effect.
 func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 	var answer handshake.Answer
 	switch {
@@ -329,7 +331,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 		c.sender.openUpstream(o.State(c.agreed.snapshot()))
 	}
 	call(c.hooks.opened)
-	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
+	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet arrives.
 	c.stats.Connected++
 	c.events.Add(events.Event{Client: c.id})
 	if c.report.Enabled(report.Info) {
@@ -337,12 +339,12 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	}
 }
 
-// outbox returns the place for datagrams of the handshake.
+// outbox returns the queue for datagrams of the handshake.
 func (c *Client) outbox() handshake.Outbox {
 	return handshake.Outbox{Buffer: &c.out, Full: &c.counters.OutputFull, Stats: &c.stats.HandshakeStats}
 }
 
-// ask sends Hello, and Join after an Accept, again and again until there is an answer or the time is over.
+// ask sends the Hello or Join that is due. It ends the attempt when its time is over.
 func (c *Client) ask() {
 	if over := c.attempt.Send(c.outbox(), c.frame.Now, c.config.HandshakeTimeout); over != nil {
 		c.end(over)
@@ -352,8 +354,8 @@ func (c *Client) ask() {
 // quietLeast is the shortest silence after which a client resumes.
 const quietLeast = 150 * time.Millisecond
 
-// askResume sends Resume while the server is silent: for longer where packets are rarely heard, as a server at rest sends one each
-// Config.Pulse.
+// askResume sends Resume while the server is silent. It waits longer if packets are usually rare: a server at rest sends
+// one each Config.Pulse.
 func (c *Client) askResume() {
 	quiet := max(quietLeast, 2*c.agreed.interval(), min(4*c.link.Conn.UsualGap(), 2*c.agreed.Pulse))
 	silence := c.frame.Now - c.link.ReceivedAt
@@ -375,7 +377,7 @@ func (c *Client) takeReset(reset *peer.Reset) {
 	c.stats.Resets++
 	c.attempt.Rejoins = c.config.Rejoin && reset.Reason == peer.ReasonReset
 	c.end(&peer.Error{Reason: reset.Reason})
-	c.events.Fire() // OnDisconnect may connect, or say by Close that the client is not to.
+	c.events.Fire() // OnDisconnect may connect, or call Close to prevent that.
 	if c.attempt.Rejoins && c.state == Disconnected {
 		if err := c.ConnectWith(c.attempt.Server, c.attempt.Payload); err != nil {
 			c.Report(err)

@@ -8,11 +8,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A message about an entity is held while the other end lacks the entity: a reliable one is sent when the other end has acknowledged it, an
-// unreliable one once it was sent. If the entity dies or is hidden before, no byte of the message is sent. A message that follows state
-// waits for the next capture. Package internal/held keeps the messages.
+// A message about an entity is held back while the other end lacks the entity. A reliable message is sent when the other
+// end has acknowledged the entity, an unreliable one when the entity was sent. If the entity dies or is hidden before, no
+// byte of the message is sent. A message that follows state waits for the next capture. Package internal/held stores the
+// messages.
 
-// delay holds a message. The error is that of a message without room.
+// delay holds a message back. It returns an error without room for the message.
 func (l *connection) delay(p *held.Envelope, name string, body []byte) error {
 	longest := p.Post
 	if p.AsOf != tick.None && p.Flags&wire.FlagEntity != 0 {
@@ -41,7 +42,7 @@ func (l *connection) dropHeld() {
 	}
 }
 
-// nextCapture returns the tick that captures the present writes of game code. captured is the newest captured one.
+// nextCapture returns the tick that will capture the present writes of game code. captured is the newest captured tick.
 func (c *endpointCore) nextCapture(captured tick.Tick) tick.Tick {
 	if now := c.frame.Clock.Tick(); c.frame.Due && max(captured, c.sentUpTo) < now {
 		return now
@@ -77,7 +78,7 @@ func ready(v *snapshot.View, p *peer.Post) bool {
 	return v.Held(p.Entity) || !p.Channel.Delivery().Reliable() && v.Sent(p.Entity)
 }
 
-// awaitAction makes a client's message that follows its state wait for the tick in which the server takes in the present input.
+// awaitAction makes a client's message that follows its state wait for the tick whose input has the present action.
 func (c *Client) awaitAction(p *held.Envelope) {
 	if len(c.hooks.actsAt) == 0 || c.host != nil || p.After == held.AfterNothing || p.After == held.AfterEntity && !p.AboutEntity() {
 		return
@@ -96,12 +97,12 @@ func (c *Client) awaitAction(p *held.Envelope) {
 	p.Tick = at
 }
 
-// release sends held messages that the other end can take by now, in the order of the calls, and drops those that it must
-// never get. The state of this tick must be captured, and observed by the session's view. s is nil on a client.
+// release sends the held messages that may be sent now, in the order of the calls, and drops those that must not be sent
+// any more. The state of this tick must be captured, and observed by the session's view. s is nil on a client.
 func (c *endpointCore) release(l *connection, s *Session) {
 	e := l.held
-	var behind [2]uint64 // Channels with a message that stays: sequenced ones that wait for a capture, ordered ones.
-	full := false        // No more reliable messages have room.
+	var behind [2]uint64 // Channels with a message that stays held: sequenced ones that wait for a capture, ordered ones.
+	full := false        // There is no room for more reliable messages.
 	list := e.Messages()
 	for i := range list {
 		m := &list[i]
@@ -132,7 +133,7 @@ func (c *endpointCore) release(l *connection, s *Session) {
 	e.Sweep()
 }
 
-// heldVerdict decides about a held message.
+// heldVerdict is a decision about a held message.
 type heldVerdict uint8
 
 const (
@@ -162,12 +163,12 @@ func (c *endpointCore) verdict(l *connection, s *Session, m *held.Message) heldV
 	case !m.AboutEntity() || s == nil || ready(s.view, &m.Post):
 		return heldReady
 	case late && (!reliable || s.view.TooLarge(m.Entity)):
-		return heldGone // The entity will not come, or the message is too old then.
+		return heldGone // The entity will not arrive, or the message will be too old.
 	}
 	return heldStays
 }
 
-// viewOf is the view of this end's state for the other end.
+// viewOf returns the view of this end's state for the other end.
 func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 	if s != nil {
 		return s.view
@@ -175,8 +176,8 @@ func (c *endpointCore) viewOf(s *Session) *snapshot.View {
 	return c.client.up.view
 }
 
-// letGo queues a message to be sent. It adds the tick of the state that the message follows, unless the other end has
-// acknowledged that state. It reports whether there is no more room for reliable messages, which then stay.
+// letGo queues a held message for sending. It adds the tick of the state that the message follows, unless the other end
+// has acknowledged that state. It reports whether the room for reliable messages is used up; then the message stays held.
 func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
@@ -204,14 +205,14 @@ func (c *endpointCore) letGo(l *connection, s *Session, m *held.Message, full bo
 	case m.Channel.Delivery().Reliable():
 		return true
 	default:
-		_ = l.failed(err, m.Name, &p, m.Size) // Counted: the caller was told that it waits.
+		_ = l.failed(err, m.Name, &p, m.Size) // The error is counted: the caller already knows that the message waits.
 	}
 	l.held.Drop(m)
 	return full
 }
 
-// releaseLast sends messages that wait only for state of this end, which is not sent any more: the connection is about to
-// end, and its messages are delivered first.
+// releaseLast sends messages that wait only for state of this end. The connection is about to end: no more state is sent,
+// and its messages are delivered first.
 func (c *endpointCore) releaseLast(l *connection, s *Session) {
 	e := l.held
 	if e == nil || e.Count == 0 {

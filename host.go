@@ -68,7 +68,7 @@ func Host(s *Server, c *Client) error {
 	}
 	c.stats.Connected++
 	c.events.Add(events.Event{Client: c.id})
-	s.inbound.Queue(true) // Messages wait until both OnConnect were called.
+	s.inbound.Queue(true) // Messages wait until OnConnect of both ends was called.
 	c.inbound.Queue(true)
 	s.events.Fire()
 	c.events.Fire()
@@ -93,7 +93,7 @@ func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *
 	return c
 }
 
-// seat is the session of a client that plays at its own server as its host, nil for any other.
+// seat returns the session of a host's player at its own server, nil for another client.
 func (c *Client) seat() *Session {
 	if c.host == nil {
 		return nil
@@ -104,7 +104,7 @@ func (c *Client) seat() *Session {
 // Hosted is the server that the client plays at as its host, nil for any other client.
 func (c *Client) Hosted() *Server { return c.host }
 
-// unhost ends the player's game at its own server: the client asks, or the server has ended it.
+// unhost ends the game of a host's player, on a call of the client or of the server.
 func (c *Client) unhost(reason *peer.Error) {
 	s := c.host
 	if s == nil {
@@ -124,7 +124,7 @@ func (c *Client) unhost(reason *peer.Error) {
 // The error wraps ErrHost.
 func (s *Server) Seat(id ClientID) (*Session, error) {
 	switch {
-	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // The ids of the clients that come later are above it.
+	case id == 0 || id > math.MaxInt32 || s.byID[id] != nil: // New clients get higher ids.
 		return nil, fmt.Errorf("%w: %d is no id of a client, or there is one already", ErrHost, id)
 	case s.closing || s.taken() >= s.config.Clients:
 		return nil, fmt.Errorf("%w: the server is closing or full: Config.Clients is %d", ErrHost, s.config.Clients)

@@ -12,23 +12,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// packetContents is the effect of the messages of one packet. Its slices are parts of the packet.
+// packetContents has the effect of the messages of one packet. Its slices point into the packet.
 type packetContents struct {
-	messages    int         // Messages for the game, and pieces of them.
-	plain       bool        // All of these are in endpointCore.plains.
-	snapshot    []byte      // Nil without one.
+	messages    int         // Messages for the game, and fragments of messages.
+	plain       bool        // All of them are in endpointCore.plains.
+	snapshot    []byte      // May be nil.
 	closed      *peer.Error // Nil without a close message.
 	resync      bool
 	resyncEpoch uint16
 	credited    bool
 	credit      uint32
 	sections    uint16 // Bit t: the section of type t.
-	pulsed      bool   // A keep-alive of the server told its tick.
+	pulsed      bool   // A keep-alive of the server had its tick.
 	pulse       uint16
-	idle        bool // That keep-alive was not padded: the server had sent all state up to the tick.
+	idle        bool // The keep-alive was not padded: the server had sent all state up to the tick.
 }
 
-// judgePacket judges every message of a packet before any of them takes effect. The error is the reason to end the connection:
+// judgePacket validates every message of a packet before any takes effect. The error is the reason to end the connection:
 // no honest peer sent this packet.
 func (c *endpointCore) judgePacket(l *connection, in *peer.Incoming) (packetContents, *peer.Error) {
 	var got packetContents
@@ -68,7 +68,7 @@ func closeError(err error) *peer.Error {
 	return &peer.Error{Reason: reason, Detail: err.Error()}
 }
 
-// judgeOther judges a message that is not a legal message of the game on channel 0 of Unreliable without flags.
+// judgeOther validates a message other than a legal message of the game on channel 0 of Unreliable without flags.
 func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if h.Type < wire.FirstUserMessage && c.sections.in[h.Type] != nil {
@@ -104,7 +104,7 @@ func (c *endpointCore) judgeOther(l *connection, r *peer.Reader, got *packetCont
 	return c.judgeMessage(&a)
 }
 
-// take judges one of netcode's own messages. A packet has at most one of each kind.
+// take validates one of netcode's own messages. A packet has at most one of each kind.
 func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
 	if h.Stage != tick.Initialization {
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
@@ -133,7 +133,7 @@ func (c *packetContents) take(h wire.MessageHeader, payload []byte, role peer.Ro
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
 }
 
-// isPadding reports whether all bytes are zero, as those behind a keep-alive that tries a packet size.
+// isPadding reports whether all bytes are zero. A keep-alive that probes a packet size is padded with zeros.
 func isPadding(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
@@ -143,8 +143,8 @@ func isPadding(b []byte) bool {
 	return true
 }
 
-// judgeMessage judges a whole message of the game, or a refusal. Its type may come from the other end, it belongs to a call if
-// and only if its type does, and its fields are legal. A message of a type that is not registered is legal and has no effect.
+// judgeMessage validates a whole message of the game, or a refusal: the direction of its type, its fields, and that it
+// belongs to a call if and only if its type does. A message of an unregistered type is legal and has no effect.
 func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	h := a.Header
 	if h.Type == wire.MessageRefusal {
@@ -155,7 +155,7 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	}
 	of, ok := c.protocol.types.Messages.Lookup(h.Type)
 	switch {
-	case !ok: // arrive ignores it
+	case !ok: // Method ignore handles it later.
 		return nil
 	case !of.Direction.Allows(c.server == nil):
 		return fmt.Errorf("message %s goes the other way", of.Name)
@@ -171,8 +171,8 @@ func (c *endpointCore) judgeMessage(a *peer.Arrival) error {
 	return nil
 }
 
-// queue puts the game's messages of a judged packet into the queues of Dispatch. The error is the reason to end the connection
-// that shows only now: messages of one packet that contradict each other, or pieces that make no message. plain is true if
+// queue puts the game's messages of a validated packet into the queues of Dispatch. The error is a reason to end the
+// connection that appears only now: contradicting messages, or fragments that form no message. plain means that
 // judgePacket has listed all of them.
 func (c *endpointCore) queue(l *connection, in *peer.Incoming, plain bool) *peer.Error {
 	c.inbound.From(l.Source, c.frame.Clock.Tick(), c.frame.Now)
@@ -190,7 +190,7 @@ func (c *endpointCore) queue(l *connection, in *peer.Incoming, plain bool) *peer
 				c.noteUnknown(h.Type)
 				continue
 			}
-			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // It counts refusals.
+			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // PushPlain counts refusals.
 			continue
 		}
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
@@ -207,7 +207,7 @@ func (c *endpointCore) queue(l *connection, in *peer.Incoming, plain bool) *peer
 	return nil
 }
 
-// queueArrival queues a message that is due. One that came in pieces is judged here, where it is whole.
+// queueArrival queues a message that is due. A message that arrived in fragments is validated here, where it is whole.
 func (c *endpointCore) queueArrival(a *peer.Arrival) {
 	if c.fault != nil {
 		return
@@ -236,10 +236,10 @@ func (c *endpointCore) queueArrival(a *peer.Arrival) {
 		c.from.Arrivals.Freed(a.Cost)
 		return
 	}
-	_ = c.inbound.Push(&m, a.Body) // It counts refusals; for a reliable one the source has a Fault.
+	_ = c.inbound.Push(&m, a.Body) // Push counts refusals; for a reliable message the source has a Fault.
 }
 
-// newestOf returns the newest tick of state that came from the other end of a connection.
+// newestOf returns the newest tick of state from the other end of a connection.
 func (c *endpointCore) newestOf(l *connection) tick.Tick {
 	if c.client != nil {
 		return c.client.replica.Tick()
@@ -256,8 +256,8 @@ func (c *endpointCore) unknown(t wire.MessageType) bool {
 	return !ok && t >= wire.FirstUserMessage
 }
 
-// ignore drops a message of an unknown type. Its number counts as delivered and its credit is returned. A question is refused,
-// so that its caller does not wait.
+// ignore drops a message of an unknown type. Its number counts as delivered and its credit is returned. A question is
+// refused, so that its caller does not wait.
 func (c *endpointCore) ignore(a *peer.Arrival) {
 	c.noteUnknown(a.Header.Type)
 	c.from.Arrivals.Freed(a.Cost)
@@ -283,12 +283,12 @@ func (c *endpointCore) special(ctx *Context, payload []byte) {
 		}
 		return
 	}
-	if codec := c.inbound.Codec(ctx.Type); codec != nil { // With the function of OnCall, if this end has one.
+	if codec := c.inbound.Codec(ctx.Type); codec != nil { // The function of OnCall, if this end has one.
 		codec.Handle(ctx, payload)
 	}
 }
 
-// holds reports whether the server shows an entity at present.
+// holds reports whether the server shows an entity now.
 func (c *Client) holds(id wire.NetworkID) bool {
 	if c.host != nil {
 		return c.host.Has(id)
@@ -300,7 +300,7 @@ func (c *Client) holds(id wire.NetworkID) bool {
 	return e.Alive && e.ID == id
 }
 
-// exists returns whether a message about an entity may be handled: the entity is in the world, may still come, or is gone.
+// exists returns whether the entity of a message is in the world, may still arrive, or is gone.
 func (c *Client) exists(id wire.NetworkID) message.Existence {
 	if c.host != nil {
 		return c.host.exists(id)
@@ -320,7 +320,7 @@ func (c *Client) exists(id wire.NetworkID) message.Existence {
 	return message.Exists
 }
 
-// ready reports whether the state of an entity as of a tick of the server has come and is in the world.
+// ready reports whether the state of an entity as of a tick of the server has arrived and is in the world.
 func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
 	if c.host != nil || c.replica == nil {
 		return true
@@ -329,16 +329,16 @@ func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }
 
-// hand gives a message to the other end of a link in this process.
+// hand passes a message to the other end of a link in this process.
 func hand[T any](l *connection, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
 	if l.near.inbound == nil {
-		return nil // A recorded player.
+		return nil // The session of a recorded player.
 	}
 	local := nearMessage(p)
 	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
 }
 
-// handBytes is hand for a message that is encoded already.
+// handBytes is hand for an encoded message.
 func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
 	if l.near.inbound == nil {
 		return nil
@@ -347,7 +347,7 @@ func (l *connection) handBytes(sender wire.ClientID, p *peer.Post, body []byte) 
 	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
 }
 
-// nearMessage returns a message in the form of an end in this process.
+// nearMessage returns a message in the form for an end in this process.
 func nearMessage(p *peer.Post) message.Message {
 	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
 	m.HasCall = p.Flags&wire.FlagCall != 0
@@ -357,7 +357,7 @@ func nearMessage(p *peer.Post) message.Message {
 	return m
 }
 
-// sourceOf returns the source of the messages of an end in this process.
+// sourceOf returns the source of messages from an end in this process.
 func (c *endpointCore) sourceOf(sender wire.ClientID) *message.Source {
 	if c.client != nil {
 		return c.client.link.Source

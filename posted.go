@@ -28,10 +28,10 @@ type Posted struct {
 	Body            []byte // As it is encoded, with all entities that it names.
 }
 
-// tapped reports whether an extension asks for messages that game code sends.
+// tapped reports whether an extension has a Posted hook.
 func (c *endpointCore) tapped() bool { return c.server != nil && len(c.server.hooks.posted) > 0 }
 
-// tellPosted gives a message to the extensions that ask. Messages of calls are left out.
+// tellPosted passes a message to the extensions with a Posted hook, except messages of calls.
 func (c *endpointCore) tellPosted(to Recipient, p *held.Envelope, body []byte) {
 	if !c.tapped() || p.Flags&wire.FlagCall != 0 {
 		return
@@ -91,7 +91,7 @@ func (s *Server) Post(m *Posted, names func(NetworkID) NetworkID) error {
 	return s.endpointCore.sendToMany(to, of, &p, s.renamed(m, names, buffer))
 }
 
-// renamed writes a body into a buffer, with the entities that names returns.
+// renamed writes a body into a buffer and replaces its entity references by the results of names.
 func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []byte) []byte {
 	plan, row := s.namesOf(m.Type, m.Body)
 	if plan == nil || names == nil {
@@ -108,8 +108,8 @@ func (s *Server) renamed(m *Posted, names func(NetworkID) NetworkID, buffer []by
 	return buffer[:w.Finish()]
 }
 
-// keepHandled makes the messages of clients that are handled in a frame be given to the extensions that ask, at its end. Messages of
-// calls are left out.
+// keepHandled stores the handled messages of clients in each frame, and passes them at its end to the extensions with a
+// Handled hook, except messages of calls.
 func (s *Server) keepHandled() {
 	s.inbound.KeepHandled()
 	s.eachHandled = func(r *message.Record) bool { // Made once, so that a frame allocates nothing.

@@ -25,7 +25,7 @@ import (
 type Protocol struct {
 	types      registry.Registry
 	extensions []Extension
-	extended   []any // Their states.
+	extended   []any // The states of extensions.
 	raws       []*RawMessage
 	rawOf      [1 << 8]*RawMessage // By number, once frozen.
 	freezing   sync.Once
@@ -138,13 +138,13 @@ func Replicate[T any](p *Protocol, options ...Option) {
 // Option adjusts one registration: Named for all, Every, Once, Marked, Importance and Bands for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
-// registration is the result of the options of one Replicate, Handle or Answer.
+// registration has the options of one Replicate, Handle or Answer.
 type registration struct {
 	registry.Options
-	set []func(p *Protocol, plan *quantize.Plan) // Of ForComponent.
+	set []func(p *Protocol, plan *quantize.Plan) // From ForComponent.
 }
 
-// register collects the options; the wire name is the type's own unless Named says otherwise.
+// register collects the options. Without Named, the wire name is the type's own name.
 func register(call string, t reflect.Type, options []Option) registration {
 	r := registration{Options: registry.Options{Name: t.Name()}}
 	for _, option := range options {
@@ -275,7 +275,7 @@ func Bands(bands ...Band) Option {
 	}
 }
 
-// The names that game code meets most, so that it mostly needs to import this package only.
+// The names that game code uses most, so that it mostly needs to import this package only.
 type (
 	// Replicated on an entity makes it exist on every client that may see it. See [components.Replicated].
 	Replicated = components.Replicated
@@ -314,7 +314,7 @@ const (
 	StagePostLateUpdate = tick.PostLateUpdate // Packets leave.
 )
 
-// More names that game code meets.
+// More names that game code uses.
 type (
 	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
 	// See [message.Endpoint].

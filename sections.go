@@ -9,11 +9,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sections are the packet sections of all extensions of one end, those of a client in the form of a server's: their session is nil.
+// sections has the packet sections of all extensions of one end. Sections of a client are stored in the form of a
+// server's, with a nil session.
 type sections struct {
 	out []outSection
-	in  [wire.FirstUserMessage]*ServerSection // By the type of packets that come.
-	got [wire.FirstUserMessage][]byte         // Of the packet that was judged last, by type.
+	in  [wire.FirstUserMessage]*ServerSection // By the type of received sections.
+	got [wire.FirstUserMessage][]byte         // By type: the sections of the packet that was validated last.
 }
 
 // outSection is a section with the type that it is sent as.
@@ -22,7 +23,7 @@ type outSection struct {
 	kind wire.MessageType
 }
 
-// add takes over the section of one extension, nil for none. in and out are its types, 0 for a direction without one.
+// add adds the section of one extension, which may be nil. in and out are its types, 0 for an unused direction.
 func (s *sections) add(one *ServerSection, in, out wire.MessageType) {
 	if one == nil {
 		return
@@ -62,7 +63,7 @@ func (c *ClientSection) forServer() *ServerSection {
 	return &s
 }
 
-// judge judges the section of a packet that came. Its type is one of in. from is nil on a client.
+// judge validates a received section. Its type is one of in. from is nil on a client.
 func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) error {
 	h := r.Header
 	if r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0 {
@@ -73,7 +74,7 @@ func (s *sections) judge(from *Session, r *peer.Reader, got *packetContents) err
 	return s.in[h.Type].Check(from, r.Payload)
 }
 
-// take lets the sections of a packet take effect. Bit t of types is the section of type t.
+// take applies the sections of a packet. Bit t of types is the section of type t.
 func (s *sections) take(from *Session, types uint16) {
 	for ; types != 0; types &= types - 1 {
 		kind := bits.TrailingZeros16(types)
@@ -91,7 +92,7 @@ func (s *sections) due(to *Session, busy bool) bool {
 	return false
 }
 
-// write puts the sections into a packet and reports whether there was any.
+// write writes the sections into a packet. It reports whether there was any.
 func (s *sections) write(to *Session, b *peer.Builder) (any bool) {
 	for i := range s.out {
 		section := &s.out[i]
@@ -102,7 +103,7 @@ func (s *sections) write(to *Session, b *peer.Builder) (any bool) {
 	return any
 }
 
-// writeBehind puts the sections into a packet that follow its state.
+// writeBehind writes the sections that follow the state into a packet.
 func (s *sections) writeBehind(to *Session, b *peer.Builder, state []byte) {
 	for i := range s.out {
 		section := &s.out[i]
@@ -115,7 +116,7 @@ func (s *sections) writeBehind(to *Session, b *peer.Builder, state []byte) {
 	}
 }
 
-// acked tells the sections of an acknowledgement.
+// acked tells the sections that a packet was acknowledged.
 func (s *sections) acked(to *Session, packet uint64) {
 	for i := range s.out {
 		if f := s.out[i].Acked; f != nil {
@@ -124,7 +125,7 @@ func (s *sections) acked(to *Session, packet uint64) {
 	}
 }
 
-// lost tells the sections of a packet that is presumed lost.
+// lost tells the sections that a packet is presumed lost.
 func (s *sections) lost(to *Session, packet uint64) {
 	for i := range s.out {
 		if f := s.out[i].Lost; f != nil {
@@ -133,7 +134,7 @@ func (s *sections) lost(to *Session, packet uint64) {
 	}
 }
 
-// handSections hands the sections that are due to an end in this process. to and from are the session at the end that has one.
+// handSections passes the due sections to an end in this process. to and from are the session at the end that has one.
 func (c *endpointCore) handSections(l *connection, to, from *Session, size int) {
 	for i := range c.sections.out {
 		section := &c.sections.out[i]
@@ -153,7 +154,7 @@ func (c *endpointCore) handSections(l *connection, to, from *Session, size int) 
 	}
 }
 
-// sendSections sends the sections of a client, when one must be sent. Messages share the packet.
+// sendSections sends the due sections of a client. Messages share the packet.
 func (c *Client) sendSections() {
 	if len(c.sections.out) == 0 || !c.sections.due(nil, c.link.MessagesWait()) {
 		return

@@ -58,13 +58,13 @@ func Reply[T any](ctx *Context, m *T, how ...How) error {
 	return Send(ctx.End, To(ctx.Sender), m, how...)
 }
 
-// callOf is the call that a message belongs to, and its role there.
+// callOf is the call that a message belongs to, and the message's role.
 type callOf struct {
 	number uint16
 	role   registry.Role
 }
 
-// post sends a message to itself, to one, or to several.
+// post sends a message to this end itself, to one other end, or to several.
 func post[T any](c *endpointCore, to Recipient, m *T, how []How, call callOf) error {
 	if c == nil {
 		return ErrNoEnd
@@ -147,8 +147,8 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	return nil
 }
 
-// writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet. So is one that extensions
-// are told of.
+// writeHeld is write for a message that is or may be held back, for example because it names an entity that is not
+// captured yet. It also sends messages that extensions are told of.
 func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, held bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
@@ -172,8 +172,8 @@ func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *m
 	return err
 }
 
-// writeAside is write for a type with a Serialize method. The method may send messages of its own, into the room that is
-// reserved for this one. So it writes into memory of its own.
+// writeAside is write for a type with a Serialize method. The method may itself send messages, which would use the room
+// reserved for this message. Therefore it writes into a buffer of its own.
 func writeAside[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
 	if bound > largest {
 		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
@@ -187,7 +187,7 @@ func writeAside[T any](c *endpointCore, l *connection, of *message.Type, codec *
 	return err
 }
 
-// push queues an encoded message to one peer, and stores it in the history.
+// push queues an encoded message to one peer and stores it in the history.
 func (c *endpointCore) push(l *connection, name string, p *peer.Post, body []byte) error {
 	if err := l.Outgoing.Push(p, body); err != nil {
 		return l.failed(err, name, p, len(body))
@@ -259,14 +259,14 @@ func (c *endpointCore) wrongWay(of *message.Type) error {
 	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrDirection, of.Name)
 }
 
-// errZeroEntity is ErrNotVisible for the id of an entity that has none yet.
+// errZeroEntity is ErrNotVisible for the zero id.
 var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity with a components.Replicated has its id at once, by ID of the server's systems", ErrNotVisible)
 
-// farthest bounds the ticks ahead that a message may wait for: half of the range of its 16 bits, since the two ends
-// need not agree on the present one.
+// farthest bounds the ticks ahead that a message may wait for: a quarter of the range of its 16 bits, since the two ends
+// may disagree on the present tick.
 const farthest = 1 << 14
 
-// wait makes a message wait for a tick, unless that is long past.
+// wait makes a message wait for a tick, unless the tick is long past.
 func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	switch now := c.frame.Clock.Tick(); { // before may be too far from now for a difference.
 	case before-farthest > now && before > now:
@@ -278,7 +278,7 @@ func (c *endpointCore) wait(p *peer.Post, before tick.Tick) error {
 	return nil
 }
 
-// localMessage returns a message to this end itself in the form of the handler.
+// localMessage returns a message to this end itself, in the form for its handler.
 func localMessage(p *peer.Post) message.Message {
 	return message.Message{
 		Type: p.Type, Stage: p.Stage, Channel: p.Channel, NotBefore: p.Tick, Entity: p.Entity,
@@ -286,11 +286,11 @@ func localMessage(p *peer.Post) message.Message {
 	}
 }
 
-// largest is the size of the largest body: more than any channel takes.
+// largest bounds the size of a body: more than any channel accepts.
 const largest = peer.InitialCredit
 
-// borrow returns a buffer for an encoded message; a size below 0 is unknown. Handlers that are called meanwhile get other
-// buffers.
+// borrow returns a buffer for an encoded message; a negative size means unknown. Handlers that are called meanwhile get
+// other buffers.
 func (c *endpointCore) borrow(size int) (b []byte) {
 	if last := len(c.buffers) - 1; last >= 0 {
 		b, c.buffers = c.buffers[last], c.buffers[:last]
@@ -304,14 +304,14 @@ func (c *endpointCore) borrow(size int) (b []byte) {
 	return b[:cap(b)]
 }
 
-// giveBack takes a buffer back.
+// giveBack returns a buffer.
 func (c *endpointCore) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
 
-// sendToMany sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
-// may run at once.
+// sendToMany sends an encoded message to several clients: first over the network, then to the player in this process,
+// whose handler may run at once.
 func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte) error {
 	if to.kind == toSeers && !p.AboutEntity() && c.server.store.Reserved(to.entity()) {
-		p.Seers = to.entity() // Nobody knows yet who they are.
+		p.Seers = to.entity() // The clients that see the entity are not known yet.
 	}
 	first, near := c.server.sendToMany(to, of, p, body, false)
 	if near {
@@ -321,7 +321,8 @@ func (c *endpointCore) sendToMany(to Recipient, of *message.Type, p *held.Envelo
 	return first
 }
 
-// sendToMany sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
+// sendToMany sends to the clients of a Recipient in this process, if here, otherwise to the remote ones. near reports
+// whether there is one in this process.
 func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, body []byte, here bool) (first error, near bool) {
 	if to.kind == toMany {
 		for _, id := range to.many() {
@@ -347,14 +348,14 @@ func (s *Server) sendToMany(to Recipient, of *message.Type, p *held.Envelope, bo
 		}
 		err := s.sendToOne(l, of, p, body)
 		if errors.Is(err, ErrNotVisible) {
-			continue // ToAll does not mean clients that may not see it.
+			continue // ToAll excludes clients that may not see the entity.
 		}
 		first = either(first, err)
 	}
 	return first, near
 }
 
-// either returns the first of two errors.
+// either returns a, or b if a is nil.
 func either(a, b error) error {
 	if a != nil {
 		return a
@@ -362,7 +363,7 @@ func either(a, b error) error {
 	return b
 }
 
-// failed turns an error of the queue to a peer into the error of Send, and counts it.
+// failed counts an error of the queue to a peer and returns the error for Send.
 func (l *connection) failed(err error, name string, p *peer.Post, size int) error {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
@@ -380,7 +381,7 @@ func (l *connection) failed(err error, name string, p *peer.Post, size int) erro
 	return err
 }
 
-// leaveOut drops a message that the other end lacks. The asker of a question is told.
+// leaveOut drops a message that the other end lacks. The caller of a question gets an error.
 func (l *connection) leaveOut(p *peer.Post, name string) error {
 	l.stats.LeftOut++
 	if p.Flags&wire.FlagCall != 0 {
@@ -389,7 +390,7 @@ func (l *connection) leaveOut(p *peer.Post, name string) error {
 	return nil
 }
 
-// route returns the way of a message: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
+// route returns the destination of a message: this end itself (toSelf), one connection (toOne), or several (toMany).
 func (c *endpointCore) route(to Recipient, p *peer.Post) (*connection, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
@@ -473,7 +474,7 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 	return err
 }
 
-// sees reports whether a client may see an entity that is alive.
+// sees reports whether an entity is alive and a client may see it.
 func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
@@ -482,13 +483,14 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	return c.view.Visible(entity)
 }
 
-// maySee is sees for what the server sends: of an entity whose id is reserved nobody knows yet, and the message is held back until
+// maySee is sees for messages of the server. It is true for an entity with a reserved id: the message is held back until
 // the next capture.
 func (s *Server) maySee(c *Session, entity wire.NetworkID) bool {
 	return s.store.Reserved(entity) || s.sees(c, entity)
 }
 
-// namesEarly reports whether an encoded message has a field that names an entity whose id is reserved: nobody knows yet who may see it.
+// namesEarly reports whether an encoded message refers to an entity with a reserved id, whose visibility is not known
+// yet.
 func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 	if !s.store.Reserves() {
 		return false
@@ -505,7 +507,7 @@ func (s *Server) namesEarly(kind wire.MessageType, body []byte) bool {
 	return false
 }
 
-// awaitBirth makes a message that names an entity which is not captured yet wait for the next capture.
+// awaitBirth holds a message back until the next capture, since it refers to an entity that is not captured yet.
 func (s *Server) awaitBirth(p *held.Envelope) { p.AsOf = max(p.AsOf, s.nextCapture(s.store.Tick())) }
 
 // MayConcern reports whether a message of a client may name an entity: it is alive and the client may see it. A message about
@@ -519,8 +521,8 @@ func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
 	return may
 }
 
-// exists returns whether a message about an entity may be handled. The server makes all entities, so one that is not alive
-// will not come.
+// exists returns whether a message about an entity may be handled. The server makes all entities: an entity that is not
+// alive never arrives.
 func (s *Server) exists(entity wire.NetworkID) message.Existence {
 	if s.Has(entity) {
 		return message.Exists
@@ -528,8 +530,8 @@ func (s *Server) exists(entity wire.NetworkID) message.Existence {
 	return message.Never
 }
 
-// ready reports whether the state that a client sends of an entity, as of one of its ticks, has come and was taken in. It is
-// true for an entity that is dead or that the client sends no more.
+// ready reports whether the client's state of an entity, as of one of its ticks, has arrived and was applied. It is true
+// for an entity that is dead or that the client no longer sends.
 func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tick) bool {
 	c := s.present(from)
 	if c == nil || c.upstream == nil || !s.store.Alive(entity) {
@@ -548,8 +550,8 @@ func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
 // Owner returns the client that an entity belongs to; 0 is the server, also for an entity that is not alive.
 func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }
 
-// unseen replaces the names of entities in an encoded message by nil if the client may not see them, as of now. It returns body
-// if there were none, and else bytes that are valid until the next call. Only types with entity fields are read.
+// unseen clears the entity references of an encoded message that the client may not see now. It returns body if it clears
+// none, otherwise bytes that are valid until the next call. It reads only types with entity fields.
 func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	if c == nil {
 		return body
@@ -578,7 +580,8 @@ func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	return s.body[:w.Finish()]
 }
 
-// namesOf reads an encoded message of a type with entity fields. The plan is nil for other types. The row is valid until the next call.
+// namesOf decodes an encoded message of a type with entity fields. The plan is nil for other types. The row is valid
+// until the next call.
 func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []uint32) {
 	plan := s.protocol.types.Naming[kind]
 	if plan == nil {
@@ -589,7 +592,7 @@ func (s *Server) namesOf(kind wire.MessageType, body []byte) (*quantize.Plan, []
 	}
 	r, row := wire.NewBitReader(body), s.row[:plan.Lanes()]
 	if !plan.ReadRow(&r, row) {
-		return nil, nil // Encode has written it: it can be read.
+		return nil, nil // Encode has written the body, so that this never happens.
 	}
 	return plan, row
 }
@@ -644,10 +647,10 @@ func ToSelf() Recipient { return Recipient{kind: toSelf} }
 
 func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
 
-// client is the one of To and ToAllBut.
+// client returns the client of To and ToAllBut.
 func (r Recipient) client() wire.ClientID { return wire.ClientID(r.who) }
 
-// entity is the one of ToOwner and ToSeers.
+// entity returns the entity of ToOwner and ToSeers.
 func (r Recipient) entity() wire.NetworkID {
 	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
 }
@@ -733,11 +736,11 @@ func Within(d time.Duration) How { return How{what: howWithin, within: d} }
 // numRecipients is the number of places of a recipientCache.
 const numRecipients = 256
 
-// recipientCache finds the queue of a connected end in another process by its id. Two ends with the same place replace each
+// recipientCache finds the queue of a connected end in another process by its id. Ends with the same place replace each
 // other.
 type recipientCache [numRecipients]recipientQueue
 
-// recipientQueue is one place. Its queue is nil where there is none.
+// recipientQueue is one place. Its queue is nil in an empty place.
 type recipientQueue struct {
 	queue *peer.Outgoing
 	id    wire.ClientID
@@ -757,7 +760,7 @@ func (d *recipientCache) shut(id wire.ClientID) {
 	}
 }
 
-// to returns the queue for one other end; nil if it is not stored.
+// to returns the queue of one other end, nil if it is not stored.
 func (d *recipientCache) to(to Recipient) *peer.Outgoing {
 	if e := &d[to.who%numRecipients]; uint64(e.id) == to.who && to.kind == toOne {
 		return e.queue

@@ -58,34 +58,34 @@ type Server struct {
 	earlySights []earlySight // In the order of the calls.
 	hooks       serverHooks
 
-	interest  Interest // Nil: all is visible unless hidden.
+	interest  Interest // Nil: everything is visible unless hidden.
 	door      handshake.Door
 	homes     link.Homes
-	onApprove func(*Approval)  // Nil: all are accepted.
-	prover    transport.Prover // Nil where the transport proves nothing.
+	onApprove func(*Approval)  // Nil: all clients are accepted.
+	prover    transport.Prover // Nil: the transport proves nothing.
 	out       outbox.Buffer
 	workers   sendWorkers
 
-	row  []uint32 // A message that names entities, as it is,
-	body []byte   // and as a client gets it.
+	row  []uint32 // Scratch: a message with entity references, as sent by the game.
+	body []byte   // Scratch: the same message as a client gets it.
 
-	posted      Posted                       // While extensions are told of it.
-	eachHandled func(r *message.Record) bool // Nil: no extension asks.
+	posted      Posted                       // Scratch for hooks of extensions.
+	eachHandled func(r *message.Record) bool // Nil: no extension has a Handled hook.
 
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
-	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
-	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
+	leavers   []*message.Source // Sources of leaving sessions, in finishLeaving.
+	sessions  []*Session        // In the order of their begin. sweep removes the ended ones.
 	counts    [numSessionStates]int
 	closing   bool
 	shut      bool // SetOpen(false).
-	asksBands bool // The protocol has bands, and OnError was not told that nobody measures distances.
+	asksBands bool // The protocol has bands, and OnError was not yet told that nobody measures distances.
 
 	report   report.Reporter
 	events   events.Queue
 	stats    Stats
 	counters link.Counters
-	ended    peer.Stats // Packet counters of the sessions that are gone.
+	ended    peer.Stats // Packet counters of ended sessions.
 }
 
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
@@ -358,14 +358,14 @@ func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	return s.setSight(earlySight{client, entity, false})
 }
 
-// earlySight is a Show or a Hide, which waits if the entity was not captured yet.
+// earlySight is a Show or a Hide. It waits if the entity is not captured yet.
 type earlySight struct {
 	client ClientID
 	entity NetworkID
 	show   bool
 }
 
-// setSight shows or hides an entity, and reports whether there are such a client and entity.
+// setSight shows or hides an entity. It reports whether the client and the entity exist.
 func (s *Server) setSight(e earlySight) bool {
 	view := s.sightOf(e.client)
 	switch {
@@ -381,7 +381,7 @@ func (s *Server) setSight(e earlySight) bool {
 	return true
 }
 
-// obeyEarly shows and hides the entities of such calls that are captured by now.
+// obeyEarly applies the waiting calls whose entities are captured by now.
 func (s *Server) obeyEarly() {
 	kept := s.earlySights[:0]
 	for _, e := range s.earlySights {
@@ -394,7 +394,7 @@ func (s *Server) obeyEarly() {
 	s.earlySights = kept
 }
 
-// sightOf returns the view of a connected client as of the newest capture, nil without such a client.
+// sightOf returns the view of a connected client as of the newest capture, nil for an unknown client.
 func (s *Server) sightOf(client ClientID) *snapshot.View {
 	c := s.client(client)
 	if c == nil {
@@ -449,7 +449,7 @@ func (s *Server) Why(client ClientID, entity NetworkID) (names []string) {
 
 // forget removes a session from the tables by id.
 func (s *Server) forget(c *Session) {
-	if s.byID[c.id] == c { // Its player may have come back, with the same id.
+	if s.byID[c.id] == c { // The player may have returned with the same id.
 		delete(s.byID, c.id)
 		s.recipients.shut(c.id)
 	}
@@ -484,7 +484,7 @@ func (s *Server) SetInterest(policy Interest) {
 	s.interest = policy
 }
 
-// judgeInterest asks the policy about every client, when the world of this tick is known and nothing of it is sent yet.
+// judgeInterest evaluates the interest policy for every client, after the capture of this tick and before any send.
 func (s *Server) judgeInterest() {
 	if !s.frame.Due || s.store.Tick() == 0 {
 		return
@@ -506,7 +506,7 @@ const viewpointTicks = 64
 func (s *Server) missViewpoint(c *Session) {
 	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
 	switch {
-	case !ok || c.withoutViewpoint == viewpointTicks: // it was told of
+	case !ok || c.withoutViewpoint == viewpointTicks: // It was reported already.
 	case !rule.Blind(c.id):
 		c.withoutViewpoint = 0
 	default:
@@ -516,7 +516,7 @@ func (s *Server) missViewpoint(c *Session) {
 	}
 }
 
-// missBands reports, once, that components have distance bands and that nobody measures the distances.
+// missBands reports, once, that components have distance bands and that nobody measures distances.
 func (s *Server) missBands() {
 	for _, c := range s.sessions {
 		if c.state == connected && s.asksBands && c.view.LacksBands() {
@@ -526,7 +526,7 @@ func (s *Server) missBands() {
 	}
 }
 
-// reportGroups names the groups that have become too large to be sent in one piece.
+// reportGroups reports groups that have become too large to be sent in one piece.
 func (s *Server) reportGroups() {
 	for _, group := range s.store.LargeGroups() {
 		s.stats.LargeGroups++

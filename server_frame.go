@@ -45,8 +45,9 @@ func (s *Server) Dispatch(stage Stage) {
 // handshake is counted and dropped, silently.
 func (s *Server) Receive(from transport.Addr, packet []byte) { s.steps.receive(from, packet) }
 
-// serverSteps is the functions by which code of both ends reaches most code of a server. NewServer sets them: the type Server is in each
-// program, and the linker leaves this code out of those that make no server, as a client in a browser.
+// serverSteps has the functions by which code of both ends calls most code of a server. NewServer sets them. Every
+// program contains the type Server; thus the linker omits this code from programs without a server, such as a client in a
+// browser.
 type serverSteps struct {
 	receive func(from transport.Addr, packet []byte) // Server.receiveDatagram
 	send    func()                                   // Server.sendFrame
@@ -54,7 +55,7 @@ type serverSteps struct {
 	leave   func(c *Session, reason *peer.Error) // Server.startLeaving
 }
 
-// receiveDatagram is Receive.
+// receiveDatagram implements Receive.
 func (s *Server) receiveDatagram(from transport.Addr, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
@@ -76,7 +77,7 @@ func (s *Server) ReceiveAfter(from transport.Addr, packet []byte, waited time.Du
 	s.frame.Waited = 0
 }
 
-// receivePacket takes a packet from a client. Either the whole packet takes effect, or nothing of it does and it is not
+// receivePacket handles a packet from a client. Either the whole packet takes effect, or none of it does and it is not
 // acknowledged.
 func (s *Server) receivePacket(c *Session, packet []byte) {
 	in, err := c.link.Conn.Read(packet, s.frame.Now, (*outcome)(c))
@@ -128,8 +129,8 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 	}
 }
 
-// unreadable ends the connection unless anyone could have sent the packet: one with a wrong checksum, or a duplicate. After a
-// client closed in order only its close message counts.
+// unreadable ends the connection for an unreadable packet, unless anyone could have sent it: a wrong checksum, or a
+// duplicate. After a client closed in order, only its close message counts.
 func (s *Server) unreadable(c *Session, err error) {
 	if c.state == leaving {
 		return
@@ -143,13 +144,13 @@ func (s *Server) unreadable(c *Session, err error) {
 	}
 }
 
-// refusePacket ends the connection of a client whose packet has a right checksum and illegal contents.
+// refusePacket ends the connection of a client whose packet has a valid checksum and illegal contents.
 func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.stats.refused(reason)
 	s.end(c, reason, closeTold)
 }
 
-// readUpstream reports whether a packet may be acknowledged: the client's snapshot was decoded whole.
+// readUpstream reports whether a packet may be acknowledged, since the client's snapshot was decoded whole.
 func (s *Server) readUpstream(c *Session, payload []byte) bool {
 	err := c.upstream.Read(payload)
 	switch {
@@ -175,7 +176,7 @@ func (s *Server) strike(c *Session) {
 	}
 }
 
-// resync serves a client that lost its versions, at most every two seconds: it costs the whole world.
+// resync sends all state again to a client that lost its versions, at most every two seconds: it costs the whole world.
 func (s *Server) resync(c *Session, content packetContents) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
@@ -194,15 +195,15 @@ func (s *Server) resync(c *Session, content packetContents) {
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (s *Server) Send() { s.steps.send() }
 
-// sendFrame is Send. Each step is skipped by a cheap test if it has nothing to do: after a sleep of the process the code is no longer
-// in the instruction cache, and a skipped call saves the miss.
+// sendFrame implements Send. A cheap test skips each step that has nothing to do: after a sleep of the process the code
+// is no longer in the instruction cache, and a skipped call saves the miss.
 func (s *Server) sendFrame() {
 	s.expire()
 	if s.counts[leaving] > 0 {
 		s.finishLeaving()
 	}
 	now := s.frame.Clock.Tick()
-	if s.frame.Due && s.store.Tick() < now && s.worldless.Waits() { // Nobody else captured this tick.
+	if s.frame.Due && s.store.Tick() < now && s.worldless.Waits() { // No other code captured this tick.
 		s.store.Begin(now)
 		s.Publish()
 		s.store.Commit()
@@ -254,8 +255,8 @@ func (s *Server) DrainAll(send func(to []transport.Addr, runs [][]byte, sizes []
 	s.out.DrainAll(send)
 }
 
-// sendToClients sends every client its packets of this frame. It prepares each, then sends to those that are due, with an Executor to several
-// at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPacket.
+// sendToClients sends every client its packets of this frame. It prepares each client, then sends to the due ones, with
+// an Executor to several at a time. From here on this file reads top to bottom: prepareClient, sendToClient, sendPacket.
 func (s *Server) sendToClients() {
 	w := &s.workers
 	before := len(w.filling)
@@ -285,14 +286,15 @@ func (s *Server) sendToClients() {
 	}
 }
 
-// prepareClient sends a client its messages in a frame between two network ticks. On a network tick it takes in what changed (View.Observe),
-// plans what goes first (View.Plan) and returns true: then sendToClient fills the client's packets, which changes only this session.
+// prepareClient sends a client its messages in a frame between two network ticks. On a network tick it updates the view
+// (View.Observe), plans the order of sending (View.Plan) and returns true. sendToClient then fills the client's packets
+// and changes only this session.
 func (s *Server) prepareClient(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
 	if c.link.near != nil {
-		s.observe(c) // Its sight is kept up to date all the same.
+		s.observe(c) // Its view is updated all the same.
 		if s.frame.Due {
 			s.handSections(&c.link, c, nil, s.config.PacketSize)
 		}
@@ -321,7 +323,7 @@ func (s *Server) prepareClient(c *Session) (due bool) {
 	}
 	c.opened = false
 	c.link.Conn.DetectLost(s.frame.Now, (*outcome)(c))
-	if c.upstream != nil { // It asks for all state of the client anew if versions are lost that it is coded against.
+	if c.upstream != nil { // It requests all state of the client again if it lost versions that records are coded against.
 		if epoch, want := c.upstream.WantResync(); want {
 			c.link.SendResync(epoch)
 		}
@@ -333,7 +335,7 @@ func (s *Server) prepareClient(c *Session) (due bool) {
 	return true
 }
 
-// observe makes a client's view take in the newest capture. BeforeObserve of the extensions is called before.
+// observe updates a client's view with the newest capture. It calls BeforeObserve of the extensions first.
 func (s *Server) observe(c *Session) {
 	for _, f := range s.hooks.observe {
 		f(c, c.view)
@@ -341,8 +343,8 @@ func (s *Server) observe(c *Session) {
 	c.view.Observe()
 }
 
-// sendToClient sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an Executor it runs for
-// several clients at once.
+// sendToClient sends a client its packets of a network tick, until it lacks nothing or its budget is used up. With an
+// Executor it runs for several clients at once.
 func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 	if size := c.link.Conn.SettledSize(); size != c.link.Fitted {
 		c.link.FitPath(c.view, size)
@@ -373,8 +375,8 @@ func (s *Server) sendToClient(c *Session, cache *snapshot.EncodeCache) {
 }
 
 // sendPacket builds one packet: sections, waiting messages, then rows that the client lacks. If messages left no room for
-// rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or if there was
-// no room for a packet.
+// rows, or took more than their share, the next packet has rows alone. It returns false if nothing fitted, or without
+// room for a packet.
 func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	b, ok := c.link.Begin()
 	if !ok {
@@ -388,7 +390,7 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	if !c.stateFirst && c.link.MessagesWait() && c.mayAddMessages() {
 		borrowed = c.link.AddMessages(&b, c.stateWaits())
 	}
-	var state []byte // Rows that the client lacks, as many as fit; nil if none did.
+	var state []byte // Rows that the client lacks, as many as fit; nil without any.
 	if s.store.Tick() != tick.None && c.stateWaits() {
 		if state = c.link.AddState(&b, c.view, cache); state != nil {
 			c.timed = s.frame.Now
@@ -405,21 +407,21 @@ func (s *Server) sendPacket(c *Session, cache *snapshot.EncodeCache) bool {
 	return true
 }
 
-// stateWaits reports whether state is to be sent now.
+// stateWaits reports whether state waits to be sent and no extension holds it back.
 func (c *Session) stateWaits() bool { return c.view.Pending() && !c.holds }
 
-// mayAddMessages reports whether messages may be sent now: the budget has more than what is reserved for state.
+// mayAddMessages reports whether messages may be sent now: the budget exceeds the part reserved for state.
 func (c *Session) mayAddMessages() bool {
 	left := c.link.Budget.Left()
 	return c.reserved == 0 || left < 0 || left-link.LeastPacket >= c.reserved || !c.view.Pending()
 }
 
-// repeatMost is the largest number of unconfirmed entities that are repeated early: about a packet. More of them, as after a
-// join, would cost more than the wait.
+// repeatMost bounds the unconfirmed entities that are repeated early: about one packet. More of them, as after a join,
+// would cost more than the wait.
 const repeatMost = 64
 
-// repeat sends entities that are unconfirmed after half a round trip once more. It is for a tick with nothing new. So the last
-// packets before a rest do not wait for the detection of their loss, again and again on a bad link.
+// repeat sends entities again that are unconfirmed after half a round trip, in a tick with nothing new. Without it, the
+// last packets before a rest would wait for the detection of their loss, repeatedly on a bad link.
 func (s *Server) repeat(c *Session) {
 	if c.view.Unacked() > repeatMost {
 		return
@@ -428,10 +430,11 @@ func (s *Server) repeat(c *Session) {
 	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
 }
 
-// pulse tells a client the server's tick when no snapshot did for a while: its clocks need that in a world at rest. It also
-// does once when snapshots end, so that the client knows that entities have stopped. State that waits does not count
-// as an end, and while an extension holds it back there is no pulse. Where it waits for the budget or for acknowledgements, the
-// pulse is padded: it tells the tick, and not that nothing is missing of it.
+// pulse sends a client the server's tick after a while without snapshots: its clocks need it in a world at rest. It also
+// sends it once when snapshots end, so that the client knows that entities have stopped.
+//
+// Waiting state does not count as an end. While an extension holds state back, there is no pulse. If state waits for the
+// budget or for acknowledgements, the pulse is padded: state of its tick may be missing.
 func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.Now && !c.view.Pending()
 	c.moving = c.timed == s.frame.Now
@@ -444,7 +447,7 @@ func (s *Server) pulse(c *Session) {
 	}
 }
 
-// reportOversize reports an entity that does not fit into a packet, once for each client and entity in a row.
+// reportOversize reports an entity that does not fit into a packet, once until another entity is reported for the client.
 func (s *Server) reportOversize(c *Session) {
 	stats := c.view.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
@@ -456,7 +459,7 @@ func (s *Server) reportOversize(c *Session) {
 	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.link.Fitted)})
 }
 
-// expire ends sessions that are silent, and continues closes. It ends the time of what waits: decisions, and players that are away.
+// expire ends silent sessions and continues closes. It also ends overdue decisions and the time of players that are away.
 func (s *Server) expire() {
 	if err := s.door.Expire(); err != nil {
 		s.Report(err)
@@ -487,17 +490,17 @@ type Executor interface {
 	Do(n int, part func(part int))
 }
 
-// sendWorkers are the workers that fill the packets of a tick.
+// sendWorkers has the workers that fill the packets of a tick.
 type sendWorkers struct {
 	filling []*Session // The clients of this tick.
 	cache   *snapshot.EncodeCache
 	workers []worker       // One for each part; none without an Executor.
-	parts   int            // Number of parts of filling.
+	parts   int            // The number of parts of filling.
 	send    func(part int) // Made once, so that a tick allocates nothing.
 	runner  parallel.Runner
 }
 
-// worker is the memory of one part.
+// worker has the memory of one part.
 type worker struct {
 	cache    *snapshot.EncodeCache
 	out      outbox.Buffer
@@ -519,11 +522,11 @@ func (s *Server) setUpWorkers() {
 	w.runner.Use(s.config.Executor.Do)
 }
 
-// sendInParts is sendToClient for all clients, several at a time. Each part has consecutive clients, so that the datagrams of
-// all parts, one part after the other, are in the same order as without parts.
+// sendInParts runs sendToClient for all clients, several at a time. Each part has consecutive clients. The datagrams of
+// all parts, one part after the other, are thus in the same order as without parts.
 func (s *Server) sendInParts() {
 	w := &s.workers
-	for i := range w.parts { // Each part has an equal share of the room.
+	for i := range w.parts { // Each part gets an equal share of the room.
 		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
 	w.runner.Do(w.parts, w.send)

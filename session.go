@@ -20,50 +20,50 @@ import (
 type sessionState uint8
 
 const (
-	connected sessionState = iota // The game knows it and state flows.
+	connected sessionState = iota // The game knows the client, and state is sent.
 	leaving                       // The client closed; its messages are still handled, and the game is not told yet.
-	lingering                     // Over; only the close message is still repeated.
-	gone                          // Waits for sweep.
+	lingering                     // The session is over; only its close message is repeated.
+	gone                          // sweep removes the session.
 	numSessionStates
 )
 
 // Session is one connection of one client at the server, for extensions: the client is connected, or has closed and its
 // messages are still handled. Games name it by its ClientID.
 type Session struct {
-	id           wire.ClientID // Send reads these two and the link's first fields: they share a cache line.
+	id           wire.ClientID // Send reads id, the next field and the link's first fields: they share a cache line.
 	state        sessionState
 	link         connection
 	view         *snapshot.View // Nil once the session is over.
 	server       *Server
-	upstream     *replica.Replica // State that the client sends; nil where clients send none.
+	upstream     *replica.Replica // The state that the client sends; nil if clients send none.
 	strikes      int
-	kept         []any       // State of extensions.
-	reason       *peer.Error // For which it ended.
+	kept         []any       // The states of extensions.
+	reason       *peer.Error // The reason of its end.
 	returned     bool        // The player had a session before, with the same id.
-	acknowledged tick.Tick   // The newest tick of which a packet was acknowledged.
+	acknowledged tick.Tick   // The newest tick of an acknowledged packet.
 
 	nonce     uint64
 	epoch     uint32
-	before    uint32 // Epoch of the session that the address had before; 0: none.
-	resumed   uint32 // Number of the newest Resume that counted.
+	before    uint32 // The epoch of the session that the address had before; 0: none.
+	resumed   uint32 // The number of the newest accepted Resume.
 	opened    bool   // Welcome was sent since the last tick.
-	confirmed bool   // A packet of the client came, so it has read Welcome.
+	confirmed bool   // A packet of the client arrived, so that it has read Welcome.
 
-	timed            time.Duration // Time at which the client was last told the server's tick.
+	timed            time.Duration // The time at which the client last got the server's tick.
 	moving           bool          // The last tick sent it a snapshot.
 	stateFirst       bool          // Messages filled the last packet while state waited.
 	holds            bool          // An extension holds the state of this tick back.
-	reserved         int           // Bytes of the budget that messages leave to state that waits.
+	reserved         int           // Bytes of the budget that are reserved for waiting state.
 	starved          bool          // State waited at the end of the last tick.
 	resynced         bool
 	resyncAt         time.Duration
 	oversize         uint64
 	oversizeID       wire.NetworkID
 	recaller         recaller
-	withoutViewpoint int // Number of consecutive network ticks without a viewpoint in its interest.
+	withoutViewpoint int // The number of consecutive network ticks without a viewpoint.
 }
 
-// outcome is the part of a session that package peer calls.
+// outcome is a session as peer.Outcome.
 type outcome Session
 
 // Acked implements peer.Outcome: the view records the client's new baselines.
@@ -150,7 +150,7 @@ func (c *Session) EndedByGame() bool {
 // Session returns the session of a client that is connected, or has closed and whose messages are still handled; else nil.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
-// present returns the session of a client that the game knows: connected, or leaving.
+// present returns the session of a client that the game knows: connected or leaving.
 func (s *Server) present(id ClientID) *Session {
 	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
 		return c
@@ -169,11 +169,11 @@ func (s *Server) client(id wire.ClientID) *Session {
 // Recorded reports whether the session was made by Server.Seat.
 func (c *Session) Recorded() bool { return c.link.near != nil && c.link.near.inbound == nil }
 
-// taken returns the number of places in use: a client that leaves has one until the game is told.
+// taken returns the number of places in use. A leaving client has its place until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
 
-// isOrderly reports whether an end that closes for this reason delivers its messages first, so that they are to be handled:
-// the reasons of the game, and those of netcode that are no fault.
+// isOrderly reports whether an end that closes for this reason delivers its messages first: the reasons of the game, and
+// the reasons of netcode that are not errors.
 func isOrderly(reason *peer.Error) bool {
 	switch reason.Reason {
 	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// maxLingering limits the sessions that exist only to repeat their close message.
+// maxLingering bounds the sessions that only repeat their close message.
 const maxLingering = 256
 
 // End ends the connection at once and tells the client the reason. OnDisconnect is called later in the same frame.
@@ -39,14 +39,14 @@ func (s *Server) open(seat handshake.Seat, seed peer.SkipSeed) {
 	s.connect(c)
 }
 
-// move changes a session's state and keeps count.
+// move changes a session's state and the counts.
 func (s *Server) move(c *Session, to sessionState) {
 	s.counts[c.state]--
 	s.counts[to]++
 	c.state = to
 }
 
-// connect makes the game know the client of a session.
+// connect makes the client of a session known to the game.
 func (s *Server) connect(c *Session) {
 	c.view = snapshot.NewView(s.store, c.link.older.State(s.config.snapshot()))
 	s.openStates(c)
@@ -57,13 +57,13 @@ func (s *Server) connect(c *Session) {
 	}
 }
 
-// closeMode is the way in which the other end learns that a connection is over.
+// closeMode is the kind of notice to the other end that a connection is over.
 type closeMode uint8
 
 const (
-	closeQuiet   closeMode = iota // Not at all.
-	closeTold                     // By a close message that lingers.
-	closeFlushed                  // By a close message after all messages are delivered.
+	closeQuiet   closeMode = iota // No notice.
+	closeTold                     // A close message, with repeats.
+	closeFlushed                  // A close message after the delivery of all messages.
 )
 
 // end removes a client from the game.
@@ -110,7 +110,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how closeMode) {
 	}
 }
 
-// remove deletes a session, but for its place in the list, which sweep deletes.
+// remove deletes a session, except from the list, where sweep deletes it.
 func (s *Server) remove(c *Session) {
 	if c.state == gone {
 		return
@@ -124,7 +124,7 @@ func (s *Server) remove(c *Session) {
 	s.move(c, gone)
 }
 
-// sweep removes the sessions that are gone from the list.
+// sweep removes the sessions in state gone from the list.
 func (s *Server) sweep() {
 	kept := s.sessions[:0]
 	for _, c := range s.sessions {
@@ -149,7 +149,7 @@ func (s *Server) startLeaving(c *Session, reason *peer.Error) {
 	c.link.StartDrain(reason)
 }
 
-// finishLeaving ends the sessions that have no waiting messages any more.
+// finishLeaving ends the leaving sessions without waiting messages.
 func (s *Server) finishLeaving() {
 	s.leavers = s.leavers[:0]
 	for _, c := range s.sessions {

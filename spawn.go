@@ -11,8 +11,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Entities that are in no Arche world: Spawn names one, Put gives it components, Despawn ends it. They live in the store beside those
-// that systems.Capture brings there, and clients see no difference. Changes between two captures belong to the next one.
+// Entities outside of any Arche world: Spawn makes one, Put gives it components, Despawn removes it. The store has them
+// together with the entities of systems.Capture, and clients see no difference. Changes between two captures belong to
+// the next capture.
 
 // Errors of Put and Remove.
 var (
@@ -139,7 +140,7 @@ func (s *Server) RemoveRow(id NetworkID, row int) bool {
 	return spawned
 }
 
-// spawnedRow returns the row of a component for an entity of Spawn.
+// spawnedRow returns the row of a component, if the entity is one of Spawn.
 func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
 	if !s.worldless.Has(id) {
 		return 0, ErrNotSpawned

@@ -79,7 +79,7 @@ func (s *Stats) refused(reason *peer.Error) {
 	s.Malformed++
 }
 
-// addLinks adds the limits that links reached.
+// addLinks adds the counters of links.
 func (s *Stats) addLinks(l *link.Counters) {
 	s.BudgetSpent += l.BudgetSpent
 	s.SentRingFull += l.SentRingFull

@@ -6,13 +6,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// listOf is the recipient that stands for a list.
+// listOf returns the Recipient of a list.
 func listOf(clients []wire.ClientID) Recipient {
 	// SAFETY: where the list begins and how long it is are kept beside each other, and taken apart by many only.
 	return Recipient{kind: toMany, list: unsafe.SliceData(clients), who: uint64(len(clients))}
 }
 
-// many is the list of ToMany.
+// many returns the list of ToMany.
 func (r Recipient) many() []wire.ClientID {
 	if r.kind != toMany {
 		return nil

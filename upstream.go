@@ -8,15 +8,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// upstream is the state that a client sends: a store of its own, and what the server lacks of it. Both are nil where no
+// upstream is the state that a client sends: a store of its own, and the server's view of it. Both are nil if no
 // extension calls SendState, and for the player of a host.
 type upstream struct {
 	store *snapshot.Store
 	view  *snapshot.View
 }
 
-// stateSender is the code that sends the state of a client. It is an interface, which SendState sets: the linker leaves the code out of
-// programs that never call SendState.
+// stateSender is the code that sends the state of a client. SendState sets this interface, so that the linker omits the
+// code from programs that never call SendState.
 type stateSender interface {
 	openUpstream(config snapshot.Config)
 	planUpstream()
@@ -42,7 +42,7 @@ func (c upstreamSender) openUpstream(config snapshot.Config) {
 	c.up.view = snapshot.NewView(c.up.store, config)
 }
 
-// ackedUpstream notes that a packet was acknowledged, or is presumed lost.
+// ackedUpstream handles a packet that was acknowledged or is presumed lost.
 func (c upstreamSender) ackedUpstream(packet uint64, lost bool) {
 	switch {
 	case c.up.view == nil:
@@ -53,7 +53,7 @@ func (c upstreamSender) ackedUpstream(packet uint64, lost bool) {
 	}
 }
 
-// resyncUpstream begins to send all state anew, as the server asks.
+// resyncUpstream begins to send all state again, on request of the server.
 func (c upstreamSender) resyncUpstream(epoch uint16) {
 	c.up.view.Resync(epoch, c.link.Conn.Next())
 }
@@ -66,7 +66,7 @@ func (c *Client) Upstream() *snapshot.Store { return c.up.store }
 // nil where no extension sets Extension.Upstream, and for the player of a host.
 func (c *Session) Upstream() *replica.Replica { return c.upstream }
 
-// owns tells if messages about an entity follow the client's own state.
+// owns reports whether messages about an entity follow the client's own state.
 func (c *Client) owns(id wire.NetworkID) bool {
 	for _, f := range c.hooks.owns {
 		if f(id) {
@@ -76,7 +76,7 @@ func (c *Client) owns(id wire.NetworkID) bool {
 	return false
 }
 
-// planUpstream begins the packets of a tick: it captures and plans what the server lacks.
+// planUpstream begins the packets of a tick: it captures the state and plans the rows that the server lacks.
 func (c upstreamSender) planUpstream() {
 	u := &c.up
 	if u.view == nil || !c.frame.Due {
@@ -95,7 +95,7 @@ func (c upstreamSender) planUpstream() {
 	u.view.Plan(c.link.Budget.Left())
 }
 
-// addUpstream puts state that the server lacks into a packet.
+// addUpstream writes state that the server lacks into a packet.
 func (c upstreamSender) addUpstream(b *peer.Builder) bool {
 	u := &c.up
 	if u.view == nil || !c.frame.Due || !u.view.Pending() || u.store.Tick() == tick.None {
@@ -104,7 +104,7 @@ func (c upstreamSender) addUpstream(b *peer.Builder) bool {
 	return c.link.AddState(b, u.view, u.store.EncodeCache()) != nil
 }
 
-// sendUpstream sends state that the server lacks, as far as the budget goes. Messages share the packets.
+// sendUpstream sends state that the server lacks, within the budget. Messages share the packets.
 func (c *Client) sendUpstream() {
 	for c.up.view != nil && c.frame.Due && c.up.view.Pending() {
 		if c.link.OutOfBudget() {

@@ -10,10 +10,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Set sets the player's action from now on: it is the input of each tick that begins, in this frame or later, until it is set
-// again. Call it before Send, once a frame at best; of several calls in one frame the last counts. Fields tagged `net:"event"`
-// are presses: see Register. The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that
-// is not finite, outside its range or no rotation; the input does not change then.
+// Set sets the player's action. It is the input of each tick that begins in this frame or later, until the next Set. Call
+// it before Send, once a frame: of several calls in one frame, the last counts. Fields tagged `net:"event"` are presses:
+// see Register.
+//
+// The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that is not finite, out
+// of range or not a rotation. On an error the input does not change.
 func Set[T any](c *netcode.Client, v *T) error {
 	t, n := tailOf(c), -1
 	if t != nil {
@@ -34,47 +36,47 @@ func Set[T any](c *netcode.Client, v *T) error {
 	return nil
 }
 
-// tailOf is the inputs of a client; nil if its protocol has none.
+// tailOf returns the inputs of a client, nil if its protocol has no inputs.
 func tailOf(c *netcode.Client) *tail {
 	t, _ := netcode.ExtensionOf[*tail](c)
 	return t
 }
 
-// tail is the inputs of a client that the server has not acknowledged.
+// tail stores the inputs of a client that the server has not acknowledged.
 type tail struct {
 	in *types
 
-	set     uint8    // Bit n: the input type n was set.
-	now     []uint32 // The values that are set, all types one after another.
+	set     uint8    // Bit n: input type n was set.
+	now     []uint32 // The present value of each type.
 	scratch []uint32
-	rows    []uint32 // By type, then the tick modulo reach: the value of that tick.
-	run     []uint32 // Those of one type in the order of their ticks.
+	rows    []uint32 // By type, then tick modulo reach: the input of that tick.
+	run     []uint32 // Scratch: the rows of one type in tick order.
 
-	noted  []tick.Tick // By tick modulo reach: the tick whose row that is; None in a new connection.
-	latest tick.Tick   // The newest that was noted, before the clock went back.
-	newest tick.Tick   // None: nothing was noted in this connection.
-	acked  tick.Tick   // The newest that the server holds.
-	fresh  bool        // Something was noted since the last section.
-	shown  tick.Time   // The moment that was presented when the newest was noted; of tick None: none.
-	sent   []sentInput // By packet modulo its length.
+	noted  []tick.Tick // By tick modulo reach: the tick of the row; None: empty.
+	latest tick.Tick   // The newest noted tick, also before the clock went back.
+	newest tick.Tick   // The newest noted tick; None: no tick in this connection.
+	acked  tick.Tick   // The newest tick that the server has.
+	fresh  bool        // A tick was noted since the last section.
+	shown  tick.Time   // The moment that was presented when newest was noted; tick None: no moment.
+	sent   []sentInput // By packet number modulo its length.
 
-	settles bool // The game predicts: the input of a tick that was noted does not change when the clock comes to it again.
+	settles bool // The game predicts: the input of a noted tick never changes, even if the clock goes back.
 }
 
-// sentInput is the newest tick whose inputs a packet has.
+// sentInput is the newest tick in a sent packet.
 type sentInput struct {
 	packet uint64
 	newest tick.Tick
 }
 
-// newTail makes room; nothing is allocated later.
+// newTail makes a tail. All memory is allocated here.
 func newTail(in *types, c *netcode.Client) *tail {
 	t := &tail{in: in}
 	t.setUp(c.Config().SentPackets)
 	return t
 }
 
-// setUp makes room for inputs in so many packets that are not acknowledged.
+// setUp allocates the tail for a number of unacknowledged packets.
 func (t *tail) setUp(packets int) {
 	in := t.in
 	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
@@ -83,13 +85,13 @@ func (t *tail) setUp(packets int) {
 	in.clearEvents(t.now)
 }
 
-// hooks returns the functions of the tail in the frames of its client.
+// hooks returns the functions that the client's frames call.
 func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{
 		State:  t,
 		Opened: t.restart,
 		BeforeSend: func() {
-			if t.set != 0 && c.Hosted() == nil { // The player of a host hands its inputs over when it sets them.
+			if t.set != 0 && c.Hosted() == nil { // The player of a host passes its inputs in Set.
 				t.note(c.Time().Tick, c.Present())
 			}
 		},
@@ -104,7 +106,7 @@ func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// put sets the input of one type. Without a connection there are no presses.
+// put sets the input of one type. Without a connection presses are dropped.
 func (t *tail) put(n int, lanes []uint32, connected bool) {
 	plan, now := t.in.plans[n], t.in.of(t.now, n)
 	plan.MergeEvents(lanes, now)
@@ -115,7 +117,7 @@ func (t *tail) put(n int, lanes []uint32, connected bool) {
 	}
 }
 
-// restart begins a connection. The player's action stays, except presses that no tick took.
+// restart begins a connection. The player's action stays, except pending presses.
 func (t *tail) restart() {
 	t.in.clearEvents(t.now)
 	t.newest, t.latest, t.acked, t.fresh, t.shown = tick.None, tick.None, tick.None, false, tick.Time{}
@@ -123,14 +125,15 @@ func (t *tail) restart() {
 	clear(t.sent)
 }
 
-// row is the lanes of one type in a tick.
+// row returns the lanes of one type in a tick.
 func (t *tail) row(n int, at tick.Tick) []uint32 {
 	lanes := t.in.plans[n].Lanes()
 	from := t.in.first[n]*reach + int(at%reach)*lanes
 	return t.rows[from : from+lanes]
 }
 
-// note makes the value that is set the input of every tick that has begun since. A clock that went back has its ticks again.
+// note stores the present value as the input of every tick that has begun since the last call. If the clock went back,
+// its ticks are noted again.
 func (t *tail) note(now tick.Tick, shown tick.Time) {
 	if t.set == 0 || now <= tick.None || now == t.newest {
 		return
@@ -150,9 +153,9 @@ func (t *tail) note(now tick.Tick, shown tick.Time) {
 	t.latest = max(t.latest, now)
 }
 
-// noteTick makes the value that is set the input of a tick: the newest that begins in this frame, or one before it. The newest
-// takes the events, so that each is in one tick. A tick that the clock comes to again keeps its events and takes none: the server
-// may have its input already, and then takes no other.
+// noteTick stores the present value as the input of a tick. Only the newest tick of a frame takes the events, so that
+// each event is in one tick. A tick that is noted again, after the clock went back, keeps its events and takes no new
+// ones: the server may already have its input and ignores a second.
 func (t *tail) noteTick(at tick.Tick, newest bool) {
 	in, noted := t.in, &t.noted[at%reach]
 	again := *noted == at
@@ -182,21 +185,21 @@ func (t *tail) noteTick(at tick.Tick, newest bool) {
 	*noted = at
 }
 
-// actsAt returns the tick whose input is the action of this moment, where the input clock is in tick at.
+// actsAt returns the tick whose input a Set of this moment becomes. at is the tick of the input clock.
 func (t *tail) actsAt(at tick.Tick) tick.Tick {
 	switch {
 	case t.set == 0 || at <= tick.None:
 		return tick.None
 	case at == t.newest:
-		return at + 1 // A value that is set now is the input of the next one.
+		return at + 1 // The input of at is noted already.
 	}
 	return at
 }
 
-// waiting counts the ticks that the server is not known to have.
+// waiting returns the number of ticks that the server has not acknowledged, at most reach.
 func (t *tail) waiting() int { return int(min(t.newest-t.acked, reach)) }
 
-// writePacket writes the section of a packet and notes the newest tick in it.
+// writePacket writes the section of a packet and stores the newest tick in it.
 func (t *tail) writePacket(room []byte, packet uint64) int {
 	n := t.write(room)
 	if n > 0 {
@@ -206,7 +209,7 @@ func (t *tail) writePacket(room []byte, packet uint64) int {
 	return n
 }
 
-// write writes as many of the newest inputs as fit and returns the bytes, 0 when not even one fits.
+// write writes as many of the newest inputs as fit. It returns the length in bytes, 0 if no input fits.
 func (t *tail) write(room []byte) int {
 	for count := t.waiting(); count > 0; count /= 2 {
 		if n := t.writeSome(room, count); n > 0 {
@@ -216,7 +219,7 @@ func (t *tail) write(room []byte) int {
 	return 0
 }
 
-// writeSome writes the inputs of the newest ticks, if they fit.
+// writeSome writes the inputs of the newest count ticks. It returns 0 if they do not fit.
 func (t *tail) writeSome(room []byte, count int) int {
 	if len(room) < headSize {
 		return 0
@@ -241,7 +244,7 @@ func (t *tail) writeSome(room []byte, count int) int {
 	return 0
 }
 
-// behindOf encodes the moment that was shown.
+// behindOf encodes the presented moment, relative to the beginning of tick newest.
 func behindOf(newest tick.Tick, shown tick.Time) uint16 {
 	if shown.Tick == tick.None {
 		return behindUnknown
@@ -250,15 +253,15 @@ func behindOf(newest tick.Tick, shown tick.Time) uint16 {
 	return uint16(min(max(behind, 0), behindMost))
 }
 
-// acknowledged notes that the server has a packet.
+// acknowledged handles the ack of a packet.
 func (t *tail) acknowledged(packet uint64) {
 	if s := &t.sent[packet%uint64(len(t.sent))]; s.packet == packet && s.newest != tick.None {
 		t.acked = max(t.acked, s.newest)
 	}
 }
 
-// hand makes the action of a host's player the input of the tick that is simulated, or of the next if the game has asked; it stands in for those
-// behind it. Its events are in the next tick that the game asks for.
+// hand passes the action of a host's player to its queue. It becomes the input of the simulated tick, or of the next tick
+// if the game has already asked. It also stands in for later ticks.
 func (t *tail) hand(server *netcode.Server, player netcode.ClientID) {
 	q := queueOf(server, player)
 	if q == nil || server.Tick() == tick.None {

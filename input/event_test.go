@@ -24,13 +24,13 @@ func newJabs() *pair {
 	return newPair(p)
 }
 
-// jabbed is a frame of the client in which a tick begins.
+// jabbed runs a frame of the client in which a tick begins.
 func (p *pair) jabbed(t testing.TB, at tick.Tick, v jab) {
 	p.set(t, &v)
 	p.tail.note(at, tick.Time{})
 }
 
-// asked is the frame of the server in which a tick is simulated, and a message came or none.
+// asked runs the server's frame of a tick, with or without a message.
 func (p *pair) asked(t testing.TB, payload []byte, now tick.Tick) jab {
 	p.moment = moment{now: now, due: true, steps: 1}
 	if payload != nil {
@@ -41,7 +41,7 @@ func (p *pair) asked(t testing.TB, payload []byte, now tick.Tick) jab {
 	return v
 }
 
-// An input that stands in for one that did not come presses nothing, and a press that comes late is in the next tick.
+// An input that stands in for a missing one has no presses. A late press is in the next tick.
 func TestAPressThatComesLateIsInTheNextTick(t *testing.T) {
 	p := newJabs()
 	p.jabbed(t, 100, jab{5, 1})
@@ -60,7 +60,7 @@ func TestAPressThatComesLateIsInTheNextTick(t *testing.T) {
 	}
 }
 
-// Of several ticks that begin in a frame the newest has the press: what the client showed is known for that one.
+// If several ticks begin in a frame, the newest has the press: its presented moment is known.
 func TestAPressIsInTheNewestTickOfItsFrame(t *testing.T) {
 	p := newJabs()
 	p.jabbed(t, 100, jab{1, 0})
@@ -71,8 +71,8 @@ func TestAPressIsInTheNewestTickOfItsFrame(t *testing.T) {
 	}
 }
 
-// Where a client's clock goes back, ticks come again whose inputs the server may have: they keep their presses, and a new
-// one waits for a tick that the server does not have.
+// When a client's clock goes back, the server may already have inputs of the repeated ticks. They keep their presses, and
+// a new press waits for a later tick.
 func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
 	p := newJabs()
 	p.jabbed(t, 198, jab{1, 0})
@@ -95,7 +95,7 @@ func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
 	}
 	require.Equal(t, 2, total)
 
-	lost := newJabs() // The same, but that the first message never came.
+	lost := newJabs() // The same, but without the first message.
 	lost.jabbed(t, 200, jab{1, 1})
 	lost.jabbed(t, 195, jab{2, 1})
 	lost.jabbed(t, 201, jab{2, 0})
@@ -107,7 +107,7 @@ func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
 	require.Equal(t, 2, total)
 }
 
-// A press that was made while there was no connection is none later.
+// A press without a connection is dropped.
 func TestAPressWithoutAConnectionIsNone(t *testing.T) {
 	p := newJabs()
 	p.tail.put(0, []uint32{4, 1}, false)
@@ -136,7 +136,7 @@ func TestPressesAllocateNothing(t *testing.T) {
 		p.set(t, v)
 		p.tail.note(now, tick.Time{})
 		n := p.tail.write(room)
-		p.moment = moment{now: now + 2, due: true, steps: 1} // So that each is late.
+		p.moment = moment{now: now + 2, due: true, steps: 1} // Each input is late.
 		if err := p.server.staged.read(p.in, room[:n]); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestPressesAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestATickKeepsTheInputThatTheGameGot: what a host's player does behind the game's systems is the input of the next tick, with its press.
+// An action of a host's player after the game's systems is in the input of the next tick, with its press.
 func TestATickKeepsTheInputThatTheGameGot(t *testing.T) {
 	p := netcode.NewProtocol()
 	Register[jab](p)

@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// A feedback section, from the server to a client, type 8, tells the client's clock when an input came: the input's tick, its 16
-// low bits little-endian, and how early it came, 16 bits signed little-endian in 1/256 tick.
+// A feedback section, from the server to a client, type 8, reports the arrival time of one input. It has the low 16 bits
+// of the input's tick, little-endian. Then follows how early it arrived: 16 bits signed, little-endian, in 1/256 tick.
 const (
 	feedbackSize = 4
 	// earlyUnit is the unit of a feedback's earliness.
@@ -19,13 +19,13 @@ const (
 // errFeedback is the error of a feedback section with a wrong size.
 var errFeedback = errors.New("feedback that is not legal")
 
-// feedback is a feedback section.
+// feedback is a decoded feedback section.
 type feedback struct {
 	input uint16
 	early tick.Span
 }
 
-// checkFeedback judges a feedback section.
+// checkFeedback validates a feedback section.
 func checkFeedback(payload []byte) error {
 	if len(payload) != feedbackSize {
 		return errFeedback
@@ -33,7 +33,7 @@ func checkFeedback(payload []byte) error {
 	return nil
 }
 
-// takeFeedback tells the client's clock.
+// takeFeedback passes a feedback section to the client's clock.
 func takeFeedback(c *netcode.Client, payload []byte) {
 	f := parseFeedback(payload)
 	c.AdjustTime(f.input, f.early)
@@ -46,7 +46,7 @@ func parseFeedback(payload []byte) feedback {
 	}
 }
 
-// putFeedback writes a feedback section. More than 128 ticks early or late counts as 128.
+// putFeedback writes a feedback section. It clamps early to ±128 ticks.
 func putFeedback(payload []byte, input tick.Tick, early tick.Span) {
 	units := min(max(early/earlyUnit, -1<<15), 1<<15-1)
 	binary.LittleEndian.PutUint16(payload, input.Low())

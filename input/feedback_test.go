@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// The server tells to a part of a tick how early an input came: that of several which had the least time left.
+// The server reports how early an input arrived to a fraction of a tick: the least early one of several.
 func TestFeedbackTellsPartsOfATick(t *testing.T) {
 	p := newSticks()
 	p.note(t, 11, sticks{})

@@ -19,55 +19,57 @@ import (
 //	| newest |  behind  | for each input type, by wire name: its run    |
 //	+--------+----------+-----------------------------------------------+
 //
-//	newest  16 bits LE, the low bits of the newest tick that there are inputs of
-//	behind  16 bits LE, how far the moment that the client showed was behind the beginning of that tick, in 1/64 tick;
-//	        0xFFFE: that or more, 0xFFFF: nothing was shown yet
+//	newest  16 bits LE, the low bits of the newest tick with inputs
+//	behind  16 bits LE, the time from the moment that the client presented to the beginning of that tick, in 1/64 tick;
+//	        0xFFFE: that or more, 0xFFFF: nothing was presented yet
 //	runs    one bit string, least significant bit first: quantize.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
-//	        first. A type that was never set has the count 0, all others the same count, 1 to 64, and there is one such;
-//	        zeros up to the byte
+//	        first. A type that was never set has count 0. All other types, at least one, have the same count, 1 to 64.
+//	        The last byte is filled with zeros
 const (
 	headSize      = 4
 	behindUnit    = 64
 	behindMost    = 0xFFFE
 	behindUnknown = 0xFFFF
 
-	// reach is the number of ticks before and after the server's that inputs may be for, and the most that are sent at once.
+	// reach is the number of ticks before and after the server's tick whose inputs are accepted, and the most ticks of
+	// one section.
 	reach = 64
-	// maxTypes bounds the types of input of a protocol.
+	// maxTypes bounds the input types of a protocol.
 	maxTypes = 8
-	// maxBits bounds one input, so that the newest always fits a packet of the smallest size, beside the rest of a packet.
+	// maxBits bounds one input. The newest input then fits a packet of the smallest size beside other content.
 	maxBits = 8 * (netcode.MinPacketSize / 2)
 )
 
-// ErrNotRegistered means that the input type was not given to Register before the protocol was frozen. Set wraps it with the
-// type's name: ask with errors.Is.
+// ErrNotRegistered means that the input type was not registered before the protocol was frozen. Set wraps it with the
+// type's name: test with errors.Is.
 var ErrNotRegistered = errors.New("netcode: input type not registered")
 
-// types is the inputs of a protocol, by number: their place in the order of wire names.
+// types has the input types of a protocol. The number of a type is its position in the order of wire names.
 type types struct {
 	plans []*quantize.Plan
-	first []int // By number, the place of its lanes among those of all.
-	lanes int   // Of all.
+	first []int // By number: the offset of its lanes in a row of all types.
+	lanes int   // The sum of all types.
 	tells bool  // TellUsed was called.
 
 	relays relays
 }
 
-// Register makes T an input. Call it on both sides. T is blittable, with the tags of netcode.Replicate, and has no entity
-// handles: it names an entity by a NetworkID. The only option is netcode.Named.
+// Register makes T an input. Call it on both sides. T is blittable, with the tags of netcode.Replicate. It has no entity
+// handles: it refers to an entity by a NetworkID. The only option is netcode.Named.
 //
-// Most fields are state: sticks, keys that are held. The value that was set last is the input of every tick until another is
-// set, and of ticks whose input did not arrive.
+// Most fields are state: sticks, held keys. The last value of Set is the input of every tick until the next Set. It also
+// replaces inputs that did not arrive.
 //
-// A press that must count once is an event: a field tagged `net:"event"`, a bool or an unsigned integer of bits. Set it in the
-// frame of the press. It is set in the input of exactly one tick, whatever the rates of frames and ticks are: the next tick
-// that begins at the client takes what the frames since the last one set, and resets it. A press that arrives after its tick
-// was simulated is in the input of the next tick, if it comes at most 63 ticks late. A field tagged `net:"event=count"` adds the
-// values of the frames instead: notches of a wheel, several presses in a tick. Presses are dropped while the client is not
-// connected.
+// A press that must count once is an event: a field tagged `net:"event"`, a bool or an unsigned integer of bits. Set it
+// in the frame of the press. It is set in the input of exactly one tick, at any rate of frames and ticks: the next tick
+// that begins at the client takes the presses of the frames since the last tick.
 //
-// Register panics, naming the type and the field, on a type that cannot be sent, on one of more than 1024 bits, on a wire name or
-// a type that is an input already, on more than 8 inputs, and on a frozen protocol.
+// A press that arrives after its tick was simulated is in the input of the next tick, if it is at most 63 ticks late. A
+// field tagged `net:"event=count"` adds the values of the frames instead: notches of a wheel, several presses in a tick.
+// Presses are dropped while the client is not connected.
+//
+// Register panics with the names of the type and the field in these cases: a type that cannot be sent, more than 1024
+// bits, a wire name or type that is an input already, more than 8 inputs, a frozen protocol.
 func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	t := reflect.TypeFor[T]()
 	plan := p.Plan("input.Register", t, options...)
@@ -81,7 +83,7 @@ func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	all.plans = append(all.plans, plan)
 }
 
-// typesOf finds or makes the inputs of a protocol.
+// typesOf returns the inputs of a protocol. The first call adds the extension.
 func typesOf(p *netcode.Protocol) *types {
 	all, ok := netcode.ExtensionOf[*types](p)
 	if !ok {
@@ -111,7 +113,7 @@ func (in *types) Server(s *netcode.Server) netcode.ServerHooks {
 // Client implements netcode.ClientSide.
 func (in *types) Client(c *netcode.Client) netcode.ClientHooks { return newTail(in, c).hooks(c) }
 
-// freeze puts the inputs in order.
+// freeze sorts the inputs by wire name.
 func (in *types) freeze(f *netcode.Freezing) {
 	slices.SortFunc(in.plans, func(a, b *quantize.Plan) int { return strings.Compare(a.Name(), b.Name()) })
 	in.freezeRelays()
@@ -122,17 +124,17 @@ func (in *types) freeze(f *netcode.Freezing) {
 	}
 }
 
-// number is the number of an input type, -1 if it is none.
+// number returns the number of an input type, -1 for another type.
 func (in *types) number(t reflect.Type) int {
 	return slices.IndexFunc(in.plans, func(plan *quantize.Plan) bool { return plan.Type() == t })
 }
 
-// of returns the lanes of one type among those of all.
+// of returns the lanes of type n in a row of all types.
 func (in *types) of(lanes []uint32, n int) []uint32 {
 	return lanes[in.first[n] : in.first[n]+in.plans[n].Lanes()]
 }
 
-// clearEvents makes the events of a row of each type 0.
+// clearEvents sets the events of a row of all types to 0.
 func (in *types) clearEvents(rows []uint32) {
 	if len(rows) == 0 {
 		return

@@ -21,7 +21,7 @@ type sticks struct {
 	Buttons uint8
 }
 
-const jump = 1 << 4 // the last of five buttons
+const jump = 1 << 4 // The last of five buttons.
 
 type look struct{ Yaw uint16 }
 
@@ -39,7 +39,7 @@ type moment struct {
 	now   tick.Tick
 	due   bool
 	steps int
-	came  tick.Time // Zero: as the tick begins.
+	came  tick.Time // Zero: at the beginning of the tick.
 }
 
 func (m *moment) Tick() tick.Tick { return m.now }
@@ -52,7 +52,7 @@ func (m *moment) Time() tick.Time {
 	return m.came
 }
 
-// newPair is a pair of a protocol with inputs.
+// newPair makes a pair of a protocol with inputs.
 func newPair(p *netcode.Protocol) *pair {
 	p.Hash()
 	in, _ := netcode.ExtensionOf[*types](p)
@@ -70,7 +70,7 @@ func newSticks() *pair {
 	return newPair(p)
 }
 
-// set is Set of a connected client.
+// set calls Set of a connected client.
 func (p *pair) set(t require.TestingT, v any) {
 	n := p.in.number(reflect.TypeOf(v).Elem())
 	lanes := p.in.of(p.tail.scratch, n)
@@ -87,20 +87,20 @@ func (p *pair) note(t testing.TB, at tick.Tick, v sticks) {
 	p.tail.note(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
 }
 
-// message is the client's present input section.
+// message returns the client's present input section.
 func (p *pair) message() []byte {
 	room := make([]byte, 1200)
 	return room[:p.tail.write(room)]
 }
 
-// take is the server that reads a message in the frame in which a tick begins.
+// take lets the server read a message in the frame of a tick.
 func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
 	p.moment = moment{now: now, due: true}
 	require.NoError(t, p.server.staged.read(p.in, payload))
 	p.queue.take(&p.server.staged)
 }
 
-// at is At of the pair.
+// at calls At of the pair.
 func at[T any](p *pair, first, at tick.Tick) (v T, ok bool) {
 	n := p.in.number(reflect.TypeFor[T]())
 	lanes := p.queue.ask(n, first, at)
@@ -111,8 +111,8 @@ func at[T any](p *pair, first, at tick.Tick) (v T, ok bool) {
 	return v, true
 }
 
-// played is two thirds of a second of play at 60 ticks: a stick is pushed over and held, turns and is held again, while a button goes down and
-// up twice.
+// played is two thirds of a second of play at 60 ticks: a stick is pushed, held, turned and held again, and a button is
+// pressed twice.
 func played(i int) sticks {
 	v := sticks{MoveX: min(float32(i)/8, 1)}
 	if i >= 16 {
@@ -125,8 +125,8 @@ func played(i int) sticks {
 	return v
 }
 
-// Seed C's input takes near 5 bytes when it is first sent, and each tick more that is repeated less than 2, with a stick
-// that moves and a button that is pressed and let go [C9, C12].
+// Seed C's input takes about 5 bytes when it is first sent, and less than 2 for each repeated tick, with a moving stick
+// and a pressed and released button [C9, C12].
 func TestSeedCInputTakesFiveBytesAndUnderTwoForEachRepeat(t *testing.T) {
 	p := newSticks()
 	p.note(t, 100, sticks{MoveX: .3, MoveY: -.9})
@@ -144,7 +144,7 @@ func TestSeedCInputTakesFiveBytesAndUnderTwoForEachRepeat(t *testing.T) {
 	mean := float64(size-first) / 40
 	t.Logf("first %d bytes, each repeat %.2f bytes in the mean and %d at most", first, mean, most)
 	require.Less(t, mean, 2.)
-	for i := range 20 { // The same again and again.
+	for i := range 20 { // The same message repeatedly.
 		p.note(t, tick.Tick(141+i), sticks{MoveX: .7})
 	}
 	require.Less(t, len(p.message())-headSize-size, 8)
@@ -204,7 +204,7 @@ func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
 	require.Zero(t, p.tail.write(nil))
 }
 
-// An end reads a message as the other end wrote it, and takes nothing else: it refuses a message that is cut anywhere.
+// An end reads a message as the other end wrote it. It refuses a message that is cut at any byte.
 func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	p := newSticks()
 	rapid.Check(t, func(t *rapid.T) {
@@ -241,15 +241,15 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	})
 }
 
-// TestCase53InputTickAbuse: whatever ticks a client names, as often as it likes, what it sends lands in the window of 64
-// ticks around the server's, each tick once, and costs no memory.
+// Whatever ticks a client names, its inputs are in the window of 64 ticks around the server's tick, each tick once, in
+// constant memory.
 func TestCase53InputTickAbuse(t *testing.T) {
 	p := newSticks()
 	p.note(t, 1, sticks{MoveX: 1})
 	payload := p.message()
 	now := tick.Tick(1) << 33
 	alloctest.Zero(t, 1, func() {
-		for low := range 1 << 16 { // All that 16 bits can say: from 32768 before to 32767 after, twice each.
+		for low := range 1 << 16 { // All values of 16 bits: from 32768 before to 32767 after, twice each.
 			payload[0], payload[1] = byte(low), byte(low>>8)
 			for range 2 {
 				p.moment = moment{now: now, due: true}

@@ -9,13 +9,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A recording (record.Inputs) has the inputs of each player in each tick as the server used them. The part of a tick:
+// A recording (record.Inputs) has the inputs of each player in each tick, as the server used them. The part of a tick:
 //
 //	steps    varint, the ticks of the frame, 1 to 64; then for each player
 //	client   varint, and for each of the ticks, the oldest first:
-//	flags    u8: bit 0: its input was there; bit 1: the moment that the player saw is told; bit 2: types and rows are those of the tick before
-//	shown    varint, zigzag: how far that moment is before the tick, in tick.Span; 0 to 0xFFFE/64 ticks
-//	types    u8: bit n: there is an input of type n, in the order of wire names; 0: none stands for the tick
+//	flags    u8: bit 0: the input had arrived; bit 1: the presented moment is known; bit 2: types and rows equal the tick before
+//	shown    varint, zigzag: the time from that moment to the tick, in tick.Span; 0 to 0xFFFE/64 ticks
+//	types    u8: bit n: there is an input of type n, in the order of wire names; 0: no input
 //	rows     quantize.Plan.WriteRow of each type set, with zeros up to the byte
 const (
 	recordedHere  = 1
@@ -23,7 +23,8 @@ const (
 	recordedSame  = 4
 )
 
-// mostBack bounds how far the moment that a player saw lies before its tick in a recording: as far as a client can tell.
+// mostBack bounds the time from the presented moment to its tick in a recording. It is the largest time that a client can
+// send.
 const mostBack = behindMost * (tick.OneTick / behindUnit)
 
 // recorder writes and reads the inputs of a server's players.
@@ -31,19 +32,19 @@ type recorder struct {
 	server *netcode.Server
 	all    *queues
 	open   []*netcode.Session
-	on     bool                           // Write was called: a client that ends may be recorded.
-	gone   []byte                         // Players that ended in this frame.
-	told   map[netcode.ClientID]*recorded // As written last,
-	played map[netcode.ClientID]*recorded // or as read last.
+	on     bool                           // Write was called, so that a closing client may be recorded.
+	gone   []byte                         // The encoded players that left in this frame.
+	told   map[netcode.ClientID]*recorded // As last written.
+	played map[netcode.ClientID]*recorded // As last read.
 	room   []byte
-	at     int // Counts Read.
+	at     int // Counts the calls of Read.
 }
 
-// recorded is the inputs of a player in a tick.
+// recorded has the inputs of a player in a tick.
 type recorded struct {
 	types uint8
-	rows  []uint32 // Of all types.
-	at    int      // The Read that told of it; below 0: the chunk has nothing of it.
+	rows  []uint32 // A row of all types.
+	at    int      // The Read that set it last; below 0: the chunk has no row yet.
 }
 
 func newRecorder(a *queues, s *netcode.Server) *recorder {
@@ -57,14 +58,14 @@ func newRecorder(a *queues, s *netcode.Server) *recorder {
 	}
 }
 
-// record returns the part of recordings.
+// record returns the input part of recordings.
 func (r *recorder) record() *netcode.ServerRecord {
 	return &netcode.ServerRecord{Name: "input", Write: r.appendTick, Read: r.read, Stop: func() { r.on, r.gone = false, r.gone[:0] }}
 }
 
-// closed keeps the inputs of a client that ends in a frame whose tick was simulated.
+// closed records the inputs of a client that closes in a frame with a simulated tick.
 func (r *recorder) closed(c *netcode.Session) {
-	delete(r.told, c.ID()) // It is told whole: a chunk may begin with this tick.
+	delete(r.told, c.ID()) // Forget the last row, so that the player is written whole: a chunk may begin with this tick.
 	if r.on && r.server.TickDue() {
 		r.gone = r.appendPlayer(r.gone, c)
 		delete(r.told, c.ID())
@@ -101,7 +102,7 @@ func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
 		}
 		shown, ok := c.Presented(at)
 		if c.Local() && !c.Recorded() {
-			shown = (now - tick.Tick(r.server.Steps())).Begin() // When its game asked, this was the newest capture.
+			shown = (now - tick.Tick(r.server.Steps())).Begin() // The newest capture at the time of the host's step.
 		}
 		if ok {
 			flags |= recordedShown
@@ -131,7 +132,7 @@ func (r *recorder) appendPlayer(dst []byte, c *netcode.Session) []byte {
 		}
 		dst = append(dst, flags)
 		if ok {
-			back := min(max(at.Begin().Sub(shown), 0), mostBack) // Session.Presented may tell any moment: of a client that is silent, or of another extension.
+			back := min(max(at.Begin().Sub(shown), 0), mostBack) // Session.Presented may return any moment, for a silent client or from another extension.
 			dst = wire.AppendVarint(dst, uint64(back)<<1)
 		}
 		if flags&recordedSame != 0 {
@@ -190,7 +191,7 @@ func (r *recorder) read(body []byte, whole bool) bool {
 	return true
 }
 
-// readTick reads the inputs of a player in a tick, and returns the rest.
+// readTick reads the inputs of a player in a tick and returns the remaining bytes.
 func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, at tick.Tick) (rest []byte, ok bool) {
 	if len(body) == 0 || body[0] > recordedHere|recordedShown|recordedSame || body[0]&recordedSame != 0 && p.at < 0 {
 		return nil, false
@@ -201,7 +202,7 @@ func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, a
 	if flags&recordedShown != 0 {
 		v, n, err := wire.ReadVarint(body)
 		if err != nil || v&1 != 0 || v>>1 > uint64(mostBack) {
-			return nil, false // No client tells of such a moment.
+			return nil, false // No client can send such a moment.
 		}
 		shown, body = at.Begin().Add(-tick.Span(v>>1)), body[n:]
 	}
@@ -228,12 +229,12 @@ func (r *recorder) readTick(body []byte, client netcode.ClientID, p *recorded, a
 	return body, true
 }
 
-// replay makes recorded inputs those of a tick in a queue. here is false where earlier ones stood in.
+// replay puts recorded inputs into the queue of a player. here is false if an earlier input stood in.
 func (p *recorded) replay(q *queue, at tick.Tick, here bool, shown tick.Time) {
 	slot := at % slots
 	q.window.Judge(at, at-1)
 	if p.types == 0 {
-		clear(q.types) // None stands in any more.
+		clear(q.types) // No earlier input stands in.
 	}
 	for n := range q.in.plans {
 		copy(q.row(n, at), q.in.of(p.rows, n))
@@ -242,8 +243,9 @@ func (p *recorded) replay(q *queue, at tick.Tick, here bool, shown tick.Time) {
 	q.newest = max(q.newest, at)
 }
 
-// Recorded returns the input of a recorded player in the tick that a playback shows (record.Play of a recording with record.Inputs), on the
-// server that plays it. client is the id that the player had. It is false if the recording has no input of T for the player in this tick.
+// Recorded returns a recorded player's input of the tick that a playback shows, on the server that plays it (record.Play
+// of a recording with record.Inputs). client is the id that the player had. ok is false without an input of T in this
+// tick.
 func Recorded[T any](s *netcode.Server, client netcode.ClientID) (v T, ok bool) {
 	a := queuesOf(s)
 	if a == nil {

@@ -24,7 +24,7 @@ func TestARecordingOfASilentClientIsLegal(t *testing.T) {
 	player, err := netcode.NewServer(p, netcode.Config{TickRate: 128})
 	require.NoError(t, err)
 	whole, feature := true, r.Server.Records()[0]
-	r.Clients = nil // It says nothing more.
+	r.Clients = nil // It sends no more inputs.
 	for end := r.Now + 12*time.Second; r.Now < end; {
 		r.Step()
 		if r.Server.TickDue() {

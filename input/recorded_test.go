@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Inputs that no server recorded are refused, or taken for a bounded number of players, also in a replay.
+// Malformed recorded inputs are refused, or accepted for a bounded number of players, also in a replay.
 func FuzzRecorded(f *testing.F) {
 	f.Add([]byte{1, 1, recordedHere, 0}, []byte{1, 1, recordedSame})
 	f.Add([]byte{2, 7, recordedHere | recordedShown, 6, 1, 0x22, 0x11, recordedSame, 9, 0, 0}, []byte{1})
@@ -35,7 +35,7 @@ func FuzzRecorded(f *testing.F) {
 	})
 }
 
-// More players than a server has are refused: each takes memory.
+// More players than a server may have are refused, since each takes memory.
 func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
 	p := netcode.NewProtocol()
 	Register[look](p)
@@ -53,7 +53,7 @@ func TestTooManyRecordedPlayersAreRefused(t *testing.T) {
 	require.False(t, feature.Read(tick(netcode.MaxClients+1), true))
 }
 
-// The moment that a player was shown is one that a client can tell of.
+// A presented moment must be one that a client can send.
 func TestAMomentThatNoClientTellsOfIsRefused(t *testing.T) {
 	const most = behindMost * int64(tick.OneTick/behindUnit)
 	for back, want := range map[int64]bool{0: true, most: true, most + 1: false, -1: false, math.MinInt64: false, math.MaxInt64: false} {
@@ -66,7 +66,7 @@ func TestAMomentThatNoClientTellsOfIsRefused(t *testing.T) {
 	}
 }
 
-// Players that go are kept for no recording that has ended.
+// Players that leave are not stored after the recording has ended.
 func TestAStoppedRecordingKeepsNoPlayers(t *testing.T) {
 	p := netcode.NewProtocol()
 	Register[look](p)

@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The server relays inputs of a player to each client that sees one of the player's entities: the inputs that it used, and those
-// of coming ticks. A client that predicts entities of others simulates with them. [Relay] turns it on. A section, from the server to a
-// client, at most once a network tick:
+// The server relays a player's inputs to each client that sees one of the player's entities: the inputs that it used, and
+// the inputs of coming ticks. A client that predicts entities of other players simulates with them. [Relay] enables it.
+// The section, from the server to a client, is sent at most once a network tick:
 //
 //	 0      1      2      3 …
 //	+-------------+-------+-------------------------------------------------------------+
@@ -22,37 +22,38 @@ import (
 //	+-------------+-------+-------------------------------------------------------------+
 //
 //	tick    16 bits LE, the low bits of the tick that was simulated last
-//	count   8 bits, 1 to 32; what follows is one bit string, least significant bit first, with zeros up to the byte
+//	count   8 bits, 1 to 32; then follows one bit string, least significant bit first, with zeros up to the byte
 //	client  wire.BitWriter.Var, 1 to 2^32-1
-//	ahead   3 bits: the newest row is that of tick + ahead
+//	ahead   3 bits: the newest row is of tick + ahead
 //	ticks   5 bits, the number of ticks, less 1: at most 23 ticks, which end with the newest
-//	types   8 bits; bit n: there was an input of type n in each of these ticks, in the order of wire names; 0: there was none
-//	rows    for each type set, of the oldest tick quantize.Plan.WriteRow, of each that follows quantize.Plan.WriteNext
+//	types   8 bits; bit n: each of these ticks had an input of type n, in the order of wire names; 0: no input
+//	rows    for each type set: quantize.Plan.WriteRow of the oldest tick, then quantize.Plan.WriteNext of each later tick
 
 const (
 	relayHead = 3
-	// relayAtMost is the most players in a section.
+	// relayAtMost bounds the players in a section.
 	relayAtMost = 32
-	// relayReach is the most simulated ticks in a section: a tick is sent until a packet with it, or one after it, is acknowledged.
+	// relayReach bounds the simulated ticks in a section. A tick is sent until a packet with it, or with a later tick, is
+	// acknowledged.
 	relayReach = 16
-	// relayAhead is the most coming ticks in a section.
+	// relayAhead bounds the coming ticks in a section.
 	relayAhead = 7
-	// relayRing is the number of ticks that a server keeps of a player.
+	// relayRing is the number of ticks that a server stores for a player.
 	relayRing = 32
-	// relaySent is the number of packets whose ticks are remembered until they are acknowledged.
+	// relaySent is the number of sent packets whose ticks are stored until they are acknowledged.
 	relaySent = 64
-	// relayPlayers is the most players whose inputs a client keeps.
+	// relayPlayers bounds the players whose inputs a client stores.
 	relayPlayers = 256
 )
 
-// errRelayed is the error of a section that is not legal.
+// errRelayed is the error of an illegal section.
 var errRelayed = errors.New("inputs of others that are not legal")
 
-// relays are the relayed inputs of a protocol.
+// relays has the relayed input types of a protocol.
 type relays struct {
 	of     []reflect.Type
 	decays []decay
-	types  uint8 // Bit n: inputs of type n are relayed. Known once the protocol is frozen.
+	types  uint8 // Bit n: inputs of type n are relayed. Set by the freeze.
 }
 
 // decay is the decay function of an input type.
@@ -61,10 +62,12 @@ type decay struct {
 	make func(plan *quantize.Plan) func(lanes []uint32, age int)
 }
 
-// Relay makes the server send a player's inputs of type T to each other client that sees one of the player's entities. Server.SetOwner
-// and components.Owner name an entity's owner. At the client Relayed and predict.Input return the inputs, so that it can predict entities of others. Call Relay
-// on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. The freezing protocol panics if T
-// is no input.
+// Relay makes the server send a player's inputs of type T to each other client that sees one of the player's entities.
+// The owner of an entity is set by Server.SetOwner or components.Owner. At the client, Relayed and predict.Input return
+// the inputs, so that it can predict entities of other players.
+//
+// Call Relay on both sides, before or after Register. It panics if T is relayed already and on a frozen protocol. The
+// freeze panics if T is not an input.
 func Relay[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("input.Relay", t)
@@ -81,10 +84,12 @@ func Relay[T any](p *netcode.Protocol) {
 // relayEnds makes the hooks of both ends.
 type relayEnds struct{ in *types }
 
-// Decay gives clients a function for ticks of another player whose relayed input is not known: f gets the newest one before
-// the tick, without its events, and its age in ticks, 1 or more. Without Decay that input is repeated as it is. f is a function of its
-// arguments alone. Events in its result, and a result that cannot be sent, do not count. Decay panics if T has one and on a frozen
-// protocol. When the protocol freezes, it panics if T is not relayed.
+// Decay sets the function that clients use for ticks of another player without a known input. f gets the newest known
+// input before the tick, without its events, and its age in ticks, at least 1. Without Decay that input is repeated
+// unchanged.
+//
+// f must depend on its arguments alone. Events in its result are dropped. A result that cannot be sent is ignored. Decay
+// panics if T has a function already and on a frozen protocol. The freeze panics if T is not relayed.
 func Decay[T any](p *netcode.Protocol, f func(last T, age int) T) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("input.Decay", t)
@@ -106,7 +111,7 @@ func Decay[T any](p *netcode.Protocol, f func(last T, age int) T) {
 	}})
 }
 
-// freezeRelays finds the numbers of the types that are relayed.
+// freezeRelays resolves the numbers of the relayed types.
 func (in *types) freezeRelays() {
 	for _, t := range in.relays.of {
 		n := in.number(t)
@@ -122,7 +127,7 @@ func (in *types) freezeRelays() {
 	}
 }
 
-// described is the part of the description of an input that says if it is relayed.
+// described returns the part of an input's description that marks it as relayed.
 func (r *relays) described(n int) string {
 	if r.types>>n&1 != 0 {
 		return " relayed"
@@ -130,15 +135,15 @@ func (r *relays) described(n int) string {
 	return ""
 }
 
-// relayedRun is the part of a section about one player.
+// relayedRun is the part of a section for one player.
 type relayedRun struct {
 	client netcode.ClientID
-	newest int // Less the section's tick.
+	newest int // Relative to the section's tick.
 	ticks  int
 	types  uint8
 }
 
-// writeRelayed writes a player's part. row returns the lanes of all types of a tick, by its place in the run.
+// writeRelayed writes a player's part. row returns the lanes of all types of the i-th tick of the run.
 func writeRelayed(in *types, w *wire.BitWriter, r relayedRun, row func(i int) []uint32) {
 	w.Var(uint64(r.client))
 	w.Write(uint64(r.newest), 3)
@@ -155,7 +160,8 @@ func writeRelayed(in *types, w *wire.BitWriter, r relayedRun, row func(i int) []
 	}
 }
 
-// readRelayed reads a section. rows has room for relayReach+relayAhead rows of all types; it has those of the run during the call of each.
+// readRelayed decodes a section and calls each for every player. rows has room for relayReach+relayAhead rows of all
+// types. During a call it has the rows of that player.
 func readRelayed(in *types, payload []byte, rows []uint32, each func(low uint16, r relayedRun)) error {
 	if len(payload) < relayHead || payload[2] == 0 || payload[2] > relayAtMost {
 		return errRelayed

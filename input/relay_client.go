@@ -8,16 +8,16 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// RelayStats counts the inputs of others that came to a client.
+// RelayStats counts the inputs of other players that arrived at a client.
 type RelayStats struct {
-	Packets   uint64 // Packets with inputs of others.
-	Taken     uint64 // Inputs of single ticks taken; each tick once, or again where the server used another than it had told before.
-	Guessed   uint64 // Of these, those that came after their tick was due here, and are not as they were guessed.
-	OutOfTime uint64 // Inputs passed over, of ticks 64 or more before or after the client's own.
-	Forgotten uint64 // Players who were forgotten because there were more than 256.
+	Packets   uint64 // Packets with inputs of other players.
+	Taken     uint64 // Accepted inputs of single ticks: new ticks, and ticks whose input the server changed.
+	Guessed   uint64 // Accepted inputs that came after their tick was due here and that differ from their guess.
+	OutOfTime uint64 // Ignored inputs of ticks 64 or more away from the client's tick.
+	Forgotten uint64 // Players that were dropped because there were more than 256.
 }
 
-// RelayStatsOf is a copy of the counters of a client.
+// RelayStatsOf returns a copy of the counters of a client.
 func RelayStatsOf(c *netcode.Client) RelayStats {
 	if r, ok := netcode.ExtensionOf[*others](c); ok {
 		return r.stats
@@ -31,13 +31,13 @@ type others struct {
 	players map[netcode.ClientID]*other
 	free    []*other
 	stats   RelayStats
-	since   tick.Tick // The oldest tick whose input is not as it was guessed, since the last call of Guessed; None: none.
+	since   tick.Tick // The oldest tick whose input differed from its guess since the last call of Guessed; None: no tick.
 	scratch []uint32
-	run     []uint32 // Of the section that is read.
+	run     []uint32 // The rows of the section that is read.
 	decay   [maxTypes]func(lanes []uint32, age int)
 }
 
-// other is the inputs of another player, by tick modulo reach.
+// other has the inputs of another player, by tick modulo reach.
 type other struct {
 	ticks  [reach]tick.Tick
 	types  [reach]uint8
@@ -79,7 +79,7 @@ func (r *others) restart() {
 	r.since = tick.None
 }
 
-// take keeps the inputs of a section.
+// take stores the inputs of a section.
 func (r *others) take(payload []byte, now tick.Tick) {
 	r.stats.Packets++
 	_ = readRelayed(r.in, payload, r.run, func(low uint16, run relayedRun) {
@@ -96,7 +96,7 @@ func (r *others) take(payload []byte, now tick.Tick) {
 	})
 }
 
-// keep keeps a player's input of a tick.
+// keep stores a player's input of a tick.
 func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
 	asGuessed := true
 	for n := range r.in.plans {
@@ -107,7 +107,7 @@ func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
 	}
 	slot := at % reach
 	if p.ticks[slot] == at && asGuessed {
-		return // It was told again.
+		return // The input was sent before.
 	}
 	r.stats.Taken++
 	p.ticks[slot], p.types[slot], p.newest = at, types, max(p.newest, at)
@@ -120,7 +120,8 @@ func (r *others) keep(p *other, at, now tick.Tick, types uint8, rows []uint32) {
 	}
 }
 
-// player finds or makes the inputs of a player. The one that was told of longest ago makes room.
+// player returns the inputs of a player. It makes them if necessary; at the limit it drops the player with the oldest
+// newest tick.
 func (r *others) player(id netcode.ClientID) *other {
 	if p := r.players[id]; p != nil {
 		return p
@@ -145,7 +146,7 @@ func (r *others) player(id netcode.ClientID) *other {
 	return p
 }
 
-// forget forgets a player.
+// forget drops a player.
 func (r *others) forget(id netcode.ClientID) {
 	p := r.players[id]
 	p.ticks, p.newest = [reach]tick.Tick{}, tick.None
@@ -153,8 +154,8 @@ func (r *others) forget(id netcode.ClientID) {
 	delete(r.players, id)
 }
 
-// of returns a player's input of one type in a tick: the one that was told, or a guess by the newest before it. It is nil if there is
-// none. The lanes are good until the next call.
+// of returns a player's input of one type in a tick: the received input, or a guess from the newest input before it. It
+// is nil without either. The lanes are valid until the next call.
 func (r *others) of(p *other, n int, at tick.Tick) []uint32 {
 	for t := at; t > at-reach && t > tick.None; t-- {
 		slot := t % reach
@@ -179,9 +180,9 @@ func (r *others) of(p *other, n int, at tick.Tick) []uint32 {
 	return nil
 }
 
-// Relayed returns the input of another player in a tick, as the server told it: see Relay. Where it did not arrive, or is still to
-// come, the newest one before it stands in, without its events, for at most 63 ticks: see Decay. It is false if there is none, and if
-// T is not relayed. It allocates nothing.
+// Relayed returns the input of another player in a tick, as the server relayed it: see Relay. For an input that did not
+// arrive yet, the newest earlier input stands in for at most 63 ticks, without its events: see Decay. ok is false without
+// an input, and if T is not relayed. It allocates nothing.
 func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick) (v T, ok bool) {
 	r, has := netcode.ExtensionOf[*others](c)
 	if !has || r.players[player] == nil {
@@ -199,8 +200,8 @@ func Relayed[T any](c *netcode.Client, player netcode.ClientID, at netcode.Tick)
 	return v, true
 }
 
-// Guessed returns the oldest tick in which an input of another player turned out not to be as Relayed guessed it, since the last call.
-// False: none.
+// Guessed returns the oldest tick in which an input of another player differed from the guess of Relayed, since the last
+// call. ok is false without such a tick.
 func Guessed(c *netcode.Client) (oldest netcode.Tick, ok bool) {
 	r, has := netcode.ExtensionOf[*others](c)
 	if !has || r.since == tick.None {

@@ -14,35 +14,36 @@ import (
 type relayServer struct {
 	in     *types
 	server *netcode.Server
-	owned  []owned // Entities of players who have inputs, in the order of their owners; made once a network tick.
+	owned  []owned // Entities of players with inputs, sorted by owner and index. Rebuilt once a network tick.
 }
 
-// owned is an entity and the relay of its owner.
+// owned is an entity with the relay state of its owner.
 type owned struct {
 	owner  netcode.ClientID
 	entity netcode.NetworkID
 	from   *relay
 }
 
-// relay is a session's state: what its player did, for others, and what it was told of others.
+// relay is a session's state: its player's inputs, and the progress of sending other players' inputs to its client.
 type relay struct {
 	in *types
 
-	// The player's inputs by tick modulo relayRing. Ticks up to that of the server are as they were used, others as they came.
+	// The player's inputs by tick modulo relayRing. Ticks up to the server's tick are as used, later ticks are as
+	// received.
 	ticks  [relayRing]tick.Tick
 	types  [relayRing]uint8
 	rows   []uint32
 	newest tick.Tick
 
-	acked   tick.Tick        // The newest tick that the client has of all players.
+	acked   tick.Tick        // The newest tick up to which the client has all players.
 	told    bool             // A packet of this network tick has the section.
-	next    netcode.ClientID // The player to begin with: there was no room for it.
+	next    netcode.ClientID // The first player of the next section: the last section had no room for it.
 	sent    [relaySent]sentRelay
-	relayed uint64 // Ticks of players that were sent since the last network tick.
-	leftOut uint64 // Players for whom there was no room since then.
+	relayed uint64 // Ticks of players sent since the last network tick.
+	leftOut uint64 // Players without room since the last network tick.
 }
 
-// sentRelay is a packet that has all players.
+// sentRelay is a sent packet with the inputs of all players.
 type sentRelay struct {
 	packet uint64
 	upTo   tick.Tick
@@ -63,14 +64,14 @@ func (e relayEnds) Server(s *netcode.Server) netcode.ServerHooks {
 		Opened:     func(*netcode.Session) any { return newRelay(in) },
 		BeforeSend: a.beforeSend,
 		Section: &netcode.ServerSection{
-			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world: there is a packet.
+			Due:   func(*netcode.Session, bool) bool { return false }, // An action changes the world, so that a packet is sent anyway.
 			Write: a.write,
 			Acked: func(c *netcode.Session, packet uint64) { relayOf(c).ackedPacket(packet) },
 		},
 	}
 }
 
-// beforeSend notes the inputs of a network tick.
+// beforeSend stores the inputs of a network tick.
 func (a *relayServer) beforeSend() {
 	if !a.server.TickDue() {
 		return
@@ -88,7 +89,7 @@ func (a *relayServer) beforeSend() {
 	a.listOwned()
 }
 
-// listOwned lists the entities of players.
+// listOwned lists the entities of players with inputs.
 func (a *relayServer) listOwned() {
 	a.owned = a.owned[:0]
 	store := a.server.Store()
@@ -108,13 +109,13 @@ func (a *relayServer) listOwned() {
 	})
 }
 
-// note keeps the inputs of the ticks that were simulated in this frame, and those that are there of the ticks after them.
+// note stores the inputs of the ticks of this frame, and the received inputs of the next ticks.
 func (r *relay) note(q *queue, now tick.Tick, steps int) {
 	for at := max(now-tick.Tick(min(steps, relayReach))+1, 1); at <= now; at++ {
 		r.keep(at, func(n int) []uint32 { return q.input(n, at, at) })
 	}
 	if r.newest = tick.None; q.newest == tick.None {
-		return // The player has not done anything.
+		return // The player has sent no input yet.
 	}
 	r.newest = now
 	for at := now + 1; at <= now+relayAhead && q.window.Holds(at); at++ {
@@ -128,7 +129,7 @@ func (r *relay) note(q *queue, now tick.Tick, steps int) {
 	}
 }
 
-// keep keeps the inputs of a tick.
+// keep stores the inputs of a tick.
 func (r *relay) keep(at tick.Tick, input func(n int) []uint32) {
 	r.ticks[at%relayRing], r.types[at%relayRing] = at, 0
 	for n := range r.in.plans {
@@ -142,14 +143,14 @@ func (r *relay) keep(at tick.Tick, input func(n int) []uint32) {
 	}
 }
 
-// rowOf is the lanes of all types of a tick.
+// rowOf returns the lanes of all types of a tick.
 func (r *relay) rowOf(at tick.Tick) []uint32 {
 	from := int(at%relayRing) * r.in.lanes
 	return r.rows[from : from+r.in.lanes]
 }
 
-// write writes the section of the first packet of a network tick. It takes no more than half of the packet, so that state has
-// room too. Players who do not fit have their turn in the next tick.
+// write writes the section into the first packet of a network tick. It uses at most half of the room, so that state fits
+// too. Players that do not fit are first in the next section.
 func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int {
 	to := relayOf(c)
 	if room = room[:len(room)/2]; to.told || c.Local() || len(room) < relayHead+1 {
@@ -158,7 +159,7 @@ func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int 
 	now, view := a.server.Tick(), c.View()
 	w := wire.NewBitWriter(room[relayHead:])
 	count, left, done := 0, netcode.ClientID(0), netcode.ClientID(0)
-	for pass := range 2 { // From the player whose turn it is, then those before it.
+	for pass := range 2 { // First the players from next on, then the players before it.
 		for i := range a.owned {
 			o := &a.owned[i]
 			if o.owner == done || o.owner == c.ID() || (o.owner >= to.next) != (pass == 0) || !view.Visible(o.entity) {
@@ -194,8 +195,8 @@ func (a *relayServer) write(c *netcode.Session, room []byte, packet uint64) int 
 	return relayHead + w.Finish()
 }
 
-// writePlayer writes a player's part of a section, if it fits: the ticks that the client may lack, of the last so many, as far as they
-// have the types of the newest.
+// writePlayer writes a player's part of a section. It writes the unacknowledged ticks of the last simulated ticks, as far
+// back as they have the types of the newest. It returns false, and writes nothing, if they do not fit.
 func (r *relay) writePlayer(w *wire.BitWriter, o *owned, now, last tick.Tick) bool {
 	from, mark := o.from, *w
 	oldest := from.newest
@@ -217,7 +218,7 @@ func (r *relay) writePlayer(w *wire.BitWriter, o *owned, now, last tick.Tick) bo
 	return true
 }
 
-// ackedPacket notes that the client has a packet.
+// ackedPacket handles the ack of a packet.
 func (r *relay) ackedPacket(packet uint64) {
 	if s := &r.sent[packet%relaySent]; s.packet == packet {
 		r.acked = max(r.acked, s.upTo)

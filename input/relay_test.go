@@ -34,7 +34,7 @@ func relayedTypes(more ...func(p *netcode.Protocol)) *types {
 	return in
 }
 
-// section is a section of one player, for a client whose clock is near tick 100.
+// section returns a section of one player, for a client whose clock is near tick 100.
 func section(in *types, r relayedRun, rows ...wheel) []byte {
 	room := make([]byte, 1000)
 	room[0], room[2] = 100, 1
@@ -44,7 +44,7 @@ func section(in *types, r relayedRun, rows ...wheel) []byte {
 	return room[:relayHead+w.Finish()]
 }
 
-// wheelRow is the lanes of all types in a tick.
+// wheelRow returns the lanes of all types in a tick.
 func wheelRow(in *types, v wheel) []uint32 {
 	row := make([]uint32, in.lanes)
 	n := in.number(reflect.TypeFor[wheel]())
@@ -95,7 +95,8 @@ func TestRelayedSectionsAreReadAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-// An input that is not there is the newest before it, without its press, and then the game's decay function is asked.
+// A missing input is guessed from the newest earlier input, without its press, by the game's decay function if there is
+// one.
 func TestAMissingInputIsGuessed(t *testing.T) {
 	for _, decays := range []bool{false, true} {
 		in := relayedTypes(func(p *netcode.Protocol) {
@@ -132,7 +133,7 @@ func TestAMissingInputIsGuessed(t *testing.T) {
 	}
 }
 
-// A hostile server can neither fill a client's memory nor change ticks that are far away.
+// A hostile server can neither fill a client's memory nor change distant ticks.
 func TestRelayedInputsAreBoundedAtAClient(t *testing.T) {
 	in := relayedTypes()
 	r, n := newOthers(in), in.number(reflect.TypeFor[wheel]())

@@ -10,22 +10,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// errInput is the error of an input section that is not legal.
+// errInput is the error of an illegal input section.
 var errInput = errors.New("inputs that are not legal")
 
-// Stats counts the inputs that came to one server.
+// Stats counts the inputs that arrived at one server.
 type Stats struct {
-	Taken  uint64 `json:"taken"`   // Inputs of single ticks taken, the late ones included; each tick once.
-	Late   uint64 `json:"late"`    // Inputs that came when their tick was simulated already.
-	TooOld uint64 `json:"too_old"` // Inputs refused because they are of more than 64 ticks ago.
-	TooFar uint64 `json:"too_far"` // Inputs refused because they are of more than 64 ticks ahead.
-	Stood  uint64 `json:"stood"`   // Ticks for which the game asked, and an earlier input stood in.
+	Taken  uint64 `json:"taken"`   // Accepted inputs, each tick once, with the late ones.
+	Late   uint64 `json:"late"`    // Inputs that arrived after their tick was simulated.
+	TooOld uint64 `json:"too_old"` // Refused inputs of more than 64 ticks ago.
+	TooFar uint64 `json:"too_far"` // Refused inputs of more than 64 ticks ahead.
+	Stood  uint64 `json:"stood"`   // Ticks that the game asked for and for which an earlier input stood in.
 
-	Relayed uint64 `json:"relayed"`  // Inputs of single ticks that were told to other clients, each as often as it was sent.
-	LeftOut uint64 `json:"left_out"` // Parts of a packet for a player's inputs that were left out for lack of room. They come later.
+	Relayed uint64 `json:"relayed"`  // Inputs of single ticks sent to other clients, counted for each send.
+	LeftOut uint64 `json:"left_out"` // Players' parts of a section that were left out for lack of room. They are sent later.
 }
 
-// StatsOf is a copy of the counters of a server.
+// StatsOf returns a copy of the counters of a server.
 func StatsOf(s *netcode.Server) Stats {
 	if q := queuesOf(s); q != nil {
 		return q.stats
@@ -33,7 +33,8 @@ func StatsOf(s *netcode.Server) Stats {
 	return Stats{}
 }
 
-// ClientStats is the Taken, Late and Stood of one client alone. It is false if there is no such client, or the protocol has no inputs.
+// ClientStats returns Taken, Late and Stood of one client. ok is false for an unknown client and a protocol without
+// inputs.
 func ClientStats(s *netcode.Server, client netcode.ClientID) (stats Stats, ok bool) {
 	q := queueOf(s, client)
 	if q != nil {
@@ -42,28 +43,30 @@ func ClientStats(s *netcode.Server, client netcode.ClientID) (stats Stats, ok bo
 	return stats, q != nil
 }
 
-// Of returns the input of a client's player in the tick that the server simulates, Server.Tick. Call it in frames in which
-// TickDue. Where nothing came for this tick, the newest input before it stands in. It is false if there is no such client, or nothing came
-// for the last 64 ticks, or T is no input, which OnError is told once: ErrNotRegistered. Event fields are set for each press
-// once: those of all ticks of this frame, see Server.Steps, and none in a frame in which no tick is due. It allocates nothing.
+// Of returns the input of a client's player in the simulated tick, Server.Tick. Call it in frames in which TickDue. If no
+// input arrived for this tick, the newest earlier input stands in.
+//
+// ok is false for an unknown client, and if no input arrived for the last 64 ticks. It is also false if T is not an
+// input; OnError then gets ErrNotRegistered once. Each press is returned once: the input has the presses of all ticks of
+// this frame, see Server.Steps. In a frame without a due tick it has none. Of allocates nothing.
 func Of[T any](s *netcode.Server, client netcode.ClientID) (v T, ok bool) {
 	return get[T](s, client, s.Tick()-netcode.Tick(s.Steps())+1, s.Tick(), "input.Of")
 }
 
-// At is Of for one tick alone: Server.Tick or one that the server has let slip by less than 64 ticks before, as after a stall,
-// when Steps is more than 1. A game asks for each of the Steps by At, or once by Of: events are in both. No client gets more
-// steps than there are ticks, however many inputs it sends.
+// At returns the input of one tick: Server.Tick, or one of the ticks that the server has skipped in this frame after a
+// stall, when Steps is more than 1. A game calls At for each of the Steps, or Of once: both return all events. A client
+// gets one step per tick, however many inputs it sends.
 func At[T any](s *netcode.Server, client netcode.ClientID, at netcode.Tick) (v T, ok bool) {
 	return get[T](s, client, at, at, "input.At")
 }
 
-// Has tells if a client's input of the tick that the server simulates is there, and no earlier one stands in.
+// Has reports whether a client's input of the simulated tick has arrived. It is false if an earlier input stands in.
 func Has(s *netcode.Server, client netcode.ClientID) bool {
 	q := queueOf(s, client)
 	return q != nil && q.window.Holds(s.Tick()) && !q.stood[s.Tick()%slots]
 }
 
-// get is the input of a tick, with the events of all ticks from first on.
+// get returns the input of tick at, with the events of all ticks from first on.
 func get[T any](s *netcode.Server, client netcode.ClientID, first, at tick.Tick, call string) (v T, ok bool) {
 	all, n := queuesOf(s), -1
 	if all != nil {
@@ -85,22 +88,22 @@ func get[T any](s *netcode.Server, client netcode.ClientID, first, at tick.Tick,
 	return v, true
 }
 
-// clock is the part of a server that inputs need.
+// clock is the part of a server that inputs use.
 type clock interface {
-	Tick() tick.Tick // The tick that is simulated,
-	TickDue() bool   // if one is,
-	Steps() int      // as the last of so many.
-	Time() tick.Time // When the datagram came that is read.
+	Tick() tick.Tick // The simulated tick.
+	TickDue() bool   // A tick is simulated in this frame.
+	Steps() int      // The number of ticks of this frame.
+	Time() tick.Time // The arrival time of the datagram that is read.
 }
 
-// queues is the inputs of a server.
+// queues is the state of a server with inputs.
 type queues struct {
 	in     *types
 	clock  clock
 	staged staged
 	stats  Stats
 
-	recorder *recorder // Nil where there is no server, in tests.
+	recorder *recorder // Nil in tests without a server.
 }
 
 // newQueues makes the state of a server with inputs.
@@ -108,7 +111,7 @@ func newQueues(in *types, c clock) *queues {
 	return &queues{in: in, clock: c, staged: staged{rows: make([]uint32, in.lanes*reach)}}
 }
 
-// hooks returns the functions of the queues in the frames of their server.
+// hooks returns the functions that the server's frames call.
 func (a *queues) hooks() netcode.ServerHooks {
 	return netcode.ServerHooks{
 		State: a,
@@ -130,47 +133,47 @@ func (a *queues) hooks() netcode.ServerHooks {
 	}
 }
 
-// queuesOf is the inputs of a server; nil if its protocol has none.
+// queuesOf returns the inputs of a server, nil if its protocol has none.
 func queuesOf(s *netcode.Server) *queues {
 	a, _ := netcode.ExtensionOf[*queues](s)
 	return a
 }
 
-// queueOf is a client's inputs; nil if there is no such client, or the protocol has no inputs.
+// queueOf returns a client's inputs, nil for an unknown client or a protocol without inputs.
 func queueOf(s *netcode.Server, client netcode.ClientID) *queue { return ofSession(s.Session(client)) }
 
-// ofSession is the inputs of a session.
+// ofSession returns the inputs of a session.
 func ofSession(c *netcode.Session) *queue {
 	q, _ := netcode.ExtensionOf[*queue](c)
 	return q
 }
 
-// simulated is the newest tick that the game simulated in an earlier frame.
+// simulated returns the newest tick that was simulated in an earlier frame.
 func (a *queues) simulated() tick.Tick { return a.clock.Tick() - tick.Tick(a.clock.Steps()) }
 
-// queue is the inputs of one client by tick, in constant memory.
+// queue stores the inputs of one client by tick, in constant memory.
 type queue struct {
 	all *queues
 	in  *types
 
 	window tick.Window
-	rows   []uint32    // By type, then the tick modulo slots.
-	types  []uint8     // By slot: which types there are.
-	shown  []tick.Time // By slot: the moment that the client showed; of tick None: not known.
-	stood  [slots]bool // By slot, of a recorded player: an earlier input stands in.
-	newest tick.Tick   // The newest that was taken.
-	asked  tick.Tick   // The newest that the game asked for.
+	rows   []uint32    // By type, then tick modulo slots.
+	types  []uint8     // By slot: bit n: there is an input of type n.
+	shown  []tick.Time // By slot: the moment that the client presented; tick None: unknown.
+	stood  [slots]bool // By slot, for a recorded player: an earlier input stands in.
+	newest tick.Tick   // The newest accepted tick.
+	asked  tick.Tick   // The newest tick that the game asked for.
 	answer answer
-	stats  Stats // Taken, Late and Stood alone.
+	stats  Stats // Only Taken, Late and Stood.
 
 	late    lateEvents
-	scratch []uint32 // One row of each type.
+	scratch []uint32 // One row of all types.
 }
 
-// slots is the number of ticks that a queue has room for: all of its window.
+// slots is the number of ticks that a queue stores: the whole window.
 const slots = 2*reach + 1
 
-// answer is the next feedback for the client's clock: how early one input came since the last tick.
+// answer is the next feedback for the client's clock: how early one input arrived since the last tick.
 type answer struct {
 	due   bool
 	tick  tick.Tick
@@ -186,18 +189,18 @@ func (a *queues) open() *queue {
 	return q
 }
 
-// row is the lanes of one type in a tick.
+// row returns the lanes of one type in a tick.
 func (q *queue) row(n int, at tick.Tick) []uint32 {
 	lanes := q.in.plans[n].Lanes()
 	from := q.in.first[n]*slots + int(at%slots)*lanes
 	return q.rows[from : from+lanes]
 }
 
-// nextTick is the first tick of which the game has not asked for the client's input.
+// nextTick returns the first tick whose input the game has not asked for.
 func (q *queue) nextTick() tick.Tick { return max(q.all.simulated(), q.asked) + 1 }
 
-// ask returns the input of one type in a tick, for the game, with the events of all ticks from first on. It is nil where no input
-// stands for the tick.
+// ask returns the game's input of one type in tick at, with the events of all ticks from first on. It is nil without an
+// input that stands in. It counts the tick as asked.
 func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
 	lanes := q.input(n, first, at)
 	if lanes != nil && at > q.asked && !q.window.Holds(at) {
@@ -208,7 +211,8 @@ func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
 	return lanes
 }
 
-// standing is the tick whose input of one type is that of a tick: itself, or the newest before it; None if there is none.
+// standing returns the tick whose input counts for tick at: itself, or the newest before it. It is None if none is within
+// reach.
 func (q *queue) standing(at tick.Tick, n int) tick.Tick {
 	for t := at; t > tick.None && t > at-reach; t-- {
 		if q.window.Holds(t) && q.types[t%slots]>>n&1 != 0 {
@@ -218,8 +222,8 @@ func (q *queue) standing(at tick.Tick, n int) tick.Tick {
 	return tick.None
 }
 
-// presented returns the moment that the client showed its player when it made the input of a tick; false if that is not known.
-// Where another input stands in, its clock went on meanwhile.
+// presented returns the moment that the client presented when it made the input of a tick. For a missing input it
+// continues from an earlier input at the rate of the clock. ok is false if no moment is known.
 func (q *queue) presented(at tick.Tick) (tick.Time, bool) {
 	for t := at; t > tick.None && t > at-reach; t-- {
 		if q.window.Holds(t) && q.shown[t%slots].Tick != tick.None {
@@ -229,16 +233,16 @@ func (q *queue) presented(at tick.Tick) (tick.Time, bool) {
 	return tick.Time{}, false
 }
 
-// staged is an input section that was judged.
+// staged is a validated input section that has no effect yet.
 type staged struct {
-	low    uint16 // Of the newest tick.
+	low    uint16 // The low bits of the newest tick.
 	behind uint16
 	count  int
 	types  uint8
-	rows   []uint32 // By type, reach rows for each.
+	rows   []uint32 // By type: reach rows each.
 }
 
-// read judges an input section whole, before anything of it takes effect.
+// read validates and decodes a whole input section. The queue takes it only if all of it is legal.
 func (g *staged) read(in *types, payload []byte) error {
 	if len(payload) <= headSize {
 		return errInput
@@ -262,7 +266,7 @@ func (g *staged) read(in *types, payload []byte) error {
 	return nil
 }
 
-// take queues the inputs of a section that was judged: each tick once, and none outside the window.
+// take puts the inputs of a validated section into the queue. It ignores ticks outside the window and ticks that it has.
 func (q *queue) take(g *staged) {
 	now, stats := q.all.clock.Tick(), &q.all.stats
 	begun := now
@@ -294,7 +298,7 @@ func (q *queue) take(g *staged) {
 	}
 }
 
-// keep puts the input of a tick into its slot.
+// keep stores the input of a tick.
 func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	slot := at % slots
 	for n, plan := range q.in.plans {
@@ -308,8 +312,8 @@ func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	q.newest = max(q.newest, at)
 }
 
-// put makes the action of a host's player the input of the tick that is simulated, or of the next where the game has asked: a tick keeps what
-// the game got. shown is the moment that the player sees.
+// put stores the action of a host's player as the input of the simulated tick, or of the next tick if the game has
+// already asked. An input that the game has received never changes. shown is the moment that the player sees.
 func (q *queue) put(t *tail, shown tick.Time) {
 	at := max(q.all.clock.Tick(), q.asked+1)
 	again := q.window.Holds(at)
@@ -335,15 +339,15 @@ func (q *queue) put(t *tail, shown tick.Time) {
 	}
 }
 
-// answered notes how early an input came. Of several between two ticks the one is told that came latest for its tick, so that none
-// that is late is left out, or else the one that came too early.
+// answered notes how early an input arrived, for the next feedback. Of several inputs between two ticks, the feedback
+// reports the least early. A late input is thus always reported.
 func (q *queue) answered(at tick.Tick, early tick.Span) {
 	if a := &q.answer; !a.due || early < a.early {
 		*a = answer{due: true, tick: at, early: early}
 	}
 }
 
-// writeAnswer writes how early one of the client's inputs came, once a tick in which some did.
+// writeAnswer writes the feedback, at most once a tick. It returns its length in bytes.
 func (q *queue) writeAnswer(room []byte) int {
 	a := &q.answer
 	if !a.due || len(room) < feedbackSize {
@@ -354,13 +358,14 @@ func (q *queue) writeAnswer(room []byte) int {
 	return feedbackSize
 }
 
-// lateEvents are the events of inputs that came when their tick had been simulated: the tick simulated next has them.
+// lateEvents has the events of inputs that arrived after their tick was simulated. The tick that is simulated next takes
+// them.
 type lateEvents struct {
-	rows []uint32  // One of each type.
-	tick tick.Tick // The tick that has them.
+	rows []uint32  // One row of all types.
+	tick tick.Tick // The tick that takes them.
 }
 
-// begin makes a tick the one that has late events, and forgets those of an earlier one.
+// begin sets the tick that takes the late events. It drops the events of an earlier such tick.
 func (l *lateEvents) begin(in *types, at tick.Tick) {
 	if l.tick == at {
 		return
@@ -369,7 +374,7 @@ func (l *lateEvents) begin(in *types, at tick.Tick) {
 	in.clearEvents(l.rows)
 }
 
-// postpone moves the events of a tick that was simulated to another one.
+// postpone moves the events of an already simulated tick to tick to.
 func (q *queue) postpone(late, to tick.Tick) {
 	q.late.begin(q.in, to)
 	for n, plan := range q.in.plans {
@@ -382,8 +387,8 @@ func (q *queue) postpone(late, to tick.Tick) {
 	}
 }
 
-// input makes the input of one type in a tick of the ticks first to at: the state is that of the newest, and the events are
-// those of all. The lanes are good until the next call. It is nil where no input stands for the tick.
+// input returns the input of one type for the ticks first to at: the state of the newest, and the events of all. It is
+// nil without an input that stands in. The lanes are valid until the next call.
 func (q *queue) input(n int, first, at tick.Tick) []uint32 {
 	standing := q.standing(at, n)
 	if standing == tick.None {

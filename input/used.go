@@ -11,32 +11,32 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The server tells a client which inputs it used where they are not those of the client: one came too late, and an earlier one
-// stood in, or a press of an earlier tick came with it. A client that predicts replays these ticks with what the server used.
-// [TellUsed] turns it on. A section, from the server to a client:
+// The server reports to a client the inputs that it used in place of the client's. An input came too late and an earlier
+// one stood in, or a tick had a late press of an earlier tick. A client that predicts replays these ticks with the used
+// inputs. [TellUsed] enables it. The section, from the server to a client:
 //
 //	 0      1 …
 //	+-------+-------------------------------------------------------------+
 //	| count | for each tick: tick, types, and the row of each type set    |
 //	+-------+-------------------------------------------------------------+
 //
-//	count  8 bits, 1 to 16; what follows is one bit string, least significant bit first, with zeros up to the byte
-//	tick   16 bits, the low bits of the tick that was simulated
-//	types  8 bits; bit n: there was an input of type n, in the order of wire names; 0: there was none at all
+//	count  8 bits, 1 to 16; then follows one bit string, least significant bit first, with zeros up to the byte
+//	tick   16 bits, the low bits of the simulated tick
+//	types  8 bits; bit n: there was an input of type n, in the order of wire names; 0: no input
 //	rows   quantize.Plan.WriteRow
 
 const (
-	// usedAtMost is the most ticks in a section.
+	// usedAtMost bounds the ticks in a section.
 	usedAtMost = 16
-	// usedSent is the number of packets whose sections are remembered until they are acknowledged.
+	// usedSent is the number of sent packets whose sections are stored until they are acknowledged.
 	usedSent = 64
 )
 
-// errUsed is the error of a section that is not legal.
+// errUsed is the error of an illegal section.
 var errUsed = errors.New("inputs that were used are not legal")
 
-// TellUsed makes servers of the protocol tell each client the inputs that they used in place of its own. Package predict calls it.
-// It panics on a frozen protocol.
+// TellUsed makes servers of the protocol report to each client the inputs that they used in place of its own. Package
+// predict calls it. It panics on a frozen protocol.
 func TellUsed(p *netcode.Protocol) {
 	in := typesOf(p)
 	if in.tells {
@@ -49,31 +49,31 @@ func TellUsed(p *netcode.Protocol) {
 // usedEnds makes the hooks of both ends.
 type usedEnds struct{ in *types }
 
-// usedInputs is the inputs of the last ticks that were not as the client set them.
+// usedInputs has the inputs of the last ticks that differ from the client's own.
 type usedInputs struct {
 	in     *types
-	news   uint64    // Bit n: the client is not known to have the row at n.
+	news   uint64    // Bit n: the client has not acknowledged row n.
 	opened tick.Tick // The first tick that was simulated in the session.
 	told   bool      // A packet of this network tick has the section.
 
-	ticks [reach]tick.Tick // By tick modulo reach, where there is something to tell. At a server it is good where news has the bit.
+	ticks [reach]tick.Tick // By tick modulo reach: the tick of a row. At a server only rows with a bit in news are valid.
 	types [reach]uint8
-	rows  []uint32 // By tick modulo reach, then of all types.
+	rows  []uint32 // By tick modulo reach: a row of all types.
 	sent  [usedSent]sentUsed
 }
 
-// sentUsed is the content of a packet.
+// sentUsed is the section of a sent packet.
 type sentUsed struct {
 	packet uint64
 	upTo   tick.Tick
-	rows   uint64 // Bits as of news.
+	rows   uint64 // Bits as in news.
 }
 
 func newUsedInputs(in *types) *usedInputs {
 	return &usedInputs{in: in, rows: make([]uint32, in.lanes*reach)}
 }
 
-// row is the lanes of all types of a tick.
+// row returns the lanes of all types of a tick.
 func (u *usedInputs) row(at tick.Tick) []uint32 {
 	from := int(at%reach) * u.in.lanes
 	return u.rows[from : from+u.in.lanes]
@@ -85,8 +85,8 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 		u, _ := netcode.ExtensionOf[*usedInputs](c)
 		return u
 	}
-	// telling has a bit for each client, by its id modulo 64, who may have something to be told: the state of all others is in no near cache, and
-	// is not looked at for each packet.
+	// telling has a bit for each client with unreported inputs, by its id modulo 64. The state of other clients is rarely
+	// in a cache, and is not read for each packet.
 	telling := uint64(0)
 	tells := func(c *netcode.Session) bool { return telling>>(c.ID()%64)&1 != 0 }
 	return netcode.ServerHooks{
@@ -122,7 +122,7 @@ func (e usedEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// note keeps the inputs of the ticks that were simulated in this frame, where they are not those of the client.
+// note stores the inputs of the ticks of this frame, where they differ from the client's.
 func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 	u.told = false
 	if u.opened == tick.None {
@@ -131,7 +131,7 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 	for at := now - tick.Tick(steps) + 1; at <= now; at++ {
 		n := at % reach
 		u.news &^= 1 << n
-		silent := q.newest == tick.None && at-u.opened >= reach // Its player does nothing.
+		silent := q.newest == tick.None && at-u.opened >= reach // The client has sent no input for reach ticks.
 		if at <= tick.None || silent || q.window.Holds(at) && !q.lateEventsIn(at) {
 			continue
 		}
@@ -145,7 +145,7 @@ func (u *usedInputs) note(q *queue, now tick.Tick, steps int) {
 	}
 }
 
-// lateEventsIn reports whether a tick has events of an earlier one.
+// lateEventsIn reports whether a tick has events of an earlier tick.
 func (q *queue) lateEventsIn(at tick.Tick) bool {
 	if q.late.tick != at {
 		return false
@@ -158,7 +158,8 @@ func (q *queue) lateEventsIn(at tick.Tick) bool {
 	return false
 }
 
-// write writes as many ticks as fit into the first packet of a network tick, the newest first.
+// write writes as many ticks as fit into the first packet of a network tick, the newest first. It returns the length in
+// bytes.
 func (u *usedInputs) write(room []byte, packet uint64) int {
 	if u.news == 0 || u.told || len(room) < 2 {
 		return 0
@@ -182,7 +183,7 @@ func (u *usedInputs) write(room []byte, packet uint64) int {
 	return 1 + w.Finish()
 }
 
-// newest is the newest tick to tell, None if there is none.
+// newest returns the newest unreported tick, None without any.
 func (u *usedInputs) newest() (newest tick.Tick) {
 	for n, at := range u.ticks {
 		if u.news>>n&1 != 0 {
@@ -192,7 +193,7 @@ func (u *usedInputs) newest() (newest tick.Tick) {
 	return newest
 }
 
-// before is the newest tick to tell before another one.
+// before returns the newest unreported tick before another tick, None without any.
 func (u *usedInputs) before(at tick.Tick) tick.Tick {
 	for t := at - 1; t > at-reach && t > tick.None; t-- {
 		if n := t % reach; u.news>>n&1 != 0 && u.ticks[n] == t {
@@ -202,7 +203,7 @@ func (u *usedInputs) before(at tick.Tick) tick.Tick {
 	return tick.None
 }
 
-// writeTick writes one tick.
+// writeTick writes the inputs of one tick.
 func (u *usedInputs) writeTick(w *wire.BitWriter, at tick.Tick) {
 	types := u.types[at%reach]
 	w.Write(uint64(at.Low()), 16)
@@ -214,7 +215,7 @@ func (u *usedInputs) writeTick(w *wire.BitWriter, at tick.Tick) {
 	}
 }
 
-// acked notes that the client has a packet.
+// acked handles the ack of a packet.
 func (u *usedInputs) acked(packet uint64) {
 	s := &u.sent[packet%usedSent]
 	if s.packet != packet {
@@ -231,7 +232,7 @@ func (u *usedInputs) acked(packet uint64) {
 // playerInputs is a client's state: the inputs that the server used in place of its own.
 type playerInputs struct {
 	usedInputs
-	since tick.Tick // The oldest tick that was told since the last call of Corrected; None: none.
+	since tick.Tick // The oldest tick reported since the last call of Corrected; None: no tick.
 }
 
 // Client implements netcode.ClientSide.
@@ -255,8 +256,8 @@ func (e usedEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// take keeps what the server used in a tick, if the client used something else. It did not where it was told before, and where the input that stood in
-// is the same: a stick that is held.
+// take stores the input that the server used in a tick, if the client used another. Reports that are known already are
+// ignored, and so are inputs equal to the client's own, such as a held stick.
 func (p *playerInputs) take(t *tail, at, now tick.Tick, types uint8, rows []uint32) {
 	if at <= tick.None || at > now || at <= now-reach {
 		return
@@ -276,7 +277,8 @@ func (p *playerInputs) take(t *tail, at, now tick.Tick, types uint8, rows []uint
 	}
 }
 
-// readUsed reads a section. The rows are good during the call; those of a type that is not there are 0.
+// readUsed decodes a section and calls each for every tick. The rows are valid during the call. Rows of missing types are
+// 0.
 func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16, types uint8, rows []uint32)) error {
 	if len(payload) < 2 || payload[0] == 0 || payload[0] > usedAtMost {
 		return errUsed
@@ -304,10 +306,12 @@ func readUsed(in *types, payload []byte, scratch []uint32, each func(low uint16,
 	return nil
 }
 
-// Own returns the input of the client's own player in a tick, for a game that predicts: the input with which the server simulates the
-// tick. It is the last one of Set before the tick began, or the one that the server says it used. The call fixes the inputs of ticks up
-// to now: a later Set in the frame is for later ticks. ok is false if the tick's input is not known, as more than 63 ticks back, and if
-// T is no input; OnError is told of that once. It allocates nothing.
+// Own returns the input of the client's own player in a tick, for a game that predicts. It is the last Set before the
+// tick began, or the input that the server reported as used. The call fixes the inputs of ticks up to now: a later Set in
+// the frame counts for later ticks.
+//
+// ok is false for an unknown input, such as one of more than 63 ticks ago. It is also false if T is not an input; OnError
+// gets that once. Own allocates nothing.
 func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 	t, n := tailOf(c), -1
 	if t != nil {
@@ -325,7 +329,7 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 	return v, true
 }
 
-// own is the lanes of Own, nil if nothing is known.
+// own returns the lanes for Own, nil without a known input.
 func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
 	if t.set != 0 && c.State() == netcode.Connected {
 		t.settles = true
@@ -335,7 +339,7 @@ func (t *tail) own(c *netcode.Client, n int, at tick.Tick) []uint32 {
 	return t.used(p, n, at)
 }
 
-// used is the lanes of one type with which a tick is simulated here, nil if nothing is known. p may be nil.
+// used returns the lanes of one type that this client simulates a tick with, nil without a known input. p may be nil.
 func (t *tail) used(p *playerInputs, n int, at tick.Tick) []uint32 {
 	if p != nil && at > tick.None && p.ticks[at%reach] == at {
 		if p.types[at%reach]>>n&1 == 0 {
@@ -349,7 +353,8 @@ func (t *tail) used(p *playerInputs, n int, at tick.Tick) []uint32 {
 	return t.row(n, at)
 }
 
-// Corrected returns the oldest tick whose input the server told to be another than the client's since the last call. False: none.
+// Corrected returns the oldest tick whose input the server corrected since the last call. ok is false without such a
+// tick.
 func Corrected(c *netcode.Client) (oldest netcode.Tick, ok bool) {
 	p, has := netcode.ExtensionOf[*playerInputs](c)
 	if !has || p.since == tick.None {

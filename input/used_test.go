@@ -20,7 +20,7 @@ func usedTypes() *types {
 	return in
 }
 
-// A section has the ticks that the client is not known to have, the newest first, until a packet with them is acknowledged.
+// A section has the ticks that the client has not acknowledged, the newest first.
 func TestUsedInputsAreToldUntilTheyAreAcknowledged(t *testing.T) {
 	in := usedTypes()
 	u := newUsedInputs(in)

@@ -14,56 +14,56 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// defaultAhead is the time for which a component goes on beyond its newest version.
+// defaultAhead is the time for which a component is extrapolated beyond its newest version.
 const defaultAhead = 100 * time.Millisecond
 
-// Option tells how a component is interpolated.
+// Option is a setting of the interpolation of a component.
 type Option func(*registered)
 
-// registered is the result of the options of one Register.
+// registered has the options of one Register.
 type registered struct {
 	of, twin, speed reflect.Type
 	mode            quantize.BlendMode
-	by              reflect.Type // The type of By's function.
+	by              reflect.Type // The argument type of By's function.
 	custom          func(plan *quantize.Plan) (*quantize.Blend, error)
 	ahead           time.Duration
 	chosen          int
 }
 
-// interpolations is the interpolated components of a protocol.
+// interpolations has the interpolated components of a protocol.
 type interpolations struct {
 	registered []registered
 	list       []replica.Interpolation // By row, once frozen.
 }
 
-// Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter way
-// round, with the tag quat on the shorter arc (slerp); integers, booleans and names of entities change in a step. It is
-// the default.
+// Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter
+// way round, fields with the tag quat on the shorter arc (slerp). Integers, booleans and entity references change in a
+// step. Linear is the default.
 func Linear() Option { return mode(quantize.BlendByKind) }
 
-// Stepped shows each value from its own tick until that of the next.
+// Stepped shows each value from its own tick until the tick of the next value.
 func Stepped() Option { return mode(quantize.BlendStep) }
 
-// Angles takes every number of the component for an angle in radians, whatever its tag, and turns it by the shorter way.
+// Angles treats every number of the component as an angle in radians, whatever its tag, and turns it by the shorter way.
 func Angles() Option { return mode(quantize.BlendAngles) }
 
-// Quaternions takes every four float32 of the component that have no tag for a quaternion x, y, z, w, or any order that
-// is always the same, and turns it on the shorter arc at an even rate (slerp).
+// Quaternions treats every four float32 of the component without a tag as a quaternion, in any fixed order of x, y, z, w.
+// It turns on the shorter arc at an even rate (slerp).
 func Quaternions() Option { return mode(quantize.BlendQuats) }
 
 func mode(m quantize.BlendMode) Option {
 	return func(i *registered) { i.mode, i.chosen = m, i.chosen+1 }
 }
 
-// WithVelocity moves the numbers of the component on cubic Hermite curves, with component V on the same entity for their
-// velocities: the k-th number of V is how much the k-th number of the component changes a second. V must be registered with
-// Replicate. Where an entity has no V the way is straight.
+// WithVelocity moves the numbers of the component on cubic Hermite curves. The velocities are in component V of the same
+// entity: the k-th number of V is the change of the k-th number of the component per second. V must be registered with
+// Replicate. An entity without V moves in straight lines.
 func WithVelocity[V any]() Option {
 	return func(i *registered) { i.speed, i.chosen = reflect.TypeFor[V](), i.chosen+1 }
 }
 
-// By lets a function of the game's say what T is at a part of the way between two values: 0 is from, 1 is to, above 1 is
-// beyond to. It must not keep the pointers.
+// By interpolates with a function of the game. f returns T at a part of the way between two values: 0 is from, 1 is to,
+// above 1 is beyond to. f must not store the pointers.
 func By[T any](f func(from, to *T, part float32) T) Option {
 	return func(i *registered) {
 		i.by, i.chosen = reflect.TypeFor[T](), i.chosen+1
@@ -71,8 +71,8 @@ func By[T any](f func(from, to *T, part float32) T) Option {
 	}
 }
 
-// Ahead sets for how long a value goes on as it moved last when nothing newer has arrived in time; 0 is not at all. The
-// default is 100 ms. Beyond that it stands still. Ahead panics below 0.
+// Ahead sets for how long a value is extrapolated when no newer value has arrived in time; 0 disables it. The default is
+// 100 ms. After that time the value stands still. Ahead panics below 0.
 func Ahead(d time.Duration) Option {
 	if d < 0 {
 		panic(fmt.Sprintf("netcode: interpolate.Ahead(%v): how far values go on is not negative", d))
@@ -80,10 +80,12 @@ func Ahead(d time.Duration) Option {
 	return func(i *registered) { i.ahead = d }
 }
 
-// Register makes clients show component T smoothly: Of gives its value at the moment that is presented, and systems.Interpolate
-// keeps it in components.Smooth[T]. T must be registered with netcode.Replicate, before or after. Nothing is sent differently, so
-// only clients need to call it. It panics, naming the type and the field, on more than one way of interpolation, on a component
-// that holds entities of a world or nothing, and on a frozen protocol; what is missing in the protocol panics when it freezes.
+// Register makes clients show component T smoothly. Of returns its value at the presented moment, and systems.Interpolate
+// writes it to components.Smooth[T]. T must be registered with netcode.Replicate, before or after. The wire format does
+// not change, so that only clients need the call.
+//
+// Register panics on more than one kind of interpolation, on a second call for T and on a frozen protocol. The freeze
+// panics, with the names of the type and the field, if T or V is not replicated or cannot be interpolated.
 func Register[T any](p *netcode.Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("interpolate.Register", t)
@@ -109,10 +111,10 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 	all.registered = append(all.registered, i)
 }
 
-// maxRegistered is the number of component types that are interpolated in a protocol: the views keep a bit for each.
+// maxRegistered bounds the interpolated component types of a protocol: the views have a bit for each.
 const maxRegistered = 64
 
-// freeze finds the rows of what is interpolated.
+// freeze resolves the rows of the interpolated components.
 func (a *interpolations) freeze(f *netcode.Freezing) {
 	for _, i := range a.registered {
 		in := i.in(f.Schema)
@@ -122,7 +124,7 @@ func (a *interpolations) freeze(f *netcode.Freezing) {
 	slices.SortFunc(a.list, func(a, b replica.Interpolation) int { return a.Row - b.Row })
 }
 
-// in turns a registration into rows and blends, or panics with what is missing.
+// in resolves a registration to rows and blends. It panics if a component is missing or cannot be interpolated.
 func (i registered) in(schema *snapshot.Schema) replica.Interpolation {
 	in := replica.Interpolation{
 		Row: rowOf(schema, i.of), Speed: -1, Teleport: rowOf(schema, reflect.TypeFor[components.Teleport]()), Twin: i.twin, Ahead: i.ahead,
@@ -148,13 +150,13 @@ func (i registered) in(schema *snapshot.Schema) replica.Interpolation {
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: %v", i.of, err))
 	}
 	in.Blend = func() *quantize.Blend {
-		b, _ := blend() // It was tried above.
+		b, _ := blend() // An error has panicked above.
 		return b
 	}
 	return in
 }
 
-// rowOf is the row of a component type, -1 when it is not registered.
+// rowOf returns the row of a component type, -1 for a type that is not registered.
 func rowOf(schema *snapshot.Schema, t reflect.Type) int {
 	for row := range schema.Rows() {
 		if schema.Plan(row).Type() == t {
@@ -164,7 +166,7 @@ func rowOf(schema *snapshot.Schema, t reflect.Type) int {
 	return -1
 }
 
-// List returns the interpolations of a protocol, by row. It freezes the protocol. The slice is the protocol's own.
+// List returns the interpolations of a protocol, sorted by row. It freezes the protocol. The slice is the protocol's own.
 func List(p *netcode.Protocol) []replica.Interpolation {
 	p.Schema()
 	if all, ok := netcode.ExtensionOf[*interpolations](p); ok {
@@ -176,24 +178,24 @@ func List(p *netcode.Protocol) []replica.Interpolation {
 // shown is a client's state for At.
 type shown struct{ rows []*shownRow }
 
-// shownRow is one component as At finds it.
+// shownRow is one component for At.
 type shownRow struct {
 	replica.Interpolation
 	of    reflect.Type
-	blend *quantize.Blend // Nil where it cannot be shown late.
-	held  any             // A pointer to the component, so that no call allocates.
+	blend *quantize.Blend // Nil for a component that cannot be shown late.
+	held  any             // A pointer to a T, so that no call allocates.
 	way   quantize.BlendInput
 }
 
-// Of is component T of an entity at the moment that this frame presents: At(c, entity, c.Present()).
+// Of returns component T of an entity at the moment that this frame presents: At(c, entity, c.Present()).
 func Of[T any](c *netcode.Client, entity netcode.NetworkID) (value T, ok bool) {
 	return At[T](c, entity, c.Present())
 }
 
-// At is component T of an entity at a moment, in ticks of the server, between the values that arrived: as Register says, or in
-// steps where T was not given to it. It is false when the entity was not there then or had no T, when that is not known, and for
-// a T that is not registered with Replicate or holds entities of a world. Moments may lie back by twice the history window. It
-// allocates nothing but at the first call for a T.
+// At returns component T of an entity at a moment in ticks of the server, interpolated between the received values. A T
+// without Register changes in steps. ok is false if the entity did not exist then or had no T, and if that is not known.
+// It is also false for a T that is not replicated or contains entities of a world. The moment is at most twice the
+// history window ago. At allocates nothing except at the first call for a T.
 func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value T, ok bool) {
 	if c.Replica() == nil {
 		return value, false
@@ -218,7 +220,7 @@ func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value
 	return *held, true
 }
 
-// shownRowOf finds or makes what At needs for a type; nil when it is no component of the protocol.
+// shownRowOf returns the state of At for a type. It is nil for a type that is not replicated.
 func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
 	all, ok := netcode.ExtensionOf[*shown](c)
 	if !ok {

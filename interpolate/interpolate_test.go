@@ -72,14 +72,14 @@ func TestInterpolateRefusesTypesWithoutABlend(t *testing.T) {
 	require.Panics(t, func() { interpolate.Register[position](p) }, "frozen")
 }
 
-// How a component is shown is the client's affair: the two ends may differ in it.
+// Interpolation is a setting of the client alone: both ends may differ.
 func TestInterpolateDoesNotTravel(t *testing.T) {
 	p := protocol()
 	interpolate.Register[position](p, interpolate.Ahead(0))
 	require.Equal(t, protocol().Hash(), p.Hash())
 }
 
-// At gives what lies between the values that arrived, in steps for what was not given to Register, and costs nothing.
+// At interpolates between the received values, in steps for a component without Register, and allocates nothing.
 func TestAtIsBetweenReceivedValues(t *testing.T) {
 	p := protocol()
 	interpolate.Register[position](p)
@@ -144,7 +144,7 @@ func panicText(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// Register may come before the Replicate of its component: what is missing is found when the protocol freezes.
+// Register may precede the Replicate of its component: the freeze finds a missing component.
 func TestInterpolateBeforeReplicate(t *testing.T) {
 	p, other := netcode.NewProtocol(), protocol()
 	interpolate.Register[position](p)

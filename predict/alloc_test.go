@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// The wind blows at the server alone: each frame goes back and replays.
+// The wind blows at the server alone, so that each frame rolls back and replays.
 func TestWarmFramesAllocateNothing(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 11, 1, predict.Config{})
 	p := g.players[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Exact returns the function for interest.BandsConfig.Exact of a game that predicts entities by components.Predicted: a client gets those that
-// it predicts without distance bands, since a rounded value would count as a misprediction. The entities that it owns have no bands in any case.
+// Exact returns a function for interest.BandsConfig.Exact. It exempts the entities that components.Predicted assigns to a
+// client from distance bands, since a coarser value would count as a misprediction. Owned entities never have bands.
 func Exact(schema *snapshot.Schema) func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) bool {
 	row := schema.RowOf(reflect.TypeFor[components.Predicted]())
 	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// TestExactNamesWhatAClientPredicts: bands are not for entities that a client predicts without owning them.
+// Entities that a client predicts without owning them have no bands.
 func TestExactNamesWhatAClientPredicts(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[components.Predicted](p)
@@ -46,7 +46,7 @@ func TestExactNamesWhatAClientPredicts(t *testing.T) {
 	require.False(t, none(store, 1, all), "the protocol has no Predicted")
 }
 
-// newBandedProtocol is newProtocol with distance bands of what moves.
+// newBandedProtocol is newProtocol with distance bands of moving components.
 func newBandedProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p, netcode.Bands(netcode.Band{Beyond: 4, Scale: 8}, netcode.Band{Beyond: 20, Scale: 32, Every: 3}))
@@ -68,9 +68,9 @@ func newBandedProtocol() *netcode.Protocol {
 type bandedGame struct {
 	*chaos
 	bands  *interest.Bands
-	rows   map[reflect.Type][]int // of a component: its own, and those of its bands
-	coarse int                    // values that were compared in a band
-	exact  int                    // values of entities that the client predicts
+	rows   map[reflect.Type][]int // Of a component: its own row, and the rows of its bands.
+	coarse int                    // The number of values compared in a band.
+	exact  int                    // The number of values of predicted entities.
 }
 
 func newBandedGame(t *testing.T, seed uint64) *bandedGame {
@@ -103,7 +103,7 @@ func (b *bandedGame) look() {
 	}
 }
 
-// rest stops all that moves, and heals the network.
+// rest stops all motion and heals the network.
 func (b *bandedGame) rest() {
 	b.rules.wind = 0
 	for _, l := range b.links {
@@ -119,7 +119,8 @@ func (b *bandedGame) rest() {
 	b.run(8 * rate)
 }
 
-// check compares the world of a client that rests with the server's: what it predicts by right is exact, the rest is as its band rounds it.
+// check compares the world of a client at rest with the server's. Entities that the server lets it predict are exact.
+// Others are rounded as in their band.
 func (b *bandedGame) check(p *player) {
 	schema, store, exact := b.server.Protocol().Schema(), b.server.Store(), predict.Exact(b.server.Protocol().Schema())
 	for id := range store.All {
@@ -148,8 +149,9 @@ func (b *bandedGame) check(p *player) {
 	}
 }
 
-// TestPredictionConvergesBesideBands plays random games of three predicting clients with distance bands: at rest each has what its bands say,
-// what it predicts by right is exact, nothing is mispredicted any more, and without viewpoints the worlds are equal to the bit.
+// TestPredictionConvergesBesideBands plays random games of three predicting clients with distance bands. At rest each
+// client has the values of its bands, its predicted entities are exact, and mispredictions have ended. Without viewpoints
+// the worlds are equal to the bit.
 func TestPredictionConvergesBesideBands(t *testing.T) {
 	coarse, exact := 0, 0
 	for seed := range uint64(8) {

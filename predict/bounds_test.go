@@ -11,8 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// A body that leaves the bounds of its position is at the bound when the next step begins, on both ends and in a replay: nothing is mispredicted
-// when it comes back. The client goes back when a shell of its own arrives.
+// A body that leaves the bounds of its position is at the bound when the next step begins, on both ends and in a replay.
+// Its return is no misprediction. The client rolls back when a shell of its own arrives.
 func TestAValueOutOfBoundsIsTheBoundOnBothEnds(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 71, 1, predict.Config{})
 	p := g.players[0]

@@ -17,13 +17,13 @@ import (
 
 func still(*player) control { return control{} }
 
-// addCrate makes an entity that belongs to nobody.
+// addCrate makes an entity without an owner.
 func addCrate(g *game, speed float32) ecs.Entity {
 	maker := generic.NewMap3[components.Replicated, position, velocity](g.world)
 	return maker.NewWith(&components.Replicated{}, &position{X: 7}, &velocity{X: speed})
 }
 
-// requireCorrected makes a client wrong for ten frames about a crate that stands still.
+// requireCorrected makes a client's prediction of a standing crate wrong for ten frames.
 func (p *player) requireCorrected(g *game, crate netcode.NetworkID) {
 	p.rules.wind = .1
 	g.run(10)
@@ -49,7 +49,8 @@ func TestAChosenEntityThatRestsIsCorrected(t *testing.T) {
 	g.heal()
 }
 
-// With an input delay that is longer than the round trip, an entity has its components in each frame in which it is chosen.
+// An entity has its components in each frame from the choice on, also with an input delay that is longer than the round
+// trip.
 func TestAChosenEntityHasItsComponents(t *testing.T) {
 	for _, delay := range []int{0, 4, 8} {
 		g := newGame(t, transport.Link{}, 8, 1, predict.Config{InputDelay: delay})
@@ -71,9 +72,10 @@ func TestAChosenEntityHasItsComponents(t *testing.T) {
 	}
 }
 
-// A press that comes too late moves a shot to a later tick. Its shell is there once, whether the server's or its own is the first.
+// A late press moves a shot to a later tick. Its shell exists once, whether the server's or the client's own shell is
+// first.
 func TestASpawnIsThereOnce(t *testing.T) {
-	for _, seed := range []uint64{0, 9, 10, 11} { // In each, the server's comes first.
+	for _, seed := range []uint64{0, 9, 10, 11} { // With these seeds the server's shell is first.
 		g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Jitter: time.Duration(seed%6) * 20 * time.Millisecond, Loss: .2}, 100+seed, 2, predict.Config{})
 		for _, p := range g.players {
 			p.act = func(p *player) control { c := wander(p); c.Fire = p.random.IntN(6) == 0; return c }
@@ -97,7 +99,7 @@ func TestASpawnIsThereOnce(t *testing.T) {
 	}
 }
 
-// fuse ends shells after some ticks.
+// fuse despawns shells after some ticks.
 type fuse struct {
 	ticks  uint16
 	filter *generic.Filter2[components.Simulate, components.SpawnOf]
@@ -119,7 +121,7 @@ func (f *fuse) Step(s *predict.Step) {
 	}
 }
 
-// newFusedGame is a game of one player, in which shells end after some ticks: fewer of them on the client, or not.
+// newFusedGame is a game of one player, in which shells despawn after a number of ticks, which may differ at the client.
 func newFusedGame(t *testing.T, loss float64, server, client uint16) (*game, *player) {
 	g := newEmptyGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: loss}, 9)
 	protocol := newProtocol()
@@ -131,7 +133,7 @@ func newFusedGame(t *testing.T, loss float64, server, client uint16) (*game, *pl
 	return g, g.joinWith(protocol, predict.Config{}, nil, &fuse{ticks: client})
 }
 
-// An entity that a step despawned is not shown while the server has it still.
+// An entity that a step despawned is not shown while the server still has it.
 func TestADespawnedEntityIsNotShown(t *testing.T) {
 	g, p := newFusedGame(t, .2, 4, 4)
 	n, seen := 0, 0
@@ -160,7 +162,8 @@ func TestAWrongDespawnIsExplained(t *testing.T) {
 	require.Len(t, named, 1)
 }
 
-// Until the server has told local state it begins anew, when the prediction of an entity does, and after a hang beyond the window.
+// Local state is removed when the prediction of an entity begins, and after a hang beyond the window, until the server's
+// answer.
 func TestLocalStateBeginsAnew(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 22, 1, predict.Config{})
 	p := g.players[0]
@@ -183,7 +186,7 @@ func TestLocalStateBeginsAnew(t *testing.T) {
 	require.Less(t, cools.Get(p.body(g)).Ticks, int32(11))
 }
 
-// Each change of a choice is told to the server once, and a choice of a life that is over hides no later life.
+// Each change of a choice is sent to the server once. A choice of an ended lifetime hides no later lifetime.
 func TestChoicesAreToldOnce(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 3, 1, predict.Config{})
 	p := g.players[0]

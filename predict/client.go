@@ -9,43 +9,43 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// client is the simulation at a client.
+// client is the simulation of a client.
 type client struct {
 	*Simulation
 	end     *netcode.Client
 	group   *systems.ClientSystems
-	replica *netcode.Replica // That of the connection; another one begins anew.
+	replica *netcode.Replica // The replica of the connection; another replica restarts the simulation.
 
 	history   history
 	order     order
 	spans     []span // By slot.
-	spanned   int    // The order.version that they are of; 0: none.
+	spanned   int    // The order.version of spans; 0: spans are out of date.
 	structure structure
 	slots     []slot
 	marks     []mark         // By slot.
-	checked   []netcode.Tick // By slot: the newest tick in which it was compared. It is apart from mark, since each record that comes needs it.
+	checked   []netcode.Tick // By slot: the newest compared tick. Separate from mark, since each arriving record reads it.
 	byIndex   []int32        // By network index: 1 + slot; 0: not predicted here.
-	placed    ecs.ID         // Of place.
+	placed    ecs.ID         // The id of component place.
 	used      int            // Slots in use.
-	unnamed   int            // Of them, those without a network id.
+	unnamed   int            // Slots in use without a network id.
 	shows     bool           // A component has components.Smooth.
 	tolerant  bool           // A component has a Tolerance.
 	chosen    map[netcode.NetworkID]bool
-	untold    []chosen // Choices that the server was not told of.
+	untold    []chosen // Choices that were not yet sent to the server.
 
-	now     netcode.Tick // The tick that the world's predicted entities are at; None: nothing is predicted yet.
-	newest  netcode.Tick // The newest tick that was ever simulated: later ones are first runs.
-	ahead   netcode.Tick // No entity is known, or was compared, as of a later tick.
-	begins  bool         // There is an entity whose first state is to be taken.
-	ended   uint64       // Despawns of the replica that were followed.
+	now     netcode.Tick // The tick of the world's predicted entities; None: nothing is predicted yet.
+	newest  netcode.Tick // The newest tick that was ever simulated: a later tick is a first run.
+	ahead   netcode.Tick // No entity has a known or compared tick after this one.
+	begins  bool         // Some entity waits for its first state.
+	ended   uint64       // The count of despawns of the replica when follow last looked.
 	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
-	unlike  []uint64     // Scratch: a bit for each entity.
+	unlike  []uint64     // Scratch: a bit for each entity of a range.
 	locals  locals
-	leaving []leaving // Components that are shown between the prediction and the past.
-	rested  *rested   // The ticks in which entities rested, as the server told.
-	returns uint32    // Counts returns to earlier ticks.
-	dirty   bool      // The world has not what the history has of now.
+	leaving []leaving // Components that blend from the prediction back to the interpolated past.
+	rested  *rested   // The ticks in which entities rested, from the server's sections.
+	returns uint32    // Counts rollbacks.
+	dirty   bool      // The world differs from the history of tick now.
 }
 
 func newClient(s *Simulation, g *systems.ClientSystems) *client {
@@ -55,7 +55,7 @@ func newClient(s *Simulation, g *systems.ClientSystems) *client {
 	return c
 }
 
-// learn looks up the components.
+// learn looks up the ids of the components and prepares the history.
 func (c *client) learn(w *ecs.World) {
 	h := &c.history
 	h.components = h.components[:0]
@@ -79,7 +79,7 @@ func (c *client) learn(w *ecs.World) {
 	h.grow(16)
 }
 
-// update takes a client's frame.
+// update runs one frame of a client: it compares, rolls back and replays.
 func (c *client) update() {
 	if c.end.Replica() != c.replica {
 		c.restart()
@@ -114,7 +114,7 @@ func (c *client) update() {
 	c.showLeaving(at)
 }
 
-// restart forgets a connection. Its entities are Apply's, which removes them.
+// restart forgets a connection. It removes its own spawns; Apply removes the server's entities.
 func (c *client) restart() {
 	c.replica = c.end.Replica()
 	c.now, c.newest = tick.None, tick.None
@@ -141,7 +141,7 @@ func (c *client) begin(t netcode.Tick) {
 	c.keep(t)
 }
 
-// beginAgain is begin for a client that fell behind, with the server's newest states.
+// beginAgain restarts the history of a client that fell behind. Each entity takes the server's newest state.
 func (c *client) beginAgain(t netcode.Tick) {
 	c.stats.Restarts++
 	c.begin(t)
@@ -154,7 +154,7 @@ func (c *client) beginAgain(t netcode.Tick) {
 	}
 }
 
-// rollBack makes the predicted entities as they were in an earlier tick.
+// rollBack restores the predicted entities and the resources of an earlier tick.
 func (c *client) rollBack(t netcode.Tick) {
 	c.stats.Rollbacks++
 	c.returns++
@@ -177,7 +177,7 @@ func (c *client) rollBack(t netcode.Tick) {
 	saved := c.history.saved[t%Window]
 	for _, r := range c.resources {
 		if len(saved) < 3 {
-			break // It was added since.
+			break // The resource was added after that tick.
 		}
 		size := int(saved[0]) | int(saved[1])<<8 | int(saved[2])<<16
 		r.Load(saved[3 : 3+size])
@@ -185,7 +185,7 @@ func (c *client) rollBack(t netcode.Tick) {
 	}
 }
 
-// replay takes the steps up to a tick: again those that were simulated before, and new ones. What Config.MaxReplay leaves follows in the next
+// replay runs the steps up to a tick, first or repeated ones. The steps beyond Config.MaxReplay follow in the next
 // frames.
 func (c *client) replay(to netcode.Tick) {
 	for n := 0; c.now < to; n++ {
@@ -197,7 +197,7 @@ func (c *client) replay(to netcode.Tick) {
 	}
 }
 
-// advance takes the next step. Where the server's state of its tick is known, that is the result.
+// advance runs the next step. A known server state of its tick replaces the result.
 func (c *client) advance() {
 	t := c.now + 1
 	c.run(t, t > c.newest)
@@ -226,7 +226,7 @@ func (c *client) advance() {
 	}
 }
 
-// keep stores the world's predicted entities, and the resources, as of a tick.
+// keep stores the predicted entities and the resources as of a tick.
 func (c *client) keep(t netcode.Tick) {
 	h := &c.history
 	h.newest = t
@@ -246,7 +246,7 @@ func (c *client) keep(t netcode.Tick) {
 	h.saved[t%Window] = saved
 }
 
-// keepOthers stores the entities that are not in the simulation as of a tick.
+// keepOthers stores the entities that have a slot and are not in the simulation.
 func (c *client) keepOthers(t netcode.Tick) {
 	for i := range c.slots {
 		s := &c.slots[i]

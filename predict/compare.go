@@ -12,8 +12,8 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// compare compares what has become known of the server's state with the prediction, and corrects the history. It returns the tick to
-// go back to, None if there is nothing to correct.
+// compare compares the newly known server state with the prediction and corrects the history. It returns the tick to roll
+// back to, None if nothing differs.
 func (c *client) compare() (back netcode.Tick) {
 	earlier := func(t netcode.Tick) {
 		if back == tick.None || t < back {
@@ -47,7 +47,7 @@ func (c *client) compare() (back netcode.Tick) {
 	return back
 }
 
-// beginNew takes the first states of entities that are predicted from now on.
+// beginNew takes the first states of newly predicted entities.
 func (c *client) beginNew(earlier func(netcode.Tick)) {
 	c.begins = false
 	for i := range c.slots {
@@ -59,25 +59,25 @@ func (c *client) beginNew(earlier func(netcode.Tick)) {
 			c.correct(i, m.known)
 			earlier(m.known)
 		default:
-			c.begins = true // advance takes it.
+			c.begins = true // advance takes the state when the simulation reaches its tick.
 		}
 	}
 }
 
-// seen is the records of a tick that were compared.
+// seen is the number of records of a tick that were compared.
 type seen struct {
 	tick  netcode.Tick
 	count int
 }
 
-// comparison is a look at what has become known.
+// comparison is one comparison of the server's state with the prediction.
 type comparison struct {
 	*client
-	corrected netcode.Tick // Later ticks were simulated with other inputs than the server used; None: none was.
-	back      netcode.Tick // The tick to go back to; None: none.
+	corrected netcode.Tick // Later ticks were simulated with other inputs than the server's; None: no tick was.
+	back      netcode.Tick // The tick to roll back to; None: no rollback.
 }
 
-// records compares the records that have come, the newest first: an entity is compared in the newest tick that has one of it.
+// records compares the newly read records, the newest tick first: of each entity, only its newest record is compared.
 func (k *comparison) records() {
 	k.findSpans()
 	list := k.rested.read
@@ -130,13 +130,14 @@ func (k *comparison) several(e *replica.EntityRange) {
 	}
 }
 
-// span is entities from a slot on whose slots and network indexes follow each other, and that lie in a table.
+// span is a range of entities, from a slot on. Their slots and network indexes are consecutive, and they are adjacent in
+// one table.
 type span struct {
 	count int32  // 0: the entity is not compared.
-	mask  uint64 // Their components, as those of the history.
+	mask  uint64 // Their components, as a mask of the history.
 }
 
-// findSpans finds the spans of the present order, where it or the entities are others than before.
+// findSpans rebuilds the spans if the order or the entities changed.
 func (c *client) findSpans() {
 	for len(c.spans) < len(c.slots) {
 		c.spans = append(c.spans, span{})
@@ -163,14 +164,14 @@ func (c *client) findSpans() {
 	}
 }
 
-// together counts the entities from the n-th on whose slots follow each other, and that have the components of the records. It notes
-// that they are compared.
+// together counts the entities, from the n-th of the range on, that columns can compare at once. Their slots are
+// consecutive and they have the components of the records. It marks them as compared.
 func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64) (count int) {
 	most := min(int(e.Count)-n, len(k.byIndex)-int(e.Index)-n, len(k.slots)-slot)
 	numbers, marks, checked := k.byIndex[int(e.Index)+n:][:most], k.marks[slot:][:most], k.checked[slot:][:most]
 	masks, travels := k.history.masksOf(e.Tick, slot, most), k.travels()
 	if s := k.spans[slot]; s.mask&travels == truth && k.history.arranged[e.Tick%Window] == k.spanned && !plain.On {
-		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // The rest is known of the span.
+		for checked = checked[:min(most, int(s.count))]; count < len(checked) && checked[count] < e.Tick; count++ { // findSpans has checked the other conditions.
 			checked[count] = e.Tick
 		}
 		return count
@@ -186,7 +187,7 @@ func (k *comparison) together(e *replica.EntityRange, n, slot int, truth uint64)
 	return count
 }
 
-// columns compares the components of entities whose slots follow each other with the records from the n-th on.
+// columns compares count entities with consecutive slots with their records, component by component.
 func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	k.unlike = append(k.unlike[:0], make([]uint64, (count+63)/64)...)
@@ -216,7 +217,7 @@ func (k *comparison) columns(e *replica.EntityRange, n, slot, count int) {
 	}
 }
 
-// correctAll makes the history of entities whose slots follow each other that of the records from the n-th on.
+// correctAll writes the records of count entities with consecutive slots into the history.
 func (k *comparison) correctAll(e *replica.EntityRange, n, slot, count int) {
 	lanes, width := k.replica.Lanes(e.Tick)[e.First:], int(e.Width)
 	for i := range k.history.components {
@@ -246,8 +247,8 @@ func (k *comparison) one(n int, t netcode.Tick) {
 	}
 }
 
-// mispredicts tells if an entity in a tick is not the server's. If so, that is counted and told, and the tick is one to go back to. known
-// is that some lanes differ.
+// mispredicts reports whether the server's state of an entity in a tick differs from the prediction. If so, it counts and
+// reports the misprediction and notes the tick for the rollback. known means that some lanes are known to differ.
 func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool {
 	var d Misprediction
 	if k.tolerant || len(k.mispredicted) > 0 || len(k.explained) > 0 || !known {
@@ -256,7 +257,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 			return false
 		}
 	}
-	if k.corrected == tick.None || t <= k.corrected { // Else the server used another input: of course it differs.
+	if k.corrected == tick.None || t <= k.corrected { // For later ticks the inputs differ, so that a difference is expected.
 		k.stats.Mispredictions++
 		if k.slots[n].asked+Window < k.now {
 			k.wantLocals(n)
@@ -272,7 +273,7 @@ func (k *comparison) mispredicts(n int, t, before netcode.Tick, known bool) bool
 	return true
 }
 
-// rests compares the entities that rest, as the server told.
+// rests compares the resting entities that the server reported since the last comparison.
 func (k *comparison) rests() {
 	for _, index := range k.rested.news {
 		if int(index) < len(k.byIndex) && k.byIndex[index] > 0 {
@@ -284,15 +285,16 @@ func (k *comparison) rests() {
 	k.rested.news = k.rested.news[:0]
 }
 
-// knownOf is the newest tick of which the server's state of an entity is known: that of its newest record, or one in which the
-// server says that it rests.
+// knownOf returns the newest tick with a known server state of an entity: its newest record, or a tick in which the
+// server reported it as resting.
 func (c *client) knownOf(s *slot) netcode.Tick {
 	newest, _ := c.replica.Latest(s.id)
 	return max(newest, c.restedAt(s.id.Index))
 }
 
-// restedAt is the newest tick in which an entity is known to be as its newest record says. While state is held back until a tick is
-// complete, that is the newest complete one: the server's word may be about a record that is held back.
+// restedAt returns the newest tick in which an entity is known to equal its newest record. While a client holds state
+// back until a tick is complete, only the newest complete tick counts: the reported rest may refer to a record that is
+// held back.
 func (c *client) restedAt(index uint32) netcode.Tick {
 	if t, held := c.end.CompleteTick(); held && c.end.Newest().Tick() != c.replica.Tick() {
 		return t
@@ -300,13 +302,13 @@ func (c *client) restedAt(index uint32) netcode.Tick {
 	return c.rested.of(index)
 }
 
-// isKnown tells if the server's state of an entity in a tick is known.
+// isKnown reports whether the server's state of an entity in a tick is known.
 func (c *client) isKnown(s *slot, t netcode.Tick) bool {
 	from, there := c.replica.AsOf(s.id, t)
 	return there && (from.Tick == t || c.restedAt(s.id.Index) == t)
 }
 
-// serverMask returns the predicted components of the server's entity, as a mask of the history.
+// serverMask returns the predicted components of a server's entity, as a mask of the history.
 func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	mask = alive
 	for k := range c.history.components {
@@ -317,12 +319,12 @@ func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	return mask
 }
 
-// travels is the bits of a mask that the server knows of.
+// travels returns the bits of a mask that the server's state also has: alive and the predicted components.
 func (c *client) travels() (mask uint64) {
 	return alive | 1<<len(c.all.rows) - 1
 }
 
-// differs compares an entity in a tick with the server's, and returns the first difference.
+// differs compares an entity in a tick with the server's state and returns the first difference.
 func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) {
 	s := &c.slots[n]
 	m = Misprediction{Tick: t, Entity: s.entity, ID: s.id, Owner: c.step.Owner(s.entity)}
@@ -347,7 +349,7 @@ func (c *client) differs(n int, t netcode.Tick) (m Misprediction, differs bool) 
 	return m, false
 }
 
-// structureDiffers describes a component, or the entity, that is there on one side only.
+// structureDiffers describes a component, or an entity, that exists on one side only.
 func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Misprediction {
 	m.Predicted, m.True = float64(mask>>63), float64(truth>>63)
 	for k := range c.all.rows {
@@ -360,19 +362,19 @@ func (c *client) structureDiffers(m Misprediction, mask, truth uint64) Mispredic
 	return m
 }
 
-// tell reports a misprediction.
+// tell calls the functions of OnMisprediction.
 func (c *client) tell(m Misprediction) {
 	for _, f := range c.mispredicted {
 		c.end.Contain("OnMisprediction", func() { f(m) })
 	}
 }
 
-// correct makes the history of an entity in a tick that of the server. Local components stay as they were.
+// correct writes the server's state of an entity into the history of a tick. Local components stay as they were.
 func (c *client) correct(n int, t netcode.Tick) {
 	s, w := &c.slots[n], c.step.World
 	from, there := c.replica.AsOf(s.id, t)
 	if !there {
-		if newest, _ := c.replica.Latest(s.id); newest > t { // It came later, and the history begins with it.
+		if newest, _ := c.replica.Latest(s.id); newest > t { // The state came later than t; the history begins with it.
 			from, there = c.replica.AsOf(s.id, newest)
 		}
 		if !there {
@@ -381,7 +383,7 @@ func (c *client) correct(n int, t netcode.Tick) {
 	}
 	had := c.history.mask(t, n)
 	local := had &^ c.travels()
-	if had&alive == 0 { // Its local components are those that it has now.
+	if had&alive == 0 { // No local components are stored for t: take the present ones.
 		local = c.history.maskOf(w, s.entity, c.tagged) &^ c.travels()
 	}
 	now := c.serverMask(from.Mask) | local
@@ -398,7 +400,7 @@ func (c *client) correct(n int, t netcode.Tick) {
 		}
 		if had>>k&1 == 0 {
 			clear(to)
-			if w.Alive(s.entity) && w.Has(s.entity, p.id) { // Fields that do not travel stay.
+			if w.Alive(s.entity) && w.Has(s.entity, p.id) { // Fields that are not replicated stay.
 				copy(to, bytesOf(w, s.entity, p.id, p.size))
 			}
 		}

@@ -1,6 +1,6 @@
-// Package predict lets a player's own world answer at once. A client simulates the entities of its player ahead of the server,
-// with the same systems, and corrects itself when the server's state differs. It is a feature beside the kernel of package
-// netcode.
+// Package predict implements client-side prediction with rollback. A client simulates the entities of its own player
+// ahead of the server, with the same systems. It corrects the result when the server's state differs. The package is a
+// feature built on the extension API of package netcode.
 //
 //	predict.Register[Position](protocol)                 // on both sides
 //	predict.Register[Velocity](protocol)
@@ -19,41 +19,47 @@
 //		}
 //	}
 //
-// On the server a step runs once per network tick. On a client it runs once per tick of Client.Time, which lies ahead of the
-// server: the input of a tick reaches the server just in time for it. The client keeps the predicted components of the last
-// ticks. When the server's state of a tick arrives, it is compared with the prediction for that tick. If they differ, all
-// predicted entities go back to that tick, and the ticks since are simulated again with the inputs of then: rollback and replay.
+// The server runs one step per network tick. A client runs one step per tick of Client.Time, which is ahead of the
+// server: the input of a tick reaches the server just in time. The client stores the predicted components of the last
+// Window ticks. When the server's state of a tick arrives, the client compares it with the prediction for that tick. If
+// they differ, all predicted entities return to that tick (rollback). The later ticks are simulated again with their
+// original inputs (replay).
 //
-// The approach is that of Bernier, "Latency Compensating Methods in Client/Server In-game Protocol Design" (2001), and of
-// Ford, "Overwatch Gameplay Architecture and Netcode" (2017).
+// The approach is described by Bernier, "Latency Compensating Methods in Client/Server In-game Protocol Design" (2001),
+// and by Ford, "Overwatch Gameplay Architecture and Netcode" (2017).
 //
 // # Files
 //
-//   - register.go: predicted and local components of a protocol
-//   - simulation.go: Simulate, the list of systems, hooks and counters
-//   - step.go: what a system has in hand during a step
-//   - server.go: steps at the server
-//   - client.go: a client's frame, client.update: compare, rollBack, replay, and keep after each step
-//   - compare.go: the server's state against the prediction
-//   - predicted.go: which entities a client predicts, each with its slot
+//   - register.go: registers predicted and local components of a protocol
+//   - simulation.go: Simulate, Config, Stats, hooks, the list of systems
+//   - step.go: Step, the argument of a system: inputs, random numbers
+//   - server.go: the steps of a server, rounding, the lists of predicted entities
+//   - client.go: client.update, a client's frame: compare, rollBack, replay, and keep after each step
+//   - compare.go: compares the server's state with the prediction
+//   - predicted.go: chooses the predicted entities of a client, one slot for each
 //   - history.go: the components of the last ticks
-//   - order.go: predicted entities in the order in which they lie in the world
-//   - tables.go: where components lie in a world
-//   - spawn.go: entities that come and go in steps
-//   - effect.go: sounds and particles, once each
-//   - local.go: local components that a client asks for
-//   - bands.go: Exact: which entities have no distance bands
-//   - rest.go: entities that the server tells nothing new of
-//   - show.go: components.Smooth of predicted entities
-//   - explain.go: the system that made the first difference
-//   - report.go: clients tell the server of their mispredictions
+//   - order.go: predicted entities in their memory order in the world
+//   - tables.go: finds the columns of components in a world
+//   - spawn.go: entities that steps spawn and despawn
+//   - effect.go: sounds and particles, played once each
+//   - local.go: local components that a client requests from the server
+//   - bands.go: Exact, entities without distance bands
+//   - rest.go: resting entities, for which the server sends no records
+//   - show.go: writes components.Smooth of predicted entities, blends corrections
+//   - explain.go: finds the system that made the first difference
+//   - report.go: sends a client's mispredictions to the server
+//   - unsafe.go: the unsafe accesses to component memory
 //
 // # Words
 //
-//   - step: the simulation of one tick
-//   - predicted: simulated at a client ahead of the server
-//   - local: a component that is not sent with the state and goes back with the predicted ones
-//   - misprediction: the server's state of a tick differs from the predicted one
-//   - rollback: predicted entities go back to an earlier tick
-//   - replay: a step of a tick that was simulated before
+// The terms in brackets are from Unity's Netcode for Entities (NE) and lightyear (LY).
+//
+//   - step: the simulation of one tick (one run of NE's predicted simulation group)
+//   - predicted: simulated at a client ahead of the server (NE: predicted ghost)
+//   - slot: the index of a predicted entity in the tables of a client
+//   - local: a component that is not sent with the state and is rolled back with the predicted components
+//   - misprediction: the server's state of a tick differs from the predicted state (LY: mismatch)
+//   - rollback: predicted entities return to an earlier tick
+//   - replay: a step of a tick that was simulated before (LY: resimulation)
+//   - resting: unchanged, so that the server sends no record of the entity
 package predict

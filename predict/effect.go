@@ -8,36 +8,36 @@ import (
 
 // Effect is a sound, a flash or a particle that a step plays.
 type Effect struct {
-	Kind   uint16       // The game's own number for it.
-	Entity ecs.Entity   // Where it plays; the zero entity: nowhere.
-	Value  uint64       // The game's.
-	Tick   netcode.Tick // That plays it.
-	Age    netcode.Tick // Ticks that went by since, when only a corrected replay made it; 0: it plays at once.
+	Kind   uint16       // The game's own number of the kind of effect.
+	Entity ecs.Entity   // The place of the effect; the zero entity: no place.
+	Value  uint64       // Data of the game.
+	Tick   netcode.Tick // The tick whose step plays it.
+	Age    netcode.Tick // The number of ticks since its tick, if only a replay has it; 0: it plays at once.
 }
 
-// effects is the effects of the last ticks.
+// effects stores the effects of the last ticks.
 type effects struct {
 	played  [Window][]Effect // By tick modulo Window.
 	ticks   [Window]netcode.Tick
-	before  []Effect // Of the tick that is replayed, as it was played; Kind and Entity are matched.
+	before  []Effect // The effects of the earlier run of the present tick.
 	matched []bool
 	tick    netcode.Tick
 	first   bool
 	play    []func(Effect)
 	cancel  []func(Effect)
 	newest  netcode.Tick
-	calls   []Effect // To play, when the step is over.
+	calls   []Effect // Effects to play at the end of the step.
 }
 
-// OnEffect adds a function that plays an effect: once for each that a step makes, and not again in replays. It is called when the step
-// is over.
+// OnEffect adds a function that plays an effect. It is called once for each effect, at the end of the step, and not again
+// in replays.
 func (s *Simulation) OnEffect(f func(Effect)) { s.effects.play = append(s.effects.play, f) }
 
-// OnCancel adds a function that is called for an effect that was played, and that the corrected replay of its tick does not
-// make: a muzzle flash of a shot that never was.
+// OnCancel adds a function that is called for an effect that was played, if the replay of its tick does not have it. An
+// example is the muzzle flash of a shot that was corrected away.
 func (s *Simulation) OnCancel(f func(Effect)) { s.effects.cancel = append(s.effects.cancel, f) }
 
-// Effect plays an effect in this tick. Effects of a replay are matched with those played by their kind and entity.
+// Effect plays an effect in this tick. A replay matches its effects with the played ones by kind and entity.
 func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 	f := &s.simulation.effects
 	at := &f.played[s.Tick%Window]
@@ -53,7 +53,7 @@ func (s *Step) Effect(kind uint16, e ecs.Entity, value uint64) {
 	f.calls = append(f.calls, made)
 }
 
-// begin prepares for the effects of a step.
+// begin prepares the effects of a step.
 func (f *effects) begin(t netcode.Tick, first bool) {
 	n := t % Window
 	f.tick, f.first = t, first
@@ -71,7 +71,7 @@ func (f *effects) begin(t netcode.Tick, first bool) {
 	}
 }
 
-// wasPlayed finds an effect among those that were played, and takes it from there.
+// wasPlayed reports whether an earlier run of the tick has played an effect, and marks the played one as matched.
 func (f *effects) wasPlayed(made Effect) bool {
 	for i := range f.before {
 		if !f.matched[i] && f.before[i].Kind == made.Kind && f.before[i].Entity == made.Entity {

@@ -20,23 +20,24 @@ import (
 const (
 	// explainSums bounds the hashes of one answer.
 	explainSums = 256
-	// explainAtMost bounds the mispredictions that wait for the server's answer.
+	// explainAtMost bounds the questions that wait for the server's answer.
 	explainAtMost = 16
 )
 
-// Outside is Explanation.System where the step began with another state than at the server: game code outside of the
-// simulation changed the entity there, or here.
+// Outside is the value of Explanation.System if the step began with different states on both sides. Game code outside of
+// the simulation changed the entity on one side.
 const Outside = "outside of the simulation"
 
 var errNoTrace = errors.New("no hashes of this entity and tick")
 
-// Explanation says which system made the first difference between the server's state and the predicted one.
+// Explanation names the system that made the first difference between the server's state and the predicted state.
 type Explanation struct {
 	Misprediction
 	// First is the first tick in which both sides differ. It is not after Misprediction.Tick.
 	First netcode.Tick
-	// System is the first system of the step after which they differ: its number from 0, and its Go type, or the name of the function of a Func. It is Outside if
-	// they differed before the first one, and empty if the server had no hashes of these ticks or the hashes are the same.
+	// System is the first system after which the states differ: its number, from 0, and its Go type or function name. It
+	// is Outside if they differed before the first system. It is empty if the server had no hashes of these ticks or the
+	// hashes are equal.
 	System string
 }
 
@@ -48,10 +49,12 @@ func (e Explanation) String() string {
 	return fmt.Sprintf("%v; first in tick %d: %s", e.Misprediction, e.First, e.System)
 }
 
-// Explain makes Simulation.OnExplanation work: both sides keep a hash of the predicted components of each entity after each
-// system of the last ticks, and a client asks the server for its own when it mispredicted. Call it on both sides, while you
-// develop: it takes time and memory in each step. The server answers for entities that the client sees, but the hashes cover
-// components that the client may not see. Explain panics on a frozen protocol.
+// Explain enables Simulation.OnExplanation. Both sides store a hash of the predicted components of each entity after each
+// system, for the last Window ticks. A client that mispredicted requests the server's hashes.
+//
+// Call it on both sides, during development only: it takes time and memory in each step. The server answers for entities
+// that the client sees, but the hashes include components that the client may not see. Explain panics on a frozen
+// protocol.
 func Explain(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Explain", nil)
 	all := of(p)
@@ -76,32 +79,32 @@ func (traceEnds) Client(*netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{State: &traces{}}
 }
 
-// OnExplanation adds a function that is called on a client, about a round trip after OnMisprediction, with the system that made
-// the first difference. It is never called without Explain.
+// OnExplanation adds a function that is called on a client about a round trip after OnMisprediction. It gets the system
+// that made the first difference. It is never called without Explain.
 func (s *Simulation) OnExplanation(f func(Explanation)) { s.explained = append(s.explained, f) }
 
-// askTrace asks for the hashes of an entity in some ticks.
+// askTrace requests the hashes of an entity in Count ticks from tick From on.
 type askTrace struct {
 	Entity wire.NetworkID
 	From   uint32
 	Count  uint8
 }
 
-// traceAnswer is the hashes: by tick, then before the first system and after each.
+// traceAnswer has the hashes by tick. Each tick has one hash before the first system and one after each system.
 type traceAnswer struct {
-	Each uint8 // Hashes of one tick, less 1. A tick without any has zeros.
+	Each uint8 // Hashes of one tick, less 1. A tick without hashes has zeros.
 	Sums [explainSums]uint32
 }
 
-// traces is the hashes of an end.
+// traces stores the hashes of an end.
 type traces struct {
-	each    int // Hashes of a tick: one more than there are systems.
+	each    int // Hashes of a tick: the number of systems plus 1.
 	ticks   [Window]netcode.Tick
 	sums    [Window]map[netcode.NetworkID][]uint32
 	waiting int // Questions without an answer.
 }
 
-// begin forgets what there was of a tick, also of an earlier run of it.
+// begin removes the hashes of an earlier tick, or of an earlier run of the same tick.
 func (t *traces) begin(at netcode.Tick) {
 	n := at % Window
 	t.ticks[n] = at
@@ -111,7 +114,7 @@ func (t *traces) begin(at netcode.Tick) {
 	clear(t.sums[n])
 }
 
-// of returns the hashes of an entity in a tick, nil where there are none.
+// of returns the hashes of an entity in a tick, nil without any.
 func (t *traces) of(id netcode.NetworkID, at netcode.Tick) []uint32 {
 	if n := at % Window; at > tick.None && t.ticks[n] == at {
 		return t.sums[n][id]
@@ -119,7 +122,7 @@ func (t *traces) of(id netcode.NetworkID, at netcode.Tick) []uint32 {
 	return nil
 }
 
-// trace notes the hash of each predicted entity, before the first system of a step or after one.
+// trace stores the hash of each predicted entity. system is 0 before the first system, i+1 after system i.
 func (s *Simulation) trace(at netcode.Tick, system int) {
 	t := s.traces
 	query := s.step.World.Query(ecs.All(s.tagged, s.replicated))
@@ -129,14 +132,14 @@ func (s *Simulation) trace(at netcode.Tick, system int) {
 			continue
 		}
 		sums := t.sums[at%Window][id]
-		for len(sums) < system { // It was not there after the systems before.
+		for len(sums) < system { // The entity did not exist after the earlier systems.
 			sums = append(sums, 0)
 		}
 		t.sums[at%Window][id] = append(sums, s.hash(&query))
 	}
 }
 
-// hash is that of the predicted components of an entity: FNV-1a over their rows.
+// hash returns the FNV-1a hash of the quantised predicted components of an entity.
 func (s *Simulation) hash(query *ecs.Query) uint32 {
 	sum := uint32(2166136261)
 	add := func(v uint32) {
@@ -161,7 +164,7 @@ func (s *Simulation) hash(query *ecs.Query) uint32 {
 	return sum
 }
 
-// learnTraces finds the hashes of this end.
+// learnTraces finds the hashes of this end, if Explain was called.
 func (s *Simulation) learnTraces(end netcode.Endpoint) {
 	t, ok := netcode.ExtensionOf[*traces](end)
 	if !ok {
@@ -177,7 +180,7 @@ func (s *Simulation) learnTraces(end netcode.Endpoint) {
 	s.traces, s.lanes = t, make([]uint32, most)
 }
 
-// answerTrace answers a client, at the server.
+// answerTrace answers a client's question, at the server.
 func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
 	t, ok := netcode.ExtensionOf[*traces](ctx.End)
 	server := netcode.ServerOf(ctx.End)
@@ -195,7 +198,7 @@ func answerTrace(ctx *netcode.Context, q *askTrace, a *traceAnswer) error {
 	return nil
 }
 
-// explain asks the server about a misprediction. checked is the newest tick that was compared before, and was the same.
+// explain asks the server about a misprediction. checked is the newest tick that was compared before and was equal.
 func (c *client) explain(m Misprediction, checked netcode.Tick) {
 	t := c.traces
 	if t == nil || len(c.explained) == 0 || t.waiting == explainAtMost {
@@ -222,7 +225,7 @@ func (c *client) explain(m Misprediction, checked netcode.Tick) {
 	}
 }
 
-// firstSystem finds the first difference.
+// firstSystem returns the tick and the system of the first difference.
 func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer) (netcode.Tick, string) {
 	each := c.traces.each
 	for i, own := range mine {
@@ -234,7 +237,7 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 			continue // One side has no hashes of this tick.
 		}
 		for system, sum := range theirs {
-			own := append(own, make([]uint32, each-len(own))...) // It was despawned here: 0.
+			own := append(own, make([]uint32, each-len(own))...) // The entity was despawned here: its hash is 0.
 			switch {
 			case sum == own[system]:
 			case system == 0:
@@ -247,8 +250,8 @@ func (c *client) firstSystem(from netcode.Tick, mine [][]uint32, a *traceAnswer)
 	return 0, ""
 }
 
-// nameOf names a system by its type, and a Func by its function, with the package: a function literal has the name of the function
-// around it and a number.
+// nameOf returns the type of a system, or the function of a Func, with the package. A function literal has the name of
+// the enclosing function and a number.
 func nameOf(system System) string {
 	if f, ok := system.(Func); ok {
 		if known := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); known != nil {

@@ -36,7 +36,7 @@ type calm struct{}
 
 func (*calm) Step(*predict.Step) {}
 
-// newExplainedGame is a game of one player with hashes, and a system before and one behind that of the rules.
+// newExplainedGame is a game of one player with hashes, and a system before the rules and one behind them.
 func newExplainedGame(t *testing.T, loss float64, as func(*gust) predict.System, also ...func(*netcode.Protocol)) (g *game, p *player, wind *gust, heard *[]predict.Explanation) {
 	g = newEmptyGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: loss}, 32)
 	protocol := newProtocol()
@@ -72,7 +72,7 @@ func TestAMispredictionNamesTheFunction(t *testing.T) {
 	g.heal()
 }
 
-// A misprediction is explained by the system that differs, in the tick in which it did.
+// A misprediction is explained by the first system that differs, and its tick.
 func TestAMispredictionNamesTheSystem(t *testing.T) {
 	for _, loss := range []float64{0, .3} {
 		g, p, wind, heard := newExplainedGame(t, loss, aType)
@@ -89,7 +89,7 @@ func TestAMispredictionNamesTheSystem(t *testing.T) {
 	}
 }
 
-// A change from outside of the simulation is explained as that.
+// A change from outside of the simulation is explained as such.
 func TestAMispredictionNamesAChangeFromOutside(t *testing.T) {
 	g, p, _, heard := newExplainedGame(t, 0, aType)
 	at := generic.NewMap1[position](g.world)
@@ -100,7 +100,7 @@ func TestAMispredictionNamesAChangeFromOutside(t *testing.T) {
 	g.heal()
 }
 
-// A component is predicted, or a client writes it.
+// A component is either predicted or written by a client.
 func TestAComponentThatAClientWritesIsNotPredicted(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[components.Owner](p)

@@ -79,7 +79,7 @@ func FuzzReadRest(f *testing.F) {
 	})
 }
 
-// An answer about local components that no server gives changes nothing outside of the entities that were asked for.
+// An illegal answer about local components changes only the entities of the question.
 func FuzzHearLocals(f *testing.F) {
 	type one struct{ A uint8 }
 	type two struct {
@@ -109,7 +109,7 @@ func FuzzHearLocals(f *testing.F) {
 	})
 }
 
-// The example of PROTOCOL.md, and a report that a client cannot make longer.
+// The example of PROTOCOL.md, and a report that is cut to its limit.
 func TestTheBytesOfAReport(t *testing.T) {
 	var s wire.Serializer
 	room := make([]byte, 300)

@@ -14,7 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// A Rate delays nothing that a client predicts: it compares each tick. Others of the same kind keep their rate.
+// A Rate does not delay entities that a client predicts, since it compares each tick. Other entities of the same kind
+// keep their rate.
 func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
 	p := newProtocol()
 	g := newGameOf(t, p, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 51, predict.Config{}, func(w *ecs.World, e ecs.Entity) {
@@ -38,7 +39,7 @@ func TestARateDoesNotDelayWhatIsPredicted(t *testing.T) {
 	require.Zero(t, g.players[0].sim.Stats().Mispredictions, g.players[0].wrong)
 }
 
-// addSlowCrate makes an entity of nobody that moves and travels each tenth tick.
+// addSlowCrate makes an entity without an owner that moves and is sent each tenth tick.
 func addSlowCrate(g *game) netcode.NetworkID {
 	crate := addCrate(g, 2)
 	g.world.Add(crate, ecs.ComponentID[components.Rate](g.world))
@@ -48,7 +49,7 @@ func addSlowCrate(g *game) netcode.NetworkID {
 	return id
 }
 
-// countRecords counts the records of an entity that come in some frames.
+// countRecords counts the records of an entity that arrive in some frames.
 func (p *player) countRecords(g *game, id netcode.NetworkID, frames int) (n int) {
 	seen, _ := p.client.Replica().Latest(id)
 	for range frames {
@@ -60,7 +61,8 @@ func (p *player) countRecords(g *game, id netcode.NetworkID, frames int) (n int)
 	return n
 }
 
-// A choice counts while the client is shown the entity: else it would take the Rate from an entity that it must not know of.
+// A choice counts only while the client sees the entity. Otherwise it would disable the Rate of an entity that must stay
+// hidden.
 func TestAChoiceOfAHiddenEntityChangesNoRate(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 20 * time.Millisecond}, 53, 2, predict.Config{})
 	a, b := g.players[0], g.players[1]
@@ -77,7 +79,7 @@ func TestAChoiceOfAHiddenEntityChangesNoRate(t *testing.T) {
 	require.Greater(t, b.countRecords(g, id, rate), rate/3, "it has not chosen anew")
 }
 
-// An entity may be predicted by some clients: by one, or by those of a mask.
+// Some clients may predict an entity: one, or the clients of a mask.
 func TestSomeClientsPredict(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 30 * time.Millisecond}, 52, 3, predict.Config{})
 	g.run(3 * rate)
@@ -105,7 +107,7 @@ func TestSomeClientsPredict(t *testing.T) {
 	g.heal()
 }
 
-// A misprediction has the input with which its tick was simulated.
+// InputOf returns the input with which the tick of a misprediction was simulated.
 func TestAMispredictionHasTheInput(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 53, 1, predict.Config{})
 	p := g.players[0]

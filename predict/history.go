@@ -9,39 +9,40 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// alive is the bit of a mask that an entity is there. The others are the components of history.components.
+// alive is the bit of a mask for "the entity exists". The other bits are the components of history.components.
 const alive = 1 << 63
 
 // component is a predicted or local component of a client's world.
 type component struct {
-	predictedRow        // row is -1 for a local one.
-	id           ecs.ID // Of the component in the world.
+	predictedRow        // row is -1 for a local component.
+	id           ecs.ID // The component in the world.
 	size         int
 	lanes        []uint32      // Scratch.
 	shown        *shown        // Nil without components.Smooth.
-	rounds       bool          // Its values are rounded to those that travel.
-	packed       bool          // It rounds, and is kept as its lanes.
-	plain        bool          // Its memory is its lanes.
-	compare      quantize.Rows // Of its lanes.
+	rounds       bool          // Its values are rounded to the quantised values that are sent.
+	packed       bool          // It rounds, and its column has lanes in place of memory.
+	plain        bool          // Its memory equals its lanes.
+	compare      quantize.Rows // Compares its lanes.
 }
 
-// keepsLanes tells that lanes are kept, as many bytes as the component has.
+// keepsLanes reports whether the column has lanes. Lanes then have the same size in bytes as the component.
 func (c *component) keepsLanes() bool { return c.packed || c.plain }
 
-// history is the components of the predicted entities in the last Window ticks, in columns: as their lanes, or as their memory.
+// history has the components of the predicted entities in the last Window ticks. Each component has a column, with the
+// lanes or the memory of each value.
 type history struct {
 	components []component
-	slots      int          // There is room for so many entities.
+	slots      int          // The capacity in entities.
 	masks      []uint64     // By tick modulo Window, then slot.
-	arranged   [Window]int  // By tick modulo Window: the order.version that gives all masks; 0: none does.
+	arranged   [Window]int  // By tick modulo Window: the order.version that set all masks; 0: none did.
 	columns    [][]byte     // By component: by tick modulo Window, then slot.
-	scratch    []uint32     // Lanes.
+	scratch    []uint32     // Scratch: lanes.
 	saved      [][]byte     // By tick modulo Window: the resources.
-	oldest     netcode.Tick // The oldest tick that is kept.
-	newest     netcode.Tick // The newest tick that is kept.
+	oldest     netcode.Tick // The oldest stored tick.
+	newest     netcode.Tick // The newest stored tick.
 }
 
-// grow makes room for so many entities.
+// grow raises the capacity to at least a number of entities.
 func (h *history) grow(slots int) {
 	if slots <= h.slots {
 		return
@@ -66,32 +67,32 @@ func (h *history) mask(t netcode.Tick, slot int) uint64 {
 	return h.masks[int(t%Window)*h.slots+slot]
 }
 
-// setMask notes the components of an entity in a tick.
+// setMask sets the components of an entity in a tick.
 func (h *history) setMask(t netcode.Tick, slot int, mask uint64) {
 	if at := &h.masks[int(t%Window)*h.slots+slot]; *at != mask {
 		*at, h.arranged[t%Window] = mask, 0
 	}
 }
 
-// masksOf returns the components of entities whose slots follow each other.
+// masksOf returns the masks of count consecutive slots.
 func (h *history) masksOf(t netcode.Tick, slot, count int) []uint64 {
 	return h.masks[int(t%Window)*h.slots+slot:][:count]
 }
 
-// column is a component of entities whose slots follow each other.
+// column returns the values of component k in count consecutive slots.
 func (h *history) column(t netcode.Tick, slot, count, k int) []byte {
 	size := h.components[k].size
 	return h.columns[k][(int(t%Window)*h.slots+slot)*size:][:count*size]
 }
 
-// bytes is a component of an entity in a tick.
+// bytes returns the value of component k of an entity in a tick.
 func (h *history) bytes(t netcode.Tick, slot, k int) []byte {
 	c := &h.components[k]
 	from := (int(t%Window)*h.slots + slot) * c.size
 	return h.columns[k][from : from+c.size]
 }
 
-// lanesOf returns the lanes of a component of an entity in a tick. They are good until the next call.
+// lanesOf returns the lanes of a component of an entity in a tick. They are valid until the next call.
 func (h *history) lanesOf(t netcode.Tick, slot, k int) []uint32 {
 	c := &h.components[k]
 	if c.keepsLanes() {
@@ -101,12 +102,12 @@ func (h *history) lanesOf(t netcode.Tick, slot, k int) []uint32 {
 	return c.lanes
 }
 
-// holds tells if a tick is kept.
+// holds reports whether a tick is stored.
 func (h *history) holds(t netcode.Tick) bool {
 	return t >= h.oldest && t <= h.newest && t > h.newest-Window && t > 0
 }
 
-// maskOf returns the components of an entity of the world.
+// maskOf returns the present components of an entity of the world.
 func (h *history) maskOf(w *ecs.World, e ecs.Entity, tagged ecs.ID) (mask uint64) {
 	has := w.Mask(e)
 	if has.Get(tagged) {
@@ -120,8 +121,8 @@ func (h *history) maskOf(w *ecs.World, e ecs.Entity, tagged ecs.ID) (mask uint64
 	return mask
 }
 
-// keep stores an entity of the world as of a tick. Its predicted components become those that travel, as at the server before its
-// next step.
+// keep stores an entity of the world as of a tick. It rounds the predicted components in the world to the values that are
+// sent, as the server does before its next step.
 func (h *history) keep(w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick, slot int) {
 	mask := h.maskOf(w, e, tagged)
 	h.setMask(t, slot, mask)
@@ -132,7 +133,7 @@ func (h *history) keep(w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick
 	}
 }
 
-// keepColumn stores a component of entities whose slots follow each other.
+// keepColumn stores component k of entities with consecutive slots.
 func (h *history) keepColumn(from []byte, t netcode.Tick, slot, k int) {
 	c := &h.components[k]
 	n, to := len(from)/c.size, h.column(t, slot, len(from)/c.size, k)
@@ -158,14 +159,15 @@ func (h *history) restoreColumn(to []byte, t netcode.Tick, slot, k int) {
 	}
 }
 
-// same tells if the lanes of a component are the server's for all entities whose slots follow each other. It is false where no lanes are kept.
+// same reports whether the lanes of a component equal the server's for count consecutive slots. It is false where no
+// lanes are stored.
 func (h *history) same(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) bool {
 	c := &h.components[k]
 	return c.keepsLanes() && c.compare.SameAt(wordsOf(h.column(t, slot, count, k)), theirs, stride, count)
 }
 
-// unlike returns a bit for each of up to 64 entities, whose slots follow each other, whose component has other lanes than the
-// server's. Those are stride apart.
+// unlike compares a component of up to 64 consecutive slots with the server's lanes, which are stride lanes apart. It
+// returns a bit for each entity that differs.
 func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) (set uint64) {
 	c := &h.components[k]
 	if c.keepsLanes() {
@@ -179,7 +181,7 @@ func (h *history) unlike(t netcode.Tick, slot, count, k int, theirs []uint32, st
 	return set
 }
 
-// correct makes a component of entities whose slots follow each other the server's.
+// correct writes the server's lanes of a component into count consecutive slots.
 func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, stride int) {
 	c, to := &h.components[k], h.column(t, slot, count, k)
 	width := len(c.lanes)
@@ -196,10 +198,10 @@ func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, s
 	}
 }
 
-// structure gives an entity of the world the components of a mask.
+// structure is scratch for adding and removing components of an entity.
 type structure struct{ add, remove []ecs.ID }
 
-// change adds and removes components.
+// change gives an entity of the world exactly the components of a mask.
 func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID, mask uint64) {
 	now := h.maskOf(w, e, tagged)
 	if now == mask {
@@ -221,7 +223,7 @@ func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID
 	w.Exchange(e, s.add, s.remove)
 }
 
-// restore makes an entity of the world as it was in a tick.
+// restore gives an entity of the world its state of a tick.
 func (h *history) restore(s *structure, w *ecs.World, e ecs.Entity, tagged ecs.ID, t netcode.Tick, slot int) {
 	mask := h.mask(t, slot)
 	s.change(h, w, e, tagged, mask)

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// The history has a place of its own for each of the Window ticks that it holds, in every column.
+// The history has separate memory for each of the Window ticks, in every column.
 func TestTheHistoryHasTheWholeWindow(t *testing.T) {
 	h := history{components: []component{{size: 4, lanes: make([]uint32, 1), packed: true}}}
 	h.grow(2)

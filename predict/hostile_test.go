@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// newHearer is a client in a tick that predicts an entity with a local component.
+// newHearer is a client at a tick that predicts an entity with a local component.
 func newHearer(now netcode.Tick) (*client, netcode.NetworkID) {
 	id := netcode.NetworkID{Index: 1, Generation: 1}
 	all := &predictions{local: []localRow{newLocalRow[struct{ A uint8 }]()}, owner: -1, predicted: -1}
@@ -40,7 +40,7 @@ func TestLocalStateOfLaterTicksIsBounded(t *testing.T) {
 	require.True(t, c.locals.mayAsk())
 }
 
-// The low bits of the tick stand for the tick near the client's own, as everywhere.
+// The low bits of a tick refer to the nearest tick to the client's own.
 func TestLocalStateOfALongGame(t *testing.T) {
 	for _, now := range []netcode.Tick{70_000, 1<<32 + 5, 1<<40 + 32768} {
 		c, id := newHearer(now)

@@ -16,18 +16,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Local components are not sent with the state. A client that cannot know them asks the server, once: when the prediction of an
-// entity begins, after a hang, and when the entity was mispredicted. The answer is those of the server's last step, whole. They enter
-// the history in that tick, and the ticks since are replayed.
+// A client requests local components from the server: when the prediction of an entity begins, after a hang, and when the
+// entity was mispredicted. The answer has all local components of the server's last step. They enter the history in the
+// tick of that step, and the later ticks are replayed.
 
 const (
 	// localEntities bounds the entities of one question.
 	localEntities = 16
-	// localBytes bounds the local components of an entity, on the wire.
+	// localBytes bounds the encoded local components of an entity.
 	localBytes = 512
 	// localQuestions bounds the questions that wait for an answer.
 	localQuestions = 8
-	// knownAtMost is the number of answers that wait for their tick at which a client asks no more.
+	// knownAtMost is the number of stored answers at which a client stops asking.
 	knownAtMost = 1024
 )
 
@@ -36,13 +36,13 @@ var errNoLocals = errors.New("this end has no simulation that has taken a step")
 // localRow is one local component.
 type localRow struct {
 	of    reflect.Type
-	size  int // On the wire.
+	size  int // Encoded, in bytes.
 	text  string
-	write func(w *wire.Writer, from []byte) // From memory.
+	write func(w *wire.Writer, from []byte) // from is the memory of the component.
 	read  func(r *wire.Reader, to []byte)
 }
 
-// newLocalRow compiles a local component, and panics on one that is not plain data.
+// newLocalRow compiles the codec of a local component. It panics on a type that is not plain data.
 func newLocalRow[T any]() localRow {
 	t := reflect.TypeFor[T]()
 	codec, err := wire.NewValue[T]()
@@ -56,7 +56,7 @@ func newLocalRow[T any]() localRow {
 	}
 }
 
-// askLocals asks for the local components of entities.
+// askLocals requests the local components of entities.
 type askLocals struct {
 	Entities []netcode.NetworkID
 }
@@ -74,10 +74,13 @@ func (m *askLocals) Serialize(s *wire.Serializer) {
 	}
 }
 
-// localsAnswer has, for each entity of the question, a byte that is 1 where it is known, then a byte for each local component, that is 1
-// where the entity has it, and those that it has.
+// localsAnswer has the local components of each entity of the question, in its order:
+//
+//   - a byte, 1 if the server answers for the entity
+//   - for each local component, a byte, 1 if the entity has it
+//   - behind each such 1, the encoded component
 type localsAnswer struct {
-	Tick uint16 // The low bits of that of the server's last step.
+	Tick uint16 // The low bits of the tick of the server's last step.
 	Data []byte
 }
 
@@ -87,12 +90,13 @@ func (m *localsAnswer) Serialize(s *wire.Serializer) {
 	s.Bytes(&m.Data, localEntities*(1+maxComponents+localBytes))
 }
 
-// handleLocals registers the question.
+// handleLocals registers the question and its answer.
 func handleLocals(p *netcode.Protocol) {
 	netcode.Answer(p, answerLocals, netcode.Named("netcode.predict.locals"), netcode.NamedAnswer("netcode.predict.local"), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient())
 }
 
-// answerLocals answers a client, at the server. It tells nothing of entities that the client does not predict by Owner or Predicted.
+// answerLocals answers a client, at the server. It answers only for visible entities that the client predicts by Owner or
+// Predicted.
 func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 	server := netcode.ServerOf(ctx.End)
 	if server == nil {
@@ -115,7 +119,7 @@ func answerLocals(ctx *netcode.Context, q *askLocals, a *localsAnswer) error {
 	return nil
 }
 
-// predictedBy tells if a client predicts an entity, not by its own choice.
+// predictedBy reports whether Owner or Predicted make a client predict an entity. Choices of the client do not count.
 func (s *server) predictedBy(e ecs.Entity, client netcode.ClientID) bool {
 	w := s.step.World
 	if !w.Alive(e) {
@@ -127,7 +131,7 @@ func (s *server) predictedBy(e ecs.Entity, client netcode.ClientID) bool {
 	return w.Has(e, s.predicted) && valueAt[components.Predicted](bytesOf(w, e, s.predicted, predictedSize)).By(client)
 }
 
-// appendLocals appends the local components of an entity.
+// appendLocals appends the encoded local components of an entity.
 func (s *server) appendLocals(to []byte, e ecs.Entity) []byte {
 	var room [localBytes]byte
 	for i := range s.all.local {
@@ -145,23 +149,23 @@ func (s *server) appendLocals(to []byte, e ecs.Entity) []byte {
 	return to
 }
 
-// locals has the questions of a client about local components, and the answers.
+// locals has a client's questions about local components, and the answers.
 type locals struct {
-	wanted  []netcode.NetworkID // To be asked for.
+	wanted  []netcode.NetworkID // Entities for the next questions.
 	waiting int                 // Questions without an answer.
-	known   []localState        // Answers that wait until their tick is simulated.
-	taken   []localState        // Those of the last Window ticks: a replay of their tick ends with them.
+	known   []localState        // Answers for ticks that are not simulated yet.
+	taken   []localState        // Applied answers of the last Window ticks: a replay of their tick applies them again.
 	scratch []byte
 }
 
-// localState is the local components of an entity in a tick.
+// localState has the local components of an entity in a tick.
 type localState struct {
 	id   netcode.NetworkID
 	tick netcode.Tick
 	data []byte // As in localsAnswer, behind the first byte.
 }
 
-// wantLocals has the next question ask for the local components of an entity, if the server answers for it.
+// wantLocals adds an entity to the next question, if the server answers for it.
 func (c *client) wantLocals(n int) {
 	if s := &c.slots[n]; len(c.all.local) > 0 && !s.id.IsZero() && c.given(s.id) && !slices.Contains(c.locals.wanted, s.id) {
 		c.slots[n].asked = c.now
@@ -169,12 +173,12 @@ func (c *client) wantLocals(n int) {
 	}
 }
 
-// mayAsk reports whether there is a question to send, and room for its answer.
+// mayAsk reports whether a question is due and there is room for its answer.
 func (l *locals) mayAsk() bool {
 	return len(l.wanted) > 0 && l.waiting < localQuestions && len(l.known) < knownAtMost
 }
 
-// askForLocals sends questions.
+// askForLocals sends the questions.
 func (c *client) askForLocals() {
 	l := &c.locals
 	for l.mayAsk() {
@@ -182,21 +186,21 @@ func (c *client) askForLocals() {
 		of := c.replica
 		err := netcode.Call(context.Background(), c.end, 0, &q, func(a *localsAnswer, err error) {
 			if c.replica != of {
-				return // Of an earlier connection.
+				return // The question belongs to an earlier connection.
 			}
 			if l.waiting--; err == nil {
 				c.hearLocals(q.Entities, a)
 			}
 		})
 		if err != nil {
-			return // In a later frame.
+			return // It is tried again in a later frame.
 		}
 		l.waiting++
 		l.wanted = slices.Delete(l.wanted, 0, len(q.Entities))
 	}
 }
 
-// hearLocals notes an answer. It drops one that is not legal: these are the server's own bytes, and nothing hangs on them.
+// hearLocals stores an answer. It drops the rest of an answer from the first illegal byte on.
 func (c *client) hearLocals(asked []netcode.NetworkID, a *localsAnswer) {
 	data := a.Data
 	for _, id := range asked {
@@ -217,7 +221,7 @@ func (c *client) hearLocals(asked []netcode.NetworkID, a *localsAnswer) {
 	}
 }
 
-// localsIn returns the bytes of the local components of an entity. It is false where they are not legal.
+// localsIn returns the number of bytes of an entity's local components. ok is false for illegal data.
 func (a *predictions) localsIn(data []byte) (size int, ok bool) {
 	for i := range a.local {
 		if len(data) <= size || data[size] > 1 {
@@ -230,7 +234,7 @@ func (a *predictions) localsIn(data []byte) (size int, ok bool) {
 	return size, size <= len(data)
 }
 
-// takeLocals makes the history that of the answers, and returns the tick to go back to, None if they say nothing new.
+// takeLocals writes the answers into the history. It returns the tick to roll back to, None if no value changed.
 func (c *client) takeLocals() (back netcode.Tick) {
 	kept := c.locals.known[:0]
 	for _, l := range c.locals.known {
@@ -238,11 +242,11 @@ func (c *client) takeLocals() (back netcode.Tick) {
 		switch {
 		case n < 0:
 		case l.tick >= c.now+Window:
-			c.wantLocals(n) // Of a tick that no server's step is at.
+			c.wantLocals(n) // The tick is too far ahead for a step of the server.
 		case l.tick > c.now:
 			kept = append(kept, l)
 		case !c.history.holds(l.tick) || !c.marks[n].begun:
-			c.wantLocals(n) // It came too late, or is of a tick before the prediction began.
+			c.wantLocals(n) // The answer came too late, or its tick is before the prediction began.
 		case c.history.mask(l.tick, n)&alive != 0:
 			c.locals.taken = append(c.locals.taken, l)
 			if !c.takeLocal(n, &l) {
@@ -259,7 +263,7 @@ func (c *client) takeLocals() (back netcode.Tick) {
 	return back
 }
 
-// retakeLocals makes the history, and the world, of a tick that was replayed that of the answers.
+// retakeLocals applies the answers of a replayed tick again, to the history and the world.
 func (c *client) retakeLocals(t netcode.Tick) {
 	kept := c.locals.taken[:0]
 	for _, l := range c.locals.taken {
@@ -275,7 +279,7 @@ func (c *client) retakeLocals(t netcode.Tick) {
 	c.locals.taken = kept
 }
 
-// takeLocal makes the history of an entity that of an answer, and reports whether that is a change.
+// takeLocal writes an answer into the history of an entity. It reports whether a value changed.
 func (c *client) takeLocal(n int, l *localState) (changed bool) {
 	mask, first := c.history.mask(l.tick, n), len(c.all.rows)
 	defer func() { c.history.setMask(l.tick, n, mask) }()

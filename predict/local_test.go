@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// cooldowns notes the cooldown of an entity after each step.
+// cooldowns records the cooldown of an entity after each step.
 func cooldowns(sim *predict.Simulation, w *ecs.World, e func() ecs.Entity) func() map[netcode.Tick]int32 {
 	log, cools := map[netcode.Tick]int32{}, generic.NewMap1[cooldown](w)
 	return func() map[netcode.Tick]int32 {
@@ -26,7 +26,7 @@ func cooldowns(sim *predict.Simulation, w *ecs.World, e func() ecs.Entity) func(
 	}
 }
 
-// resync plays a game in which the server alone makes a cooldown long, while the client cannot know it, and compares them in the end.
+// resync plays a game in which the server alone makes a cooldown long, and compares both ends at the end.
 func resync(t *testing.T, link transport.Link, before, cut, after func(g *game, p *player, id netcode.NetworkID)) {
 	g := newGame(t, link, 41, 1, predict.Config{})
 	p := g.players[0]
@@ -37,7 +37,7 @@ func resync(t *testing.T, link transport.Link, before, cut, after func(g *game, 
 	theirs := cooldowns(g.sim, g.world, func() ecs.Entity { return body })
 	before(g, p, id)
 	jam := generic.NewMap1[cooldown](g.world)
-	jam.Get(body).Ticks = 1000 // A gun that jams.
+	jam.Get(body).Ticks = 1000 // The gun jams.
 	cut(g, p, id)
 	after(g, p, id)
 	for range 2 * rate {
@@ -67,8 +67,8 @@ func resync(t *testing.T, link transport.Link, before, cut, after func(g *game, 
 	g.heal()
 }
 
-// Local state that a client cannot know comes from the server: after a hang, when the prediction of an entity begins again, and when a
-// misprediction shows that it differs.
+// Local state comes from the server after a hang, when the prediction of an entity begins again, and after a
+// misprediction.
 func TestLocalStateComesFromTheServer(t *testing.T) {
 	nothing := func(*game, *player, netcode.NetworkID) {}
 	for name, loss := range map[string]float64{"no loss": 0, "loss": .3} {
@@ -95,7 +95,7 @@ func TestLocalStateComesFromTheServer(t *testing.T) {
 		})
 		t.Run(name+", misprediction", func(t *testing.T) {
 			resync(t, link, nothing, nothing, func(g *game, p *player, id netcode.NetworkID) {
-				g.rules.wind = .3 // A misprediction of something else. The spawns that were not confirmed are none.
+				g.rules.wind = .3 // A misprediction of another component. Unconfirmed spawns are none.
 				g.run(2)
 				g.rules.wind = 0
 				g.run(2 * rate)
@@ -105,15 +105,15 @@ func TestLocalStateComesFromTheServer(t *testing.T) {
 	}
 }
 
-// An answer about local state holds in every later replay of its tick: what the client had there before is not computed anew.
+// An answer about local state is applied in every later replay of its tick.
 func TestLocalStateStaysThroughAReplay(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 44, 1, predict.Config{})
 	p := g.players[0]
 	p.act = func(p *player) control { c := wander(p); c.Fire = true; return c }
 	g.run(5 * rate)
 	jam := generic.NewMap1[cooldown](g.world)
-	jam.Get(g.bodies[p.client.ID()]).Ticks = 1000 // A gun that jams.
-	g.rules.wind = .3                             // A misprediction of something else: the client asks.
+	jam.Get(g.bodies[p.client.ID()]).Ticks = 1000 // The gun jams.
+	g.rules.wind = .3                             // A misprediction of another component makes the client ask.
 	g.run(2)
 	g.rules.wind = 0
 	for frame := 0; p.sim.Stats().Resynced == 0; frame++ {
@@ -124,13 +124,13 @@ func TestLocalStateStaysThroughAReplay(t *testing.T) {
 	jammed := cools.Get(p.body(g)).Ticks
 	require.Greater(t, jammed, int32(900))
 	for range 5 {
-		predict.GoBack(p.sim, 30) // To a tick in which the client thought that the gun fires.
+		predict.GoBack(p.sim, 30) // To a tick in which the client believed that the gun fires.
 		require.Equal(t, jammed, cools.Get(p.body(g)).Ticks)
 	}
 	g.heal()
 }
 
-// A client that becomes the owner has the local state of the one before.
+// A client that becomes the owner has the local state of the owner before.
 func TestANewOwnerHasTheLocalState(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 42, 2, predict.Config{})
 	g.run(3 * rate)
@@ -155,7 +155,7 @@ func TestANewOwnerHasTheLocalState(t *testing.T) {
 	g.heal()
 }
 
-// The server tells nothing of entities of others, of hidden ones and of ones that there are not.
+// The server does not answer for other players' entities, hidden entities and entities that do not exist.
 func TestLocalStateOfOthersIsNotTold(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 20 * time.Millisecond}, 43, 2, predict.Config{})
 	g.run(3 * rate)
@@ -167,7 +167,7 @@ func TestLocalStateOfOthersIsNotTold(t *testing.T) {
 	ask := func(ids ...netcode.NetworkID) (answer []byte) {
 		asked := false
 		a.act = func(*player) control {
-			if !asked { // A call is made in a frame.
+			if !asked { // A call must be made in a frame.
 				asked = true
 				require.NoError(t, predict.AskLocals(a.client, ids, func(data []byte, err error) {
 					require.NoError(t, err)

@@ -9,32 +9,32 @@ import (
 	"github.com/arche-netcode/netcode/internal/plain"
 )
 
-// place is a component of the entities that have a slot: it tells which, in a column of its own. The rows of a table are in the order
-// in which they were as long as that column is the same.
+// place is a component of the entities that have a slot: it stores the slot in the world. While the place column of a
+// table is unchanged, the rows of the table are in the same order.
 type place struct {
 	number int32 // 1 + slot.
 }
 
 const placeSize = 4
 
-// order is the entities of the simulation, in the order in which they lie in the world. Column 0 is their places, column 1+k is
-// component k of the history.
+// order lists the entities of the simulation in their memory order in the world. Column 0 has their places, column 1+k
+// has component k of the history.
 type order struct {
 	tables
-	version int    // Of the parts, from 1 on.
+	version int    // The version of parts, from 1 on.
 	parts   []part // By table.
-	in      []bool // By slot: it is in a part.
-	count   int    // Entities in all parts.
+	in      []bool // By slot: the entity is in a part.
+	count   int    // The number of entities in all parts.
 }
 
-// part is the slots of a table.
+// part has the slots of one table.
 type part struct {
-	mask   uint64 // Components, as those of the history.
-	places []byte // The column of places.
+	mask   uint64 // The components, as a mask of the history.
+	places []byte // A copy of the column of places.
 	runs   []run
 }
 
-// run is rows of a table whose slots follow each other.
+// run is a range of rows of a table with consecutive slots.
 type run struct{ row, slot, count int }
 
 // newOrder finds the components of a history in a world.
@@ -47,7 +47,7 @@ func newOrder(w *ecs.World, h *history, placed, tagged ecs.ID) order {
 	return o
 }
 
-// look finds the entities as they lie now. It tells whether something came, went or moved since the last call.
+// look updates the order. It reports whether an entity was added, removed or moved since the last call.
 func (o *order) look(w *ecs.World, slots int) (moved bool) {
 	moved = o.tables.look(w)
 	for len(o.in) < slots {
@@ -59,16 +59,16 @@ func (o *order) look(w *ecs.World, slots int) (moved bool) {
 			return true
 		}
 	}
-	if moved { // Nothing is left.
+	if moved { // No table is left.
 		o.arrange()
 	}
 	return moved
 }
 
-// placesOf is the column of places of a table.
+// placesOf returns the column of places of a table.
 func (o *order) placesOf(i int) []byte { return o.bytes(&o.list[i], 0, 0, o.list[i].rows) }
 
-// arrange lists the slots of all tables.
+// arrange rebuilds the parts of all tables.
 func (o *order) arrange() {
 	clear(o.in)
 	o.version++
@@ -95,7 +95,7 @@ func (o *order) arrange() {
 
 // keep stores the entities of all tables as of a tick.
 func (o *order) keep(h *history, t netcode.Tick) {
-	known := h.arranged[t%Window] == o.version && !plain.On // The masks are those of the last tick with this place.
+	known := h.arranged[t%Window] == o.version && !plain.On // The same order has set the masks of this place of the ring, Window ticks ago.
 	h.arranged[t%Window] = o.version
 	for i := range o.list {
 		p := &o.parts[i]
@@ -113,8 +113,8 @@ func (o *order) keep(h *history, t netcode.Tick) {
 	}
 }
 
-// restore makes the entities of all tables as they were in a tick, where they have the components of then. It appends the slots of
-// the others.
+// restore gives the entities of all tables their state of a tick, where their components are the same as then. It appends
+// the slots of the other entities.
 func (o *order) restore(h *history, t netcode.Tick, others []int32) []int32 {
 	for i := range o.list {
 		p := &o.parts[i]

@@ -34,7 +34,7 @@ func TestAPlayerMovesInTheTickOfTheInput(t *testing.T) {
 	require.Zero(t, p.sim.Stats().Mispredictions, p.wrong)
 }
 
-// A client that never gives an input, or stops giving any, is simulated without: once it has begun nothing goes back, and nothing is mispredicted.
+// A client without inputs, or whose inputs end, never rolls back once it has begun, and mispredicts nothing.
 func TestAClientWithoutInputsNeverGoesBack(t *testing.T) {
 	for _, link := range []transport.Link{{}, {Delay: 100 * time.Millisecond}, {Delay: 150 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2}} {
 		for _, stops := range []bool{false, true} {
@@ -57,7 +57,7 @@ func TestAClientWithoutInputsNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Ten minutes at a round trip of 300 ms and a loss of 20 %: nothing is mispredicted, and no spawn is lost.
+// In ten minutes at a round trip of 300 ms and a loss of 20 % there is no misprediction, and no spawn is lost.
 func TestNothingIsMispredictedWhereNobodyInterferes(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .2}, 3, 1, predict.Config{})
 	p := g.players[0]
@@ -72,7 +72,7 @@ func TestNothingIsMispredictedWhereNobodyInterferes(t *testing.T) {
 	g.heal()
 }
 
-// An obstacle that only the server knows stops the player there, or a wind blows there alone.
+// An obstacle that only the server knows stops the player there, or wind blows there alone.
 func TestEachMispredictionIsRepaired(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: .1}, 5, 1, predict.Config{})
 	p := g.players[0]
@@ -108,7 +108,7 @@ func TestTheSameSeedIsTheSameGame(t *testing.T) {
 	require.Equal(t, play(), play())
 }
 
-// A client that hangs, or is slow, neither replays without bound nor ends anywhere else than the server.
+// A client that hangs, or is slow, replays a bounded number of ticks and ends with the server's state.
 func TestStallsAreBounded(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 7, 2, predict.Config{MaxReplay: 8})
 	for _, p := range g.players {
@@ -131,7 +131,7 @@ func TestStallsAreBounded(t *testing.T) {
 	g.heal()
 }
 
-// Code that runs before the simulation sees what the frame before has shown, and no past of the entity.
+// Code that runs before the simulation sees the values that the last frame has shown, and no past of the entity.
 func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 11, 1, predict.Config{})
 	p := g.players[0]
@@ -153,7 +153,8 @@ func TestWhatAPredictedEntityShowsIsThePredictionsAlone(t *testing.T) {
 	require.Greater(t, frames, rate)
 }
 
-// Each effect is heard once, and what was heard for nothing is cancelled: in the end the player has heard what the server made.
+// Each effect is played once, and effects that were played wrongly are cancelled. In the end the played effects are the
+// server's.
 func TestEffectsAreHeardOnce(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 5, 1, predict.Config{})
 	truth := map[netcode.Tick]int{}
@@ -182,7 +183,7 @@ func TestEffectsAreHeardOnce(t *testing.T) {
 	require.NotZero(t, stats.Late)
 }
 
-// An entity that a step spawned is the same one when the server's arrives: what the game hung on it stays.
+// A spawned entity remains the same entity when the server's record arrives: components that the game added stay.
 func TestASpawnStaysTheSameEntity(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: .1}, 6, 1, predict.Config{})
 	p := g.players[0]
@@ -214,7 +215,7 @@ func TestASpawnStaysTheSameEntity(t *testing.T) {
 	g.heal()
 }
 
-// A spawn that the server does not make goes, and the game is told.
+// A spawn that the server does not make is removed, and the game is told.
 func TestASpawnThatTheServerDoesNotMakeGoes(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 6, 1, predict.Config{})
 	p := g.players[0]
@@ -232,7 +233,7 @@ func TestASpawnThatTheServerDoesNotMakeGoes(t *testing.T) {
 	g.heal()
 }
 
-// A client that is told to predict an entity, or not to predict its own, does so from then on.
+// A client starts or stops to predict an entity when Predict is called, also its own entity.
 func TestPredictChoosesEntities(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond}, 8, 2, predict.Config{})
 	for _, p := range g.players {
@@ -253,7 +254,7 @@ func TestPredictChoosesEntities(t *testing.T) {
 	g.heal()
 }
 
-// A new owner predicts, the one before does not any more.
+// A new owner predicts, and the owner before stops.
 func TestAnOwnerPredicts(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 80 * time.Millisecond, Loss: .1}, 8, 2, predict.Config{})
 	g.run(3 * rate)
@@ -272,8 +273,8 @@ func TestAnOwnerPredicts(t *testing.T) {
 	g.heal()
 }
 
-// A wall that only the server knows stops a player. The server sends nothing of an entity that stands still, and the client learns
-// that it does.
+// A wall that only the server knows stops a player. The server sends no record of a resting entity, and the client learns
+// that it rests.
 func TestAWallThatOnlyTheServerKnowsStopsThePlayer(t *testing.T) {
 	for _, loss := range []float64{0, .2} {
 		g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Loss: loss}, 6, 1, predict.Config{})
@@ -292,7 +293,7 @@ func TestAWallThatOnlyTheServerKnowsStopsThePlayer(t *testing.T) {
 	}
 }
 
-// With a round trip of all ticks that are kept nothing is lost, and with a longer one the client predicts no farther.
+// With a round trip of Window ticks nothing is lost. With a longer one the client predicts at most Window ticks ahead.
 func TestARoundTripAsLongAsTheWindow(t *testing.T) {
 	for _, delay := range []time.Duration{800 * time.Millisecond, 1200 * time.Millisecond} {
 		g := newGame(t, transport.Link{}, 6, 1, predict.Config{MaxReplay: 64})
@@ -302,7 +303,7 @@ func TestARoundTripAsLongAsTheWindow(t *testing.T) {
 		for _, l := range g.links {
 			l.SetLink(transport.Link{Delay: delay})
 		}
-		g.run(10 * rate) // The clock of inputs finds its lead.
+		g.run(10 * rate) // The input clock finds its lead.
 		before := p.sim.Stats().Mispredictions
 		for range 30 * rate {
 			g.frame()
@@ -310,7 +311,7 @@ func TestARoundTripAsLongAsTheWindow(t *testing.T) {
 				require.Less(t, p.sim.Tick(), r.Heard()+predict.Window)
 			}
 		}
-		if p.client.Lead().Float() < predict.Window-2 { // Else the client has its own inputs no more.
+		if p.client.Lead().Float() < predict.Window-2 { // Otherwise the client no longer has its own inputs.
 			require.Equal(t, before, p.sim.Stats().Mispredictions, p.wrong)
 		}
 		require.Equal(t, delay < time.Second, p.client.Lead().Float() < predict.Window-2)
@@ -329,7 +330,7 @@ type score struct{ shots uint32 }
 func (s *score) Save(to []byte) []byte { return binary.LittleEndian.AppendUint32(to, s.shots) }
 func (s *score) Load(from []byte)      { s.shots = binary.LittleEndian.Uint32(from) }
 
-// A resource goes back with the entities: in the end it is what the server has.
+// A resource is rolled back with the entities. In the end it equals the server's.
 func TestAResourceGoesBack(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .55}, 5, 1, predict.Config{})
 	p := g.players[0]
@@ -345,7 +346,7 @@ func TestAResourceGoesBack(t *testing.T) {
 	require.Equal(t, truth.shots, mine.shots)
 }
 
-// Entities at rest beyond what one section holds have their turn too.
+// Resting entities that do not fit one section follow in the next sections.
 func TestManyRestingEntitiesAreAllTold(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 17, 1, predict.Config{})
 	p := g.players[0]
@@ -355,7 +356,7 @@ func TestManyRestingEntitiesAreAllTold(t *testing.T) {
 		balls.NewWith(&components.Replicated{}, &components.Predicted{}, &position{}, &velocity{})
 	}
 	g.run(3 * rate)
-	p.rules.wind = .1 // Here alone: each entity is mispredicted, and learns that it rests.
+	p.rules.wind = .1 // At the client alone: each entity is mispredicted, and the client learns that it rests.
 	g.run(5)
 	p.rules.wind = 0
 	g.run(2 * rate)

@@ -11,29 +11,30 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// slot is a predicted entity.
+// slot is the state of one predicted entity.
 type slot struct {
 	used    bool
-	id      netcode.NetworkID // Zero: spawned here, and the server is not known to have it.
+	id      netcode.NetworkID // Zero: spawned here, and not yet matched with an entity of the server.
 	entity  ecs.Entity
 	origin  components.SpawnOf
-	spawned netcode.Tick // The tick of the step that spawned it; None: the server did.
-	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
-	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
-	spawnIn uint32       // The run in which a step spawned it last.
-	asked   netcode.Tick // When its local components were asked for.
+	spawned netcode.Tick // The tick of the step that spawned it; None: spawned by the server.
+	hidden  bool         // Spawned here and hidden: the server should have shown it by now, and has not.
+	late    bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
+	spawnIn uint32       // The value of client.returns when a step spawned it last.
+	asked   netcode.Tick // The tick at which its local components were last requested.
 	show    correction
 }
 
-// mark tells how far an entity is compared. It is apart from slot, and small, since each record that comes needs it.
+// mark is the progress of comparison of one entity. It is separate from slot and small, since each arriving record reads
+// it.
 type mark struct {
-	known      netcode.Tick // The newest tick with a known state of the server.
-	generation uint32       // Of the network id.
-	begun      bool         // Its first state was taken, or it was spawned here.
+	known      netcode.Tick // The newest tick with a known server state.
+	generation uint32       // The generation of the network id.
+	begun      bool         // The entity has a first state: the server's, or the state of its spawn here.
 }
 
-// Predict has this client predict an entity, or not, from now on, whoever owns it. It is for a client's simulation: an entity that its
-// player is about to touch. It holds until the connection ends.
+// Predict sets whether this client predicts an entity, whoever owns it. A client's game calls it for an entity that its
+// player is about to touch. The choice lasts until the connection ends. On a server it does nothing.
 func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	if s.client == nil {
 		return
@@ -46,19 +47,19 @@ func (s *Simulation) Predict(entity netcode.NetworkID, on bool) {
 	s.client.decide(entity)
 }
 
-// Predicts tells if this client predicts an entity.
+// Predicts reports whether this client predicts an entity.
 func (s *Simulation) Predicts(entity netcode.NetworkID) bool {
 	return s.client != nil && s.client.slotOf(entity) >= 0
 }
 
-// tellChosen tells the server of the entities that were chosen, as many as can be sent now.
+// tellChosen sends new choices to the server, until one cannot be sent.
 func (c *client) tellChosen() {
 	for len(c.untold) > 0 && netcode.Send(c.end, netcode.ToServer(), &c.untold[0]) == nil {
 		c.untold = slices.Delete(c.untold, 0, 1)
 	}
 }
 
-// follow finds out who is predicted, from what changed in this frame.
+// follow updates the set of predicted entities from the changes of this frame.
 func (c *client) follow() {
 	moved := c.order.look(c.step.World, len(c.slots))
 	if n := c.replica.Stats().Despawns; n != c.ended && c.group.Apply.Applied() {
@@ -86,7 +87,7 @@ func (c *client) follow() {
 	}
 }
 
-// dropGone forgets the entities that are not there any more.
+// dropGone frees the slots of removed entities.
 func (c *client) dropGone() {
 	for i := range c.slots {
 		s := &c.slots[i]
@@ -102,7 +103,7 @@ func (c *client) dropGone() {
 	}
 }
 
-// decide begins or ends the prediction of an entity.
+// decide starts or stops the prediction of an entity, or leaves it as it is.
 func (c *client) decide(id netcode.NetworkID) {
 	if c.replica == nil || c.group.Apply.Bridge() == nil {
 		return
@@ -124,7 +125,7 @@ func (c *client) decide(id netcode.NetworkID) {
 			c.start(n)
 		}
 	case want && n >= 0 && c.marks[n].known == tick.None:
-		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just made it the server's.
+		c.group.Apply.Bridge().SetAside(id, c.all.mask) // Apply has just written the server's state into the world.
 		c.start(n)
 	case !want && n >= 0:
 		c.stats.Stopped++
@@ -135,7 +136,7 @@ func (c *client) decide(id netcode.NetworkID) {
 	}
 }
 
-// wants tells if an entity is to be predicted.
+// wants reports whether an entity should be predicted. A choice by Predict overrides Owner and Predicted.
 func (c *client) wants(id netcode.NetworkID) bool {
 	if c.replica.Entity(id.Index).ID != id {
 		return false
@@ -146,7 +147,7 @@ func (c *client) wants(id netcode.NetworkID) bool {
 	return c.given(id)
 }
 
-// given tells if the server has this client predict an entity.
+// given reports whether components.Owner or components.Predicted make this client predict an entity.
 func (c *client) given(id netcode.NetworkID) bool {
 	if c.all.owner >= 0 {
 		if lanes := c.replica.Row(id.Index, c.all.owner); lanes != nil {
@@ -167,7 +168,8 @@ func (c *client) given(id netcode.NetworkID) bool {
 	return false
 }
 
-// start has the next check take the server's newest state of an entity into the history.
+// start schedules the first state of a newly predicted entity. The next comparison takes it from the server's newest
+// known state. An entity that was spawned here keeps its own state.
 func (c *client) start(n int) {
 	s, m := &c.slots[n], &c.marks[n]
 	s.show = correction{}
@@ -183,20 +185,20 @@ func (c *client) start(n int) {
 	if m.known <= c.now {
 		return
 	}
-	if _, there := c.replica.AsOf(s.id, c.now); there { // With an input delay the step lies behind what is known.
+	if _, there := c.replica.AsOf(s.id, c.now); there { // Only with an input delay: the simulation is behind the known state.
 		m.known = c.now
 	} else {
-		c.strip(s.entity) // It is there from that tick on.
+		c.strip(s.entity) // The entity does not exist at tick now. advance adds it at tick known.
 	}
 }
 
-// know notes the newest tick with a known state of an entity at the server.
+// know sets the newest tick with a known server state of an entity.
 func (c *client) know(n int, t netcode.Tick) {
 	c.marks[n].known = t
 	c.ahead = max(c.ahead, t)
 }
 
-// take takes the server's state into the world, as that of now.
+// take writes the server's newest state of an entity into the world and into the history of tick now.
 func (c *client) take(n int) {
 	c.marks[n].begun, c.checked[n], c.spanned = true, c.now, 0
 	c.know(n, c.now)
@@ -204,7 +206,7 @@ func (c *client) take(n int) {
 	c.history.restore(&c.structure, c.step.World, c.slots[n].entity, c.tagged, c.now, n)
 }
 
-// slotOf is the slot of an entity, -1 if it is not predicted.
+// slotOf returns the slot of an entity, -1 if it is not predicted.
 func (c *client) slotOf(id netcode.NetworkID) int {
 	if uint(id.Index) < uint(len(c.byIndex)) {
 		if n := int(c.byIndex[id.Index]) - 1; n >= 0 && c.slots[n].id == id {
@@ -214,12 +216,12 @@ func (c *client) slotOf(id netcode.NetworkID) int {
 	return -1
 }
 
-// number notes the network id of a slot.
+// number gives a slot its network id.
 func (c *client) number(id netcode.NetworkID, n int) {
 	for len(c.byIndex) <= int(id.Index) {
 		c.byIndex = append(c.byIndex, 0)
 	}
-	if before := int(c.byIndex[id.Index]) - 1; before >= 0 && before != n { // That of an earlier life.
+	if before := int(c.byIndex[id.Index]) - 1; before >= 0 && before != n { // The slot of an earlier lifetime.
 		c.strip(c.slots[before].entity)
 		c.free(before)
 	}
@@ -230,7 +232,7 @@ func (c *client) number(id netcode.NetworkID, n int) {
 	c.slots[n].id, c.marks[n], c.checked[n], c.spanned = id, mark{generation: id.Generation}, tick.None, 0
 }
 
-// newSlot finds a free slot for an entity without a network id.
+// newSlot puts an entity into a free slot. The slot has no network id yet.
 func (c *client) newSlot(s slot) int {
 	s.used = true
 	n := slices.IndexFunc(c.slots, func(s slot) bool { return !s.used })
@@ -252,7 +254,7 @@ func (c *client) newSlot(s slot) int {
 	return n
 }
 
-// free forgets an entity.
+// free frees a slot. The entity stays in the world.
 func (c *client) free(n int) {
 	s := &c.slots[n]
 	if s.id.IsZero() {
@@ -268,21 +270,21 @@ func (c *client) free(n int) {
 	c.used--
 }
 
-// dropLocal removes the local components of an entity, whose values are not known here.
+// dropLocal removes the local components of an entity, since their values are not known here.
 func (c *client) dropLocal(e ecs.Entity) {
 	if w := c.step.World; w.Alive(e) {
 		c.structure.change(&c.history, w, e, c.tagged, c.history.maskOf(w, e, c.tagged)&c.travels())
 	}
 }
 
-// untag takes an entity out of the simulation. Its components stay.
+// untag removes an entity from the simulation. Its components stay.
 func (c *client) untag(e ecs.Entity) {
 	if w := c.step.World; w.Alive(e) && w.Has(e, c.tagged) {
 		w.Remove(e, c.tagged)
 	}
 }
 
-// strip takes an entity out of the simulation with its components, and with what is shown of them.
+// strip removes an entity from the simulation, with its predicted, local and Smooth components.
 func (c *client) strip(e ecs.Entity) {
 	w := c.step.World
 	if !w.Alive(e) {

@@ -19,7 +19,7 @@ import (
 
 var randomGames = flag.Int("games", 12, "random games of TestRandomGamesConverge")
 
-// chaos is the server's game beside the simulation: what no client can predict.
+// chaos changes the server's game outside of the simulation, which no client can predict.
 type chaos struct {
 	*game
 	random *rand.Rand
@@ -41,7 +41,7 @@ func newChaos(g *game, seed uint64) *chaos {
 	}
 }
 
-// act does one thing to the world, the network or a client.
+// act makes one change to the world, the network or a client.
 func (c *chaos) act() {
 	g := c.game
 	one := func() netcode.ClientID { return g.players[c.random.IntN(len(g.players))].client.ID() }
@@ -103,7 +103,7 @@ func (c *chaos) act() {
 	case 11:
 		g.players[c.random.IntN(len(g.players))].skip = c.random.IntN(90)
 	case 12:
-		if n := len(c.balls); n > 0 { // The owner changes, of a ball.
+		if n := len(c.balls); n > 0 { // The owner of a ball changes.
 			e := c.balls[c.random.IntN(n)]
 			if !g.world.Has(e, ecs.ComponentID[components.Owner](g.world)) {
 				c.owners.Assign(e, &components.Owner{})
@@ -120,8 +120,8 @@ func (c *chaos) act() {
 	}
 }
 
-// After the network heals and all rest, each client's world is the server's, bit for bit, and no entity is left that the server does
-// not have.
+// After the network heals and all entities rest, each client's world equals the server's, bit for bit, without additional
+// entities.
 func TestRandomGamesConverge(t *testing.T) {
 	for seed := range uint64(*randomGames) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// maxComponents bounds the predicted and local components of a protocol.
+// maxComponents bounds the sum of predicted and local components of a protocol.
 const maxComponents = 62
 
-// Option says how a component is predicted.
+// Option is a setting of one predicted component.
 type Option func(*registered)
 
 // registered is one predicted component.
@@ -26,8 +26,9 @@ type registered struct {
 	snap      float64
 }
 
-// Tolerance is the largest difference of a number, in its own unit, that is no misprediction. It is for floating point that
-// differs between machines. The default is 0. Tolerance panics below 0.
+// Tolerance sets the largest difference between two numbers that is not a misprediction, in the unit of the component.
+// Use it for floating point that differs between machines. The default is 0. Tolerance panics on a negative difference
+// and on NaN.
 func Tolerance(difference float64) Option {
 	if !(difference >= 0) {
 		panic(fmt.Sprintf("netcode: predict.Tolerance(%v): a difference is not negative", difference))
@@ -35,13 +36,13 @@ func Tolerance(difference float64) Option {
 	return func(r *registered) { r.tolerance = difference }
 }
 
-// Unrounded lets the server simulate the component in full precision. Without it each step begins, on both sides, with the
-// value that is sent, so that the same code gives the same result. With it most ticks differ by up to half a quantisation step:
-// give a Tolerance too.
+// Unrounded lets the server simulate the component in full precision. Without it, each step begins on both sides with the
+// quantised value that is sent, so that the same code gives the same result. With it, most ticks differ by up to half a
+// quantisation step: set a Tolerance too.
 func Unrounded() Option { return func(r *registered) { r.unrounded = true } }
 
-// Snap is the distance, in the component's unit, from which on a correction is shown as a jump. The default is no such distance.
-// Snap panics below 0.
+// Snap sets the distance, in the component's unit, from which a correction is shown as a jump. By default every
+// correction is blended. Snap panics on a negative distance and on NaN.
 func Snap(distance float64) Option {
 	if !(distance >= 0) {
 		panic(fmt.Sprintf("netcode: predict.Snap(%v): a distance is not negative", distance))
@@ -49,18 +50,18 @@ func Snap(distance float64) Option {
 	return func(r *registered) { r.snap = distance }
 }
 
-// predictions is the predicted components of a protocol.
+// predictions has the predicted and local components of a protocol.
 type predictions struct {
 	protocol   *netcode.Protocol
 	registered []registered
 	local      []localRow
 	spawns     bool
-	// Explain and Local set these: the linker leaves out the questions of features that a game does not use.
+	// Explain and Local set these two functions, so that the linker omits the code of an unused feature.
 	explain   func(c *client, m Misprediction, checked netcode.Tick) // client.explain
 	askLocals func(c *client)                                        // client.askForLocals
-	rows      []predictedRow                                         // By registered, once frozen.
-	mask      snapshot.Mask                                          // Of rows.
-	owner     int                                                    // Rows of components, -1 where they do not travel.
+	rows      []predictedRow                                         // In the order of registered, once frozen.
+	mask      snapshot.Mask                                          // The rows of predicted components.
+	owner     int                                                    // Row of components.Owner, as below of Predicted and SpawnOf; -1: not replicated.
 	predicted int
 	spawnOf   int
 }
@@ -72,7 +73,7 @@ type predictedRow struct {
 	plan *quantize.Plan
 }
 
-// of finds or makes the predictions of a protocol.
+// of returns the predictions of a protocol. The first call adds the extension.
 func of(p *netcode.Protocol) *predictions {
 	all, ok := netcode.ExtensionOf[*predictions](p)
 	if !ok {
@@ -86,11 +87,16 @@ func of(p *netcode.Protocol) *predictions {
 	return all
 }
 
-// Register makes component T predicted, on entities that are: those that the client owns, by components.Owner, and those with
-// components.Predicted. Call it on both sides. T must be registered with netcode.Replicate, before or after, and so must
-// components.Owner or components.Predicted. Register panics on a T that is registered twice and on a frozen protocol. When the
-// protocol freezes, it panics on a component that names entities of a world, by a handle or as a relation, where a NetworkID is
-// possible, and on one that a client writes: authority.WrittenBy and prediction exclude each other.
+// Register makes component T predicted. Call it on both sides. A client predicts T on the entities that it owns by
+// components.Owner, and on those that components.Predicted assigns to it.
+//
+// T must also be registered with netcode.Replicate, before or after, and so must components.Owner or
+// components.Predicted. Register panics on a T that is registered twice and on a frozen protocol. The freeze panics on
+// these components:
+//
+//   - a component that refers to entities of a world by a handle or as a relation: use a NetworkID
+//   - a component that is sent only every few ticks (netcode.Every)
+//   - a component that a client writes (authority.WrittenBy)
 func Register[T any](p *netcode.Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("predict.Register", t)
@@ -103,11 +109,14 @@ func Register[T any](p *netcode.Protocol, options ...Option) {
 	all.registered = append(all.registered, r)
 }
 
-// Local makes component T part of the simulation, though it is never sent with the state: a cooldown, a timer. It is kept for each tick
-// and goes back with the predicted components. A client that cannot know the values asks the server for them: when it begins to predict
-// an entity that it owns or that has components.Predicted, after a hang, and when such an entity was mispredicted. T is plain data:
-// no pointers, and sized integers. An entity has at most 512 bytes of local components. Local panics on a T that is not plain, on one
-// too many, on a T that is registered twice, and on a frozen protocol.
+// Local makes component T part of the simulation, though it is never sent with the state: a cooldown, a timer. It is
+// stored for each tick and rolled back with the predicted components.
+//
+// A client requests the values from the server in three cases: it begins to predict an entity, it restarts after a hang,
+// or the entity was mispredicted. The server answers for entities that the client owns or that have components.Predicted.
+//
+// T is plain data: no pointers, and sized integers. An entity has at most 512 bytes of local components. Local panics on
+// a T that is not plain, on too many components or bytes, on a T that is registered twice, and on a frozen protocol.
 func Local[T any](p *netcode.Protocol) {
 	t := reflect.TypeFor[T]()
 	p.MustBeOpen("predict.Local", t)
@@ -127,7 +136,7 @@ func Local[T any](p *netcode.Protocol) {
 	all.local = append(all.local, row)
 }
 
-// Spawns lets steps spawn entities that a client predicts: see Step.Spawn. Call it on both sides. It registers
+// Spawns allows steps to spawn entities that a client predicts: see Step.Spawn. Call it on both sides. It registers
 // components.SpawnOf. It panics on a frozen protocol.
 func Spawns(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Spawns", reflect.TypeFor[components.SpawnOf]())
@@ -138,7 +147,7 @@ func Spawns(p *netcode.Protocol) {
 	}
 }
 
-// mustBeNew panics on a type that is registered, or one too many.
+// mustBeNew panics on a type that is registered already, and when the protocol has maxComponents.
 func (a *predictions) mustBeNew(call string, t reflect.Type) {
 	for _, r := range a.registered {
 		if r.of == t {
@@ -155,7 +164,7 @@ func (a *predictions) mustBeNew(call string, t reflect.Type) {
 	}
 }
 
-// freeze finds the rows of the components.
+// freeze resolves the rows of the components and panics on components that cannot be predicted.
 func (a *predictions) freeze(f *netcode.Freezing) {
 	row := func(t reflect.Type) int {
 		for row := range f.Schema.Rows() {

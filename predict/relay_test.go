@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// newShared is a game in which every client predicts every body, with inputs of others or without.
+// newShared is a game in which every client predicts every body, with or without relayed inputs.
 func newShared(t *testing.T, link transport.Link, seed uint64, relayed bool, config predict.Config) *game {
 	p := newProtocol()
 	if relayed {
@@ -32,7 +32,7 @@ func newShared(t *testing.T, link transport.Link, seed uint64, relayed bool, con
 	return g
 }
 
-// sum adds up what three players counted in half a minute.
+// sum adds up the counters of three players in half a minute.
 func sum(g *game) (s predict.Stats) {
 	g.run(30 * rate)
 	for _, p := range g.players {
@@ -44,7 +44,7 @@ func sum(g *game) (s predict.Stats) {
 	return s
 }
 
-// With the inputs of others a client predicts their bodies better. In the end all worlds are equal, whatever was lost.
+// With relayed inputs a client predicts other bodies better. In the end all worlds are equal, whatever was lost.
 func TestInputsOfOthersMakePredictionsBetter(t *testing.T) {
 	for _, link := range []transport.Link{{Delay: 50 * time.Millisecond}, {Delay: 75 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2}} {
 		for _, delay := range []int{0, 3} {
@@ -61,7 +61,7 @@ func TestInputsOfOthersMakePredictionsBetter(t *testing.T) {
 	}
 }
 
-// The tick that a client replays with a relayed input is the one in which the server used it.
+// A client replays a tick with the relayed input that the server used in it.
 func TestARelayedInputIsThatOfItsTick(t *testing.T) {
 	g := newShared(t, transport.Link{Delay: 40 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .3}, 22, true, predict.Config{})
 	used, checked := map[netcode.ClientID]map[netcode.Tick]control{}, 0
@@ -80,7 +80,7 @@ func TestARelayedInputIsThatOfItsTick(t *testing.T) {
 		g.frame()
 		for _, p := range g.players {
 			for client, ticks := range used {
-				at := g.server.Tick() - 12 // A packet with it came, or one of those after it.
+				at := g.server.Tick() - 12 // A packet with the input has arrived, or a later one.
 				if c, ok := input.Relayed[control](p.client, client, at); ok && client != p.client.ID() {
 					if want, known := ticks[at]; known {
 						checked++
@@ -99,7 +99,7 @@ func TestARelayedInputIsThatOfItsTick(t *testing.T) {
 	require.Positive(t, input.StatsOf(g.server).Relayed)
 }
 
-// Nothing is relayed of a player whose entities are all hidden.
+// Inputs of a player are not relayed while all of its entities are hidden.
 func TestInputsOfAPlayerWhoIsHiddenAreNotTold(t *testing.T) {
 	g := newShared(t, transport.Link{Delay: 20 * time.Millisecond}, 23, true, predict.Config{})
 	g.run(3 * rate)
@@ -110,13 +110,13 @@ func TestInputsOfAPlayerWhoIsHiddenAreNotTold(t *testing.T) {
 	require.True(t, ok)
 	g.players[1].act = func(*player) control { return control{X: 1} }
 	g.run(rate / 2)
-	for shot := range g.server.Store().All { // Its bullets, too.
+	for shot := range g.server.Store().All { // Its bullets too.
 		if g.server.Owner(shot) == other.ID() {
 			g.server.Hide(me.ID(), shot)
 		}
 	}
 	g.server.Hide(me.ID(), id)
-	g.run(4 * rate) // The last input stands for 63 ticks.
+	g.run(4 * rate) // The last input stands in for 63 ticks.
 	_, told = input.Relayed[control](me, other.ID(), g.server.Tick())
 	require.False(t, told)
 	_, told = input.Relayed[control](g.players[2].client, other.ID(), g.server.Tick())
@@ -128,7 +128,7 @@ func TestInputsOfAPlayerWhoIsHiddenAreNotTold(t *testing.T) {
 	require.Equal(t, control{X: 1}, c)
 }
 
-// A host tells the others what its own player does, and reads the inputs of all by the same call.
+// A host relays the inputs of its own player, and reads the inputs of all players by the same call.
 func TestAHostRelaysItsOwnPlayer(t *testing.T) {
 	p := newProtocol()
 	input.Relay[control](p)
@@ -148,7 +148,7 @@ func TestAHostRelaysItsOwnPlayer(t *testing.T) {
 	require.Equal(t, control{X: 1}, c)
 }
 
-// Inputs of others are in one packet of a tick, however many are sent.
+// Relayed inputs are in one packet of a tick, however many packets are sent.
 func TestRelayedInputsAreToldOnceATick(t *testing.T) {
 	g := newShared(t, transport.Link{}, 25, true, predict.Config{})
 	crowd, random := generic.NewMap2[components.Replicated, position](g.world), rand.New(rand.NewPCG(25, 0))

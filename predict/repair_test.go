@@ -18,7 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// provoke moves a body at the server alone, and returns the ticks until the client has the same.
+// provoke moves a body at the server alone. It returns the number of ticks until the client has the same position.
 func provoke(g *game, p *player, at netcode.Tick) (repaired netcode.Tick) {
 	there, here := generic.NewMap1[position](g.world), generic.NewMap1[position](p.world)
 	y := &there.Get(g.bodies[p.client.ID()]).Y
@@ -33,8 +33,8 @@ func provoke(g *game, p *player, at netcode.Tick) (repaired netcode.Tick) {
 	return 4 * rate
 }
 
-// A difference at the server is repaired as soon as the client can know it: half a round trip after it happened, in the
-// very frame. A loss delays the repair until the lost state is repeated.
+// A difference is repaired as soon as the client can know it: half a round trip later, in the same frame. A loss delays
+// the repair until the lost state is repeated.
 func TestAMispredictionIsRepairedWithinARoundTrip(t *testing.T) {
 	for _, link := range []transport.Link{{}, {Delay: 25 * time.Millisecond}, {Delay: 75 * time.Millisecond}, {Delay: 150 * time.Millisecond}, {Delay: 150 * time.Millisecond, Jitter: 20 * time.Millisecond}} {
 		g := newGame(t, link, 61, 1, predict.Config{})
@@ -52,10 +52,11 @@ func TestAMispredictionIsRepairedWithinARoundTrip(t *testing.T) {
 	}
 }
 
-// ghost is a spawn that the server does not make: how long it was on the screen, in ticks, and how long after the server's step of its tick.
+// ghost is a spawn that the server does not make. age is its time on the screen, answered the time since the server's
+// step of its tick, in ticks.
 type ghost struct{ age, answered netcode.Tick }
 
-// haunt plays a game whose server makes no spawns, and returns those that its player saw.
+// haunt plays a game whose server makes no spawns. It returns the spawns that its player saw.
 func haunt(t *testing.T, link transport.Link, seed uint64, seconds int, act func(frame int) control) (ghosts []ghost) {
 	g := newGame(t, link, seed, 1, predict.Config{})
 	p := g.players[0]
@@ -78,7 +79,7 @@ func haunt(t *testing.T, link transport.Link, seed uint64, seconds int, act func
 		}
 		for e, at := range born {
 			if !seen[e] && at > 0 {
-				ghosts, born[e] = append(ghosts, ghost{p.sim.Tick() - at, g.server.Tick() - at}), -1 // It is seen once.
+				ghosts, born[e] = append(ghosts, ghost{p.sim.Tick() - at, g.server.Tick() - at}), -1 // It is counted once.
 			}
 		}
 	}
@@ -94,13 +95,14 @@ func haunt(t *testing.T, link transport.Link, seed uint64, seconds int, act func
 func run40(frame int) control   { return control{X: float32(frame/20%3 - 1), Fire: frame%40 == 0} }
 func stand40(frame int) control { return control{Fire: frame%40 == 0} }
 
-// A spawn that the server does not make is out of sight as soon as every packet of its tick has come. It is removed when no repeat can
-// bring it any more.
+// A spawn that the server does not make is hidden as soon as every packet of its tick has arrived. It is removed when no
+// repeat can bring it any more.
 func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
 	const trip = netcode.Tick(6) // 200 ms.
 	for name, act := range map[string]func(int) control{"running": run40, "standing": stand40} {
-		// Ticks on the screen, half of them and 99 of 100: a round trip, half a tick that the clock of inputs keeps in hand, and frames. What tells of a
-		// tick may be lost; while all moves, packets are state alone, and the time of a repeat has to pass.
+		// Ticks on the screen: median and 99th percentile. They include a round trip, half a tick of slack of the input
+		// clock, and frames. The report of a tick may be lost. While entities move, packets have only state, and the time
+		// of a repeat must pass.
 		for loss, bound := range map[float64][2]netcode.Tick{0: {trip + 1, trip + 2}, .05: {trip + 4, 4 * trip}, .2: {2 * trip, 5 * trip}} {
 			t.Run(fmt.Sprint(name, loss), func(t *testing.T) {
 				var ages, answers []netcode.Tick
@@ -116,7 +118,7 @@ func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
 				require.Greater(t, n, 40)
 				require.LessOrEqual(t, ages[n/2], bound[0])
 				require.LessOrEqual(t, ages[n*99/100], bound[1])
-				if loss == 0 { // Of the tick in which the size of packets is probed nobody can tell if it is complete.
+				if loss == 0 { // The tick of a packet size probe has unknown completeness.
 					require.LessOrEqual(t, answers[n*99/100], trip/2+2, "after the server's step: half a round trip, and the packet of the next tick")
 				}
 			})
@@ -124,15 +126,15 @@ func TestAGhostIsGoneWithinARoundTrip(t *testing.T) {
 	}
 }
 
-// A spawn that the server makes, and whose packet is lost, stays on the screen until the repeat of it. If that is lost too, it is hidden and comes
-// back: the same entity, and no misprediction.
+// A lost spawn stays on the screen until its repeat. If the repeat is lost too, the same entity is hidden and shown
+// again, without a misprediction.
 func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 64, 1, predict.Config{})
 		p := g.players[0]
 		p.act = still
 		g.run(6 * rate)
-		g.rules.mines, p.rules.mines = true, true // An entity that moves is sent in each tick, and needs no repeat.
+		g.rules.mines, p.rules.mines = true, true // A moving entity is sent in each tick and needs no repeat.
 		p.sim.OnUnspawn(func(e ecs.Entity) { t.Errorf("%v is removed", e) })
 		p.act = func(*player) control { return control{Fire: true} }
 		if again {
@@ -174,12 +176,13 @@ func TestASpawnThatComesLateIsTheSameEntity(t *testing.T) {
 	}
 }
 
-// A body whose systems try to move it by less than a step rests: nothing travels of it, and the server tells.
+// A body whose systems move it by less than a quantisation step rests: the server sends no record and reports that it
+// rests.
 func TestABodyThatCreepsIsCorrected(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 60 * time.Millisecond}, 63, 1, predict.Config{})
 	p := g.players[0]
 	p.act = still
-	g.rules.wind, p.rules.wind = .004, .004 // Of steps of 0.01 metres.
+	g.rules.wind, p.rules.wind = .004, .004 // In steps of 0.01 metres.
 	g.run(6 * rate)
 	there, here := generic.NewMap1[position](g.world), generic.NewMap1[position](p.world)
 	at := there.Get(g.bodies[p.client.ID()]).X

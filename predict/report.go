@@ -10,10 +10,10 @@ import (
 // reportText bounds the text of a report, in bytes.
 const reportText = 200
 
-// Reported has the figures that a client gives of its own prediction: a server does not see them. A client may lie.
+// Reported has a client's own figures of its prediction. A server cannot check them: a client may lie.
 type Reported struct {
-	Stats         // Since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected travel.
-	Newest string `json:"newest"` // The newest Misprediction, or its Explanation; empty: there was none.
+	Stats         // Counts since the client's simulation was made. Only Steps, Replayed, Rollbacks, Mispredictions and Corrected are sent.
+	Newest string `json:"newest"` // The newest Misprediction or Explanation as text, at most 200 bytes; empty: none.
 }
 
 // Serialize implements wire.Serializable.
@@ -24,8 +24,8 @@ func (r *Reported) Serialize(s *wire.Serializer) {
 	s.String(&r.Newest, reportText)
 }
 
-// Report makes clients send their mispredictions to the server, once a second at most: see ReportOf and the page of inspect/live.
-// With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
+// Report makes clients send their mispredictions to the server, at most once a second: see ReportOf and the page of
+// inspect/live. With Explain a report names the system. Call it on both sides. It panics on a frozen protocol.
 func Report(p *netcode.Protocol) {
 	p.MustBeOpen("predict.Report", nil)
 	p.Extend(netcode.Extension{Name: "predict report", Server: reportEnds{}, Client: reportEnds{}})
@@ -52,7 +52,7 @@ func (reportEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{Opened: func() { r.told = Reported{} }, BeforeSend: r.send}
 }
 
-// ReportOf returns the newest report of a client. It is false without Report, and if there is no such client.
+// ReportOf returns the newest report of a client. ok is false without Report and for an unknown client.
 func ReportOf(s *netcode.Server, client netcode.ClientID) (r Reported, ok bool) {
 	newest, ok := netcode.ExtensionOf[*Reported](s.Session(client))
 	if ok {
@@ -67,10 +67,10 @@ type reporter struct {
 	sim    *Simulation
 	newest string
 	told   Reported     // The newest report that was sent.
-	at     netcode.Tick // When it was tried last.
+	at     netcode.Tick // The tick of the last attempt to send.
 }
 
-// send sends a report if one is due and has news.
+// send sends a report if the figures changed and a second has passed since the last attempt.
 func (r *reporter) send() {
 	rested, ok := netcode.ExtensionOf[*rested](r.client)
 	if !ok || rested.simulation == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// A report that could not be sent counts as none, and is tried once more.
+// A report that could not be sent is tried again.
 func TestAReportThatWasNotSentIsNotTold(t *testing.T) {
 	p := netcode.NewProtocol()
 	Report(p)
@@ -19,7 +19,7 @@ func TestAReportThatWasNotSentIsNotTold(t *testing.T) {
 	client.Extend(netcode.ClientHooks{State: &rested{simulated: simulated{simulation: sim}}})
 	now := client.Time().Tick
 	r := &reporter{client: client, sim: sim, at: now - 1000}
-	r.send() // Nobody is connected.
+	r.send() // No connection exists.
 	require.Equal(t, now, r.at, "it was tried")
 	require.Zero(t, r.told)
 }

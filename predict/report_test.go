@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// A server knows what its clients say of their mispredictions, and for which inputs earlier ones stood in.
+// A server has its clients' reports of mispredictions, and counts the inputs that earlier ones replaced.
 func TestClientsReportTheirMispredictions(t *testing.T) {
 	for _, loss := range []float64{0, .4} {
 		g, p, wind, heard := newExplainedGame(t, loss, aType, predict.Report)
@@ -23,7 +23,7 @@ func TestClientsReportTheirMispredictions(t *testing.T) {
 		require.NotEmpty(t, *heard)
 		hangs := loss > 0
 		if hangs {
-			p.skip = 30 // Its inputs of these frames are missing, or late.
+			p.skip = 30 // Its inputs of these frames are missing or late.
 			g.run(rate)
 		}
 		g.heal()

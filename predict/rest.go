@@ -13,8 +13,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A server sends nothing of an entity that does not change. A client that predicts it elsewhere must learn that it rests, and in
-// which tick. A section, from the server to a client, names entities that the client predicts and is proved to have as they are:
+// A server sends no record of an entity that does not change. A client whose prediction differs must learn that the
+// entity rests, and in which tick. For this, a section from the server to a client names resting entities. The client
+// predicts them and has acknowledged their present state.
 //
 //	 0      1      2      3 …
 //	+-------------+-------+------------------------------+
@@ -22,38 +23,40 @@ import (
 //	+-------------+-------+------------------------------+
 //
 //	tick   16 bits LE, the low bits of the tick in which they rest
-//	count  7 bits, 0 to 32, below the bit restSettled
-//	index  an unsigned varint, the network index, less that of the entity before, less 1; the first as it is
+//	count  7 bits, 0 to 32; the eighth bit is restSettled
+//	index  unsigned varint: the first network index, then the gap to the index before, less 1
 
 const (
 	restHead   = 3
 	restAtMost = 32
-	// restSettled tells that the client has acknowledged all that steps have spawned for it, that of the tick included. Only with it may count be 0.
+	// restSettled means that the client has acknowledged all spawns of steps for it, up to the tick of the section. Only
+	// with this bit may count be 0.
 	restSettled = 1 << 7
-	// restQuiet is the number of ticks after which a packet is sent for resting entities alone: where nobody gives inputs there may be none.
+	// restQuiet is the number of ticks after which a packet is sent for resting entities alone. Otherwise the section
+	// waits for a packet with other content.
 	restQuiet = 8
 )
 
 var errRest = errors.New("resting entities that are not legal")
 
-// resting lists the entities that a server tells one client of.
+// resting has the resting entities that a server reports to one client.
 type resting struct {
 	client netcode.ClientID
-	listed netcode.Tick        // The tick that ids is of.
-	ids    []netcode.NetworkID // Of the entities that it predicts and that may rest, in ascending order of their indexes.
-	tick   netcode.Tick        // The tick that was told last of an entity.
+	listed netcode.Tick        // The tick of ids.
+	ids    []netcode.NetworkID // The entities that the client predicts and that may rest, in ascending order of their indexes.
+	tick   netcode.Tick        // The tick of the last section that named an entity.
 	wrote  netcode.Tick        // The tick of the last section.
-	due    netcode.Tick        // The tick for which a packet was asked for last.
+	due    netcode.Tick        // The tick for which a packet was last requested.
 	also   []netcode.NetworkID // Entities that the client chose to predict, see Simulation.Predict.
-	next   uint32              // The index to begin with: entities for which there was no room have their turn in the next tick.
-	spawns []ecs.Entity        // Spawned by steps for the client, which has not acknowledged them.
+	next   uint32              // The index at which the next section begins: the last section had no room from there on.
+	spawns []ecs.Entity        // Entities that steps spawned for the client and that it has not acknowledged.
 }
 
-// alsoAtMost bounds the entities that a client chooses to predict, beside those of Owner and Predicted. The server forgets the
-// oldest.
+// alsoAtMost bounds the entities that a client chooses to predict, apart from those of Owner and Predicted. The server
+// forgets the oldest choice.
 const alsoAtMost = 32
 
-// chosen tells the server that a client predicts an entity, or not, by its own choice.
+// chosen is the message of a client that starts or stops predicting an entity by its own choice.
 type chosen struct {
 	Entity wire.NetworkID
 	On     bool
@@ -75,7 +78,7 @@ func handleChosen(p *netcode.Protocol) {
 	}, netcode.Named("netcode.predict.chosen"), netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(wire.MaxChannels-1), netcode.FromClient(), netcode.AtStage(netcode.StageInitialization))
 }
 
-// choose notes an entity that the client predicts, or forgets it.
+// choose adds a chosen entity, or removes it.
 func (r *resting) choose(id netcode.NetworkID, on bool) {
 	r.also = slices.DeleteFunc(r.also, func(other netcode.NetworkID) bool { return other == id })
 	if on {
@@ -92,7 +95,7 @@ type restEnds struct{}
 // Server implements netcode.ServerSide.
 func (restEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	sim := &simulated{learn: (*server).learn, update: (*server).update}
-	told := func(c *netcode.Session) *resting { // Nil: there is nothing to tell.
+	told := func(c *netcode.Session) *resting { // Nil: there are no entities to report.
 		if sim.telling>>(c.ID()%64)&1 == 0 {
 			return nil
 		}
@@ -117,7 +120,8 @@ func (restEnds) Server(s *netcode.Server) netcode.ServerHooks {
 	}
 }
 
-// mustTell tells if a packet is to be sent for the section: there was none for some ticks.
+// mustTell reports whether a packet must be sent for the section alone, and notes the tick. busy means that a packet is
+// sent anyway.
 func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 	if busy || r == nil || now < max(r.tick, r.due)+restQuiet {
 		return false
@@ -126,7 +130,8 @@ func (r *resting) mustTell(now netcode.Tick, busy bool) bool {
 	return true
 }
 
-// quiet returns the state of a client that predicts and gets no state in this tick, which would tell it of the tick. Nil: it is no such client.
+// quiet returns the state of a predicting client that gets no state in this tick. A section then tells it the tick. quiet
+// returns nil for other clients.
 func (s *simulated) quiet(c *netcode.Session) *resting {
 	if v := c.View(); s.simulation == nil || !s.simulation.all.spawns || v == nil || v.Pending() {
 		return nil
@@ -135,11 +140,11 @@ func (s *simulated) quiet(c *netcode.Session) *resting {
 	if !ok || r.listed == tick.None {
 		return nil
 	}
-	r.ids = r.ids[:0] // They are of an earlier tick.
+	r.ids = r.ids[:0] // The ids are of an earlier tick.
 	return r
 }
 
-// settled tells if the client has acknowledged all that steps have spawned for it.
+// settled reports whether the client has acknowledged all entities that steps have spawned for it.
 func (r *resting) settled(c *netcode.Session, w *ecs.World, replicated ecs.ID) bool {
 	r.spawns = slices.DeleteFunc(r.spawns, func(e ecs.Entity) bool {
 		if !w.Alive(e) || !w.Has(e, replicated) {
@@ -151,7 +156,8 @@ func (r *resting) settled(c *netcode.Session, w *ecs.World, replicated ecs.ID) b
 	return len(r.spawns) == 0
 }
 
-// write writes the section of the first packet of a tick: with entities at rest, or where no state tells the client of the tick.
+// write writes the section into the first packet of a tick. It returns its length in bytes. It writes a section if an
+// entity rests, or if no state in this tick confirms the spawns.
 func (r *resting) write(c *netcode.Session, at *simulated, now netcode.Tick, room []byte) int {
 	if r == nil || r.wrote == now || len(room) < restHead || c.Local() {
 		return 0
@@ -181,20 +187,20 @@ func (r *resting) write(c *netcode.Session, at *simulated, now netcode.Tick, roo
 	return w.finish(now, settled)
 }
 
-// restWriter writes a section. There is room.
+// restWriter writes a section into a buffer with enough room.
 type restWriter struct {
 	room        []byte
 	size, count int
 	next        uint64
 }
 
-// add adds an entity, in ascending order of indexes.
+// add adds an entity. Calls are in ascending order of indexes.
 func (w *restWriter) add(index uint32) {
 	w.size += binary.PutUvarint(w.room[w.size:], uint64(index)-w.next)
 	w.next, w.count = uint64(index)+1, w.count+1
 }
 
-// finish writes the head, and returns the bytes of the section.
+// finish writes the head and returns the length of the section in bytes.
 func (w *restWriter) finish(now netcode.Tick, settled bool) int {
 	binary.LittleEndian.PutUint16(w.room, now.Low())
 	if w.room[2] = byte(w.count); settled {
@@ -203,24 +209,24 @@ func (w *restWriter) finish(now netcode.Tick, settled bool) int {
 	return w.size
 }
 
-// forget forgets the entities that the client chose and that are gone.
+// forget removes chosen entities that no longer exist.
 func (r *resting) forget(store *snapshot.Store) {
 	r.also = slices.DeleteFunc(r.also, func(id netcode.NetworkID) bool { return !store.Alive(id) })
 }
 
-// order puts the entities in order, each once. All of them live: no two have the same index.
+// order sorts the entities and removes duplicates. All entities exist, so that no two have the same index.
 func (r *resting) order() {
 	slices.SortFunc(r.ids, func(a, b netcode.NetworkID) int { return int(int64(a.Index) - int64(b.Index)) })
 	r.ids = slices.CompactFunc(r.ids, func(a, b netcode.NetworkID) bool { return a.Index == b.Index })
 }
 
-// simulated is state of an end.
+// simulated is the state of an end.
 type simulated struct {
-	simulation *Simulation // Nil without one.
+	simulation *Simulation // Nil without a simulation.
 	chose      bool        // At a server: a client chose an entity.
-	telling    uint64      // At a server: a bit for each client, by its id modulo 64: there may be something to tell it.
+	telling    uint64      // At a server: a bit for each client with a list, by its id modulo 64.
 
-	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. The linker leaves them out of clients,
+	learn  func(s *server, w *ecs.World) // At a server: server.learn and server.update. As fields, the linker omits them from clients,
 	update func(s *server)               // whose programs never call restEnds.Server.
 }
 
@@ -228,12 +234,12 @@ type simulated struct {
 type rested struct {
 	simulated
 	ticks   []netcode.Tick
-	news    []uint32       // Indexes that were told since the last comparison.
-	read    []netcode.Tick // Ticks whose records were read since.
-	settled netcode.Tick   // All own spawns up to this tick have come.
+	news    []uint32       // Indexes that the server reported since the last comparison.
+	read    []netcode.Tick // Ticks whose records were read since the last comparison.
+	settled netcode.Tick   // All own spawns up to this tick have arrived.
 }
 
-// newsAtMost bounds the resting entities of one comparison: the server tells of the others again.
+// newsAtMost bounds the resting entities of one comparison. The server reports the other entities again.
 const newsAtMost = 1024
 
 // Client implements netcode.ClientSide.
@@ -251,7 +257,7 @@ func (restEnds) Client(c *netcode.Client) netcode.ClientHooks {
 			if r.simulation == nil || slices.Contains(r.read, t) {
 				return
 			}
-			if len(r.read) == 2*Window { // Nothing compares them: older ones are out of the history.
+			if len(r.read) == 2*Window { // No simulation compares them; the older ticks are outside of the history.
 				r.read = slices.Delete(r.read, 0, Window)
 			}
 			r.read = append(r.read, t)
@@ -276,7 +282,7 @@ func (restEnds) Client(c *netcode.Client) netcode.ClientHooks {
 	}
 }
 
-// readRest reads a section.
+// readRest decodes a section and calls a function for each index. It returns errRest for an illegal section.
 func readRest(payload []byte, each func(index uint32)) error {
 	if len(payload) < restHead || payload[2] == 0 || payload[2]&^restSettled > restAtMost {
 		return errRest
@@ -299,7 +305,7 @@ func readRest(payload []byte, each func(index uint32)) error {
 	return nil
 }
 
-// of is the newest tick in which an entity is known to rest.
+// of returns the newest tick in which an entity is known to rest.
 func (r *rested) of(index uint32) netcode.Tick {
 	for len(r.ticks) <= int(index) {
 		r.ticks = append(r.ticks, tick.None)

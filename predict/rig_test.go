@@ -33,10 +33,10 @@ type velocity struct {
 // sprite is local to a client's game.
 type sprite struct{ Number int }
 
-// heat is a component that comes and goes in steps.
+// heat is a component that steps add and remove.
 type heat struct{ Value uint16 }
 
-// cooldown never travels.
+// cooldown is never sent.
 type cooldown struct{ Ticks int32 }
 
 type control struct {
@@ -63,7 +63,7 @@ func newProtocol() *netcode.Protocol {
 
 const flash = 7
 
-// mover is the game's simulation: it accelerates, heats up while it moves, and fires.
+// mover is the game's simulation: it accelerates, heats up moving bodies, and fires.
 type mover struct {
 	bodies                  generic.Map2[position, velocity]
 	heats                   generic.Map1[heat]
@@ -72,12 +72,12 @@ type mover struct {
 	score                   *score
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
-	cold                    bool    // Nothing gets warm, so that what stands still does not change.
-	mines                   bool    // It spawns what does not move.
-	always, never           bool    // It fires without an end, or never: the server and the client are not the same.
+	cold                    bool    // Nothing gets warm, so that standing bodies do not change.
+	mines                   bool    // It spawns entities that do not move.
+	always, never           bool    // It fires always or never, so that server and client differ.
 	limit                   float32 // Of positions; 0: 499 metres, within the bounds of the component.
-	wall                    float32 // Nobody comes past it; 0: there is none.
-	wind                    float32 // Not the same on both sides: mispredictions.
+	wall                    float32 // Nobody passes it; 0: no wall.
+	wind                    float32 // Different on both sides, which causes mispredictions.
 	entered                 bool
 	coolID, heatID, spawnID ecs.ID
 }
@@ -148,7 +148,7 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 	}
 }
 
-// warm adds heat to a body that pushes and takes it away when it rests.
+// warm adds heat to an accelerating body and removes it from a resting body.
 func (m *mover) warm(s *predict.Step, e ecs.Entity, c control) {
 	switch {
 	case (c.X != 0 || c.Y != 0) && !s.World.Has(e, m.heatID):
@@ -163,7 +163,7 @@ func (m *mover) warm(s *predict.Step, e ecs.Entity, c control) {
 	}
 }
 
-// slow is a speed after friction, which stops in the end.
+// slow returns a speed after friction, which reaches 0.
 func slow(v float32) float32 {
 	if v = clamp(float32(v*.9), 49); v > -.2 && v < .2 {
 		return 0
@@ -192,11 +192,11 @@ type game struct {
 	players []*player
 	entered func(w *ecs.World, e ecs.Entity) // Nil, or called with each new body.
 	keep    time.Duration                    // Config.Keep of the server.
-	faulty  bool                             // The server is to have errors.
-	faults  []error                          // Of the server.
+	faulty  bool                             // The server is expected to report errors.
+	faults  []error                          // Errors of the server.
 }
 
-// roaming is a connection that may get another address.
+// roaming is a connection whose address may change.
 type roaming struct{ transport.Conn }
 
 type player struct {
@@ -209,7 +209,7 @@ type player struct {
 	loop   *systems.Runner
 	random *rand.Rand
 	act    func(*player) control // Its controls in a frame.
-	skip   int                   // Frames that it hangs.
+	skip   int                   // The number of frames that it hangs.
 	wrong  []predict.Misprediction
 	played map[predict.Effect]int
 	cancel int
@@ -268,7 +268,7 @@ func (g *game) openServer(p *netcode.Protocol) *transport.Conditioner {
 	bodies := generic.NewMap4[components.Replicated, components.Owner, position, velocity](&world)
 	g.server.OnConnect(func(client netcode.ClientID) {
 		if world.Alive(g.bodies[client]) {
-			return // It was here before.
+			return // The player has returned and has its body.
 		}
 		g.bodies[client] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &position{X: float32(client)}, &velocity{})
 		if g.entered != nil {
@@ -287,7 +287,7 @@ func (g *game) join(p *netcode.Protocol, config predict.Config) *player {
 	return g.joinWith(p, config, nil)
 }
 
-// joinWith is join with a list of systems; the rules of the player stand for nil.
+// joinWith is join with a list of systems. nil in the list means the rules of the player.
 func (g *game) joinWith(p *netcode.Protocol, config predict.Config, list ...predict.System) *player {
 	world := ecs.NewWorld()
 	client, err := netcode.NewClient(p, g.config(1+len(g.players)))
@@ -335,7 +335,7 @@ func (g *game) run(frames int) {
 	}
 }
 
-// heal makes the network perfect, lets all rest and compares the worlds.
+// heal makes the network perfect, waits until all entities rest, and compares the worlds.
 func (g *game) heal() {
 	for _, l := range g.links {
 		l.SetLink(transport.Link{})
@@ -351,7 +351,7 @@ func (g *game) heal() {
 	}
 }
 
-// wander is a player who runs about and fires.
+// wander returns the controls of a player that runs about and fires.
 func wander(p *player) control {
 	c := control{}
 	if p.random.IntN(20) > 0 {
@@ -361,7 +361,7 @@ func wander(p *player) control {
 	return c
 }
 
-// body is a player's own entity in its world.
+// body returns a player's own entity in its world.
 func (p *player) body(g *game) (e ecs.Entity) {
 	id, ok := g.group.ID(g.bodies[p.client.ID()])
 	if ok {

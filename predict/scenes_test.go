@@ -17,10 +17,10 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// The scenes here are those that users of other prediction libraries report: rollback without an end, latency that climbs at a low
-// frame rate, inputs that are missed on one machine, a host that predicts itself.
+// These scenes are reported by users of other prediction libraries: endless rollback, latency that grows at a low frame
+// rate, missed inputs on one machine, a host that predicts itself.
 
-// A client at 10 frames a second neither falls behind more and more nor predicts wrongly.
+// A client at 10 frames per second neither falls behind nor mispredicts.
 func TestASlowClientKeepsUp(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 50 * time.Millisecond}, 11, 1, predict.Config{})
 	p := g.players[0]
@@ -41,7 +41,7 @@ func TestASlowClientKeepsUp(t *testing.T) {
 	g.heal()
 }
 
-// Without any delay no input is missed, and nothing is replayed but where a spawn is confirmed.
+// Without delay no input is missed, and only confirmed spawns cause replays.
 func TestNothingIsMissedWithoutDelay(t *testing.T) {
 	for _, delay := range []int{0, 1, 3} {
 		g := newGame(t, transport.Link{}, 12, 2, predict.Config{InputDelay: delay})
@@ -64,7 +64,7 @@ func TestNothingIsMissedWithoutDelay(t *testing.T) {
 	}
 }
 
-// Jitter makes no rollback that does not end: with every kind of link the steps of a frame are bounded, and most are of new ticks.
+// Jitter causes no endless rollback. With every kind of link the steps of a frame are bounded, and most are of new ticks.
 func TestReplaysEnd(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond, Jitter: 80 * time.Millisecond, Loss: .1, Duplicate: .2}, 13, 3, predict.Config{})
 	for _, p := range g.players {
@@ -84,7 +84,7 @@ func TestReplaysEnd(t *testing.T) {
 	}
 }
 
-// The screen shows a correction bit by bit: no frame moves what is shown by more than the motion and a share of the error.
+// A correction is blended: in no frame the shown position moves by more than the motion and a share of the error.
 func TestACorrectionIsNoJump(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 14, 1, predict.Config{CorrectionTime: 200 * time.Millisecond})
 	p := g.players[0]
@@ -130,8 +130,7 @@ func hostGame(t *testing.T, link transport.Link, seed uint64) (*game, *netcode.C
 	return g, player
 }
 
-// A body that moves evenly is shown moving evenly, however packets jitter, whether a server or a host
-// sends them.
+// A body that moves evenly is shown moving evenly, however packets jitter, from a server or a host.
 func TestWhatIsShownDoesNotJitter(t *testing.T) {
 	link := transport.Link{Delay: 80 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: .1}
 	for name, g := range map[string]*game{"server": newGame(t, link, 25, 1, predict.Config{}), "host": func() *game { g, _ := hostGame(t, link, 25); return g }()} {
@@ -156,7 +155,7 @@ func TestWhatIsShownDoesNotJitter(t *testing.T) {
 	}
 }
 
-// A host runs the same systems. It predicts nothing, and its own player is one of the players.
+// A host runs the same systems. It predicts nothing, and its own player is an ordinary player.
 func TestAHostRunsTheSameSystems(t *testing.T) {
 	g, player := hostGame(t, transport.Link{Delay: 60 * time.Millisecond}, 15)
 	client, sim := g.players[0], g.sim
@@ -168,7 +167,7 @@ func TestAHostRunsTheSameSystems(t *testing.T) {
 	require.Zero(t, client.sim.Stats().Mispredictions, client.wrong)
 }
 
-// The server tells of inputs and of resting entities in the packets that there are: one a network tick for each client.
+// Sections of inputs and resting entities use existing packets: one packet per network tick and client.
 func TestPredictionSendsNoPacketsOfItsOwn(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 150 * time.Millisecond, Loss: .4}, 18, 2, predict.Config{})
 	for _, p := range g.players {
@@ -183,7 +182,7 @@ func TestPredictionSendsNoPacketsOfItsOwn(t *testing.T) {
 	require.Less(t, sent, 2*ticks+ticks/4)
 }
 
-// An entity that is not predicted any more is shown in the past again. What is shown goes over bit by bit.
+// An entity whose prediction ends is shown in the past again. The transition is blended.
 func TestTheEndOfAPredictionIsNoJump(t *testing.T) {
 	g := newGame(t, transport.Link{Delay: 100 * time.Millisecond}, 21, 1, predict.Config{CorrectionTime: 300 * time.Millisecond})
 	p := g.players[0]

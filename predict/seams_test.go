@@ -16,8 +16,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// seams is a game whose players change their address, leave and return, on lines that are narrow, and with ticks that are held until they are
-// whole.
+// seams is a game whose players change their address, leave and return, over narrow lines, with state held back until its
+// tick is complete.
 type seams struct {
 	*game
 	random *rand.Rand
@@ -54,7 +54,7 @@ func (s *seams) enter(n int) {
 	require.NoError(s.t, p.client.ConnectWith(s.address, []byte(fmt.Sprint("player ", n))))
 }
 
-// act does one thing to a player or to its network, and lets those enter again that lost the server.
+// act changes one player or its network, and reconnects players that lost the server.
 func (s *seams) act() {
 	n := s.random.IntN(len(s.players))
 	p := s.players[n]
@@ -62,16 +62,16 @@ func (s *seams) act() {
 	case 0: // Another address.
 		require.NoError(s.t, p.conn.Close())
 		p.conn.Conn = s.socket()
-	case 1: // It leaves by will.
+	case 1: // It leaves on purpose.
 		p.client.Close()
-	case 2: // It hangs, for up to three seconds or beyond the time-out.
+	case 2: // It hangs, up to three seconds or beyond the timeout.
 		if p.skip = s.random.IntN(3 * rate); s.random.IntN(4) == 0 {
 			p.skip = 12 * rate
 		}
 	case 3: // A narrow line.
 		s.link = transport.Link{Delay: 60 * time.Millisecond, Rate: 3000 + s.random.IntN(6000)}
 		s.relink()
-	case 4: // A bad one.
+	case 4: // A bad line.
 		s.link = transport.Link{Delay: time.Duration(s.random.IntN(150)) * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: float64(s.random.IntN(5)) / 10, Duplicate: .05}
 		s.relink()
 	case 5:
@@ -91,8 +91,9 @@ func (s *seams) relink() {
 	}
 }
 
-// Whatever comes together - another address, a lost connection and the return to the same entities, a narrow line, loss, ticks that are
-// held - each world is the server's in the end, and each player predicts its own body. Who left by will is another player afterwards.
+// Changes of address, lost connections with a return to the same entities, narrow lines, loss and held state may
+// coincide. In the end each world equals the server's, and each player predicts its own body. A player that left on
+// purpose returns as another player.
 func TestSeams(t *testing.T) {
 	for seed := range uint64(max(4, *randomGames/3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestSeams(t *testing.T) {
 			for _, p := range s.players {
 				p.skip = 0
 			}
-			s.run(15 * rate) // Whoever lost the server knows by then.
+			s.run(15 * rate) // By then a player that lost the server has noticed.
 			for n, p := range s.players {
 				if p.client.State() == netcode.Disconnected {
 					s.enter(n)
@@ -133,7 +134,7 @@ func TestSeams(t *testing.T) {
 				before[i] = p.sim.Stats()
 				p.act = wander
 			}
-			s.run(10 * rate) // On a perfect network nothing is wrong any more.
+			s.run(10 * rate) // On a perfect network everything is right.
 			for i, p := range s.players {
 				require.Equal(t, before[i].Mispredictions, p.sim.Stats().Mispredictions, p.wrong)
 			}

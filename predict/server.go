@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// server is the simulation at a server.
+// server is the simulation of a server.
 type server struct {
 	*Simulation
 	end    *netcode.Server
@@ -23,10 +23,10 @@ type server struct {
 	locals []ecs.ID
 
 	predicted ecs.ID
-	simulated tables     // Entities of the simulation that are replicated: Replicated, Owner, Predicted, and then the rows.
+	simulated tables     // Replicated entities of the simulation. Columns: Replicated, Owner, Predicted, then the rows.
 	prompt    bits64     // By network index: a client predicts the entity.
-	changed   bits64     // By network index: the last tick changed something, so that the entity hardly rests. Its view is not asked.
-	told      []*resting // To whom there may be something to tell.
+	changed   bits64     // By network index: the last tick changed the entity, so that it is not listed as resting.
+	told      []*resting // The states of clients with a list in this tick.
 	lanes     []uint32   // Scratch.
 }
 
@@ -42,7 +42,7 @@ const (
 type serverRow struct {
 	plan    *quantize.Plan
 	rounds  bool
-	untaken ecs.MaskFilter // Entities that are to be simulated and have it.
+	untaken ecs.MaskFilter // Replicated entities with the component that are not in the simulation yet.
 }
 
 func newServer(s *Simulation, g *systems.ServerSystems) *server {
@@ -51,7 +51,7 @@ func newServer(s *Simulation, g *systems.ServerSystems) *server {
 	return n
 }
 
-// learn looks up the components.
+// learn looks up the ids of the components and the tables.
 func (s *server) learn(w *ecs.World) {
 	s.rows, s.locals = s.rows[:0], s.locals[:0]
 	for i := range s.all.local {
@@ -73,7 +73,7 @@ func (s *server) learn(w *ecs.World) {
 	}
 }
 
-// update takes the steps of a frame.
+// update runs the steps of a frame.
 func (s *server) update() {
 	if !s.end.TickDue() {
 		return
@@ -96,12 +96,12 @@ func (s *server) update() {
 	}
 }
 
-// listPredicted lists for each client the entities that it predicts, and that may rest. It looks at no session without one: their state is
-// in no near cache.
+// listPredicted lists, for each client, the predicted entities that may rest. It reads no session of a client without
+// predicted entities, since that memory is rarely in a cache.
 func (s *server) listPredicted() {
 	clear(s.prompt)
 	clear(s.changed)
-	if store := s.end.Store(); store.Tick()%restQuiet != 0 { // An entity may rest though components change that are not predicted.
+	if store := s.end.Store(); store.Tick()%restQuiet != 0 { // In each restQuiet-th tick every entity may rest: a change may be of a component that is not predicted.
 		for id := range store.Changes {
 			s.changed.set(id.Index)
 		}
@@ -122,8 +122,8 @@ func (s *server) listPredicted() {
 	}
 }
 
-// listChosen lists the entities that a client chose and is shown. A choice changes what all clients are sent of an entity (promptRows), so one of a
-// hidden entity counts for nothing.
+// listChosen lists the entities that a client chose and sees. Hidden entities are left out: promptRows changes what all
+// clients receive of a listed entity.
 func (s *server) listChosen(client netcode.ClientID) {
 	session := s.end.Session(client)
 	if r, ok := netcode.ExtensionOf[*resting](session); ok && len(r.also) > 0 {
@@ -137,7 +137,7 @@ func (s *server) listChosen(client netcode.ClientID) {
 	}
 }
 
-// tell notes an entity that a client predicts, for what it is told.
+// tell marks an entity as predicted by a client. If the entity may rest, tell adds it to the client's list.
 func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool) {
 	s.prompt.set(id.Index)
 	if !rests {
@@ -154,7 +154,7 @@ func (s *server) tell(client netcode.ClientID, id netcode.NetworkID, rests bool)
 	}
 }
 
-// listTable lists the entities of a table for those who predict them.
+// listTable lists the entities of a table for the clients that predict them.
 func (s *server) listTable(t *table) {
 	ids := replicatedRows(t.columns[replicatedColumn], t.rows)
 	var owners []components.Owner
@@ -175,7 +175,7 @@ func (s *server) listTable(t *table) {
 		}
 		id := ids[row].ID
 		if id.IsZero() {
-			continue // It came in this frame, and no capture has seen it.
+			continue // The entity is new in this frame and has no network id before the next capture.
 		}
 		rests := !s.changed.has(id.Index)
 		if owner != 0 {
@@ -206,8 +206,8 @@ func (b bits64) has(index uint32) bool {
 	return int(index>>6) < len(b) && b[index>>6]>>(index&63)&1 != 0
 }
 
-// promptRows is the predicted components of an entity that a client predicts: a Rate does not delay them, since the client compares each
-// tick.
+// promptRows returns the predicted components of an entity that a client predicts. A Rate does not delay these rows,
+// since the client compares each tick.
 func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
 	if s.prompt.has(id.Index) {
 		return s.all.mask
@@ -215,7 +215,7 @@ func (s *server) promptRows(id netcode.NetworkID) (rows snapshot.Mask) {
 	return rows
 }
 
-// take makes the entities that are replicated and have a predicted component part of the simulation.
+// take adds components.Simulate to the replicated entities with a predicted component.
 func (s *server) take(w *ecs.World, r *serverRow) {
 	query := w.Query(&r.untaken)
 	count := query.Count()
@@ -225,8 +225,8 @@ func (s *server) take(w *ecs.World, r *serverRow) {
 	}
 }
 
-// round makes the values of a component those that travel: what clients have, and continue from, is what is there. One that cannot be sent
-// stays as it is.
+// round rounds the values of a component to the quantised values that are sent, so that clients continue from the same
+// values. A value that cannot be sent stays as it is.
 func (s *server) round(i int) {
 	for n := range s.simulated.list {
 		if t := &s.simulated.list[n]; t.has>>(firstRow+i)&1 != 0 {
@@ -237,7 +237,7 @@ func (s *server) round(i int) {
 	}
 }
 
-// spawn makes an entity that a step spawns.
+// spawn makes an entity for Step.Spawn.
 func (s *server) spawn(owner netcode.ClientID, origin components.SpawnOf) ecs.Entity {
 	w := s.step.World
 	e := w.NewEntity(s.replicated, s.owner, s.spawnOf, s.tagged)

@@ -13,24 +13,24 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// shown is a predicted component that components.Smooth shows.
+// shown is the state of a predicted component that components.Smooth shows.
 type shown struct {
-	id       ecs.ID // Of the Smooth.
+	id       ecs.ID // The id of the Smooth component.
 	blend    *quantize.Blend
 	from, to []uint32            // Scratch.
-	way      quantize.BlendInput // Scratch: a variable would be on the heap.
-	errors   [][3][]uint32       // By slot: what was shown before a correction, what is shown without it, and the row of the last tick before it.
+	way      quantize.BlendInput // Scratch: a local variable would be allocated.
+	errors   [][3][]uint32       // By slot: the row shown before a correction, the row without the correction, the row of correction.last.
 }
 
-// correction is a correction that is being shown.
+// correction is the blending of a correction on the screen.
 type correction struct {
-	components uint64       // Bit k: component k is shown between the two.
-	began      tick.Time    // When.
-	remembered uint64       // Bit k: what was shown is in shown.errors, and what is shown is to be added.
-	last       netcode.Tick // The last tick before it.
+	components uint64       // Bit k: component k blends.
+	began      tick.Time    // The time of its begin.
+	remembered uint64       // Bit k: the row shown before the rollback is in shown.errors.
+	last       netcode.Tick // The last tick before the rollback.
 }
 
-// newShown is nil for a component without an interpolation.
+// newShown returns nil for a component without an interpolation.
 func newShown(w *ecs.World, p *netcode.Protocol, r *predictedRow) *shown {
 	in, ok := netcode.SettingOf[replica.Interpolation](p, r.row)
 	if !ok {
@@ -40,7 +40,7 @@ func newShown(w *ecs.World, p *netcode.Protocol, r *predictedRow) *shown {
 	return &shown{id: ecs.TypeID(w, in.Twin), blend: in.Blend(), from: make([]uint32, lanes), to: make([]uint32, lanes)}
 }
 
-// error is the rows of a correction.
+// error returns the three rows of a correction.
 func (s *shown) error(slot int) *[3][]uint32 {
 	for len(s.errors) <= slot {
 		s.errors = append(s.errors, [3][]uint32{make([]uint32, len(s.from)), make([]uint32, len(s.from)), make([]uint32, len(s.from))})
@@ -48,7 +48,7 @@ func (s *shown) error(slot int) *[3][]uint32 {
 	return &s.errors[slot]
 }
 
-// rememberShown notes what is on the screen, before predicted entities are corrected.
+// rememberShown stores the shown rows of all predicted entities before a rollback.
 func (c *client) rememberShown() {
 	if c.config.CorrectionTime < 0 || !c.shows {
 		return
@@ -73,8 +73,8 @@ func (c *client) rememberShown() {
 	}
 }
 
-// show writes components.Smooth of the predicted entities: between the last two ticks, as far as the tick has gone, and moved by what
-// is left of a correction. settled tells that the simulation is where it should be.
+// show writes components.Smooth of the predicted entities: a blend of the last two ticks by the fraction of the tick,
+// moved by the remaining part of a correction. settled is false while replay has steps left for later frames.
 func (c *client) show(at tick.Time, settled bool) {
 	if !c.shows {
 		return
@@ -136,7 +136,7 @@ func (c *client) showOne(i, k int, part float64, at tick.Time, settled bool) {
 	v.blend.Shift(to, rows[0], rows[1], 1-age)
 }
 
-// corrected reports whether a replay gave a component another value in the last tick before it.
+// corrected reports whether a replay changed the value of component k in the last tick before the rollback.
 func (c *client) corrected(i, k int) bool {
 	s, p := &c.slots[i], &c.history.components[k]
 	if !c.history.holds(s.show.last) || c.history.mask(s.show.last, i)>>k&1 == 0 {
@@ -145,19 +145,19 @@ func (c *client) corrected(i, k int) bool {
 	return !slices.Equal(c.history.lanesOf(s.show.last, i, k), p.shown.error(i)[2])
 }
 
-// leaving is a component of an entity that is not predicted any more. interpolate shows it again, in the past: the difference
-// between the two decays as that of a correction.
+// leaving is a component of an entity whose prediction stopped. Package interpolate shows the entity in the past again.
+// The difference between prediction and past decays like a correction.
 type leaving struct {
 	id         netcode.NetworkID
 	entity     ecs.Entity
 	component  int
 	began      tick.Time
 	begun      bool        // interpolate has shown the past.
-	rows       [2][]uint32 // The prediction as it was shown, and the first of the past.
-	raw, wrote []byte      // The newest value of interpolate, and the one that is shown in its place.
+	rows       [2][]uint32 // The last shown prediction, and the first shown past.
+	raw, wrote []byte      // The newest value of interpolate, and the value shown in its place.
 }
 
-// leave notes what is on the screen of an entity that is not predicted any more.
+// leave stores the shown rows of an entity whose prediction stops.
 func (c *client) leave(n int) {
 	s, w := &c.slots[n], c.step.World
 	if c.config.CorrectionTime < 0 || !w.Alive(s.entity) {
@@ -174,7 +174,7 @@ func (c *client) leave(n int) {
 	}
 }
 
-// showLeaving moves what interpolate shows of such entities by what is left of the difference.
+// showLeaving moves the values of interpolate by the remaining part of the difference.
 func (c *client) showLeaving(at tick.Time) {
 	kept := c.leaving[:0]
 	for i := range c.leaving {
@@ -186,7 +186,7 @@ func (c *client) showLeaving(at tick.Time) {
 	c.leaving = kept
 }
 
-// showLeft shows one component, and reports whether there is more to show in the next frame.
+// showLeft moves one component. It reports false when the difference has decayed or the entity is gone.
 func (c *client) showLeft(l *leaving, at tick.Time) bool {
 	p, w := &c.history.components[l.component], c.step.World
 	if e, ok := c.group.Entity(l.id); !ok || e != l.entity || c.slotOf(l.id) >= 0 || !w.Has(e, p.shown.id) {
@@ -219,7 +219,7 @@ func (c *client) showLeft(l *leaving, at tick.Time) bool {
 	return true
 }
 
-// age is the part of the correction time that has passed, 1 when it is over.
+// age returns the passed part of the correction time, 1 when it is over.
 func (c *client) age(began, at tick.Time) float64 {
 	age := at.Sub(began).Float() / float64(c.end.TickRate()) / c.config.CorrectionTime.Seconds()
 	if age < 0 || math.IsNaN(age) {

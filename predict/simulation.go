@@ -12,71 +12,73 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// Window is the number of ticks that a client keeps. It predicts no farther ahead of the server's newest state.
+// Window is the number of ticks that a client stores. A client predicts at most that far ahead of the server's newest
+// state.
 const Window = 64
 
-// Config has the settings of a simulation at a client. The zero value is good for most games.
+// Config has the settings of a simulation. A server uses Seed alone. The zero value is good for most games.
 type Config struct {
-	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each one makes replays shorter by a
-	// tick. A game that wants few corrections more than an answer at once sets 2 or 3.
+	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each tick of delay makes
+	// replays one tick shorter. A game that prefers few corrections to an immediate answer sets 2 or 3.
 	InputDelay int
-	// MaxReplay bounds the steps of one frame; 0 is 32. What is left is done in the frames that follow.
+	// MaxReplay bounds the steps of one frame; 0 means 32. The remaining steps follow in the next frames.
 	MaxReplay int
-	// CorrectionTime is the time that a correction takes on the screen, for components with components.Smooth. 0 is 100 ms; below 0
-	// corrections are jumps.
+	// CorrectionTime is the time over which a correction is blended on the screen, for components with components.Smooth.
+	// 0 means 100 ms. A negative time shows corrections as jumps.
 	CorrectionTime time.Duration
-	// Seed is that of Step.Rand. Both sides must have the same.
+	// Seed is the seed of Step.Rand. Both sides must have the same.
 	Seed uint64
 }
 
-// System is a part of the simulation. It changes the world as a function of the world, the tick, inputs and Step.Rand alone: it
-// reads no clock and keeps no state of its own that a replay would not put back. Entities may come in any order.
+// System is a part of the simulation. It changes the world as a function of the world, the tick, inputs and Step.Rand
+// alone. It reads no clock and has no state of its own, except in a Resource. The order of entities in a query may differ
+// between runs.
 type System interface {
-	// Step takes one step.
+	// Step runs one step.
 	Step(s *Step)
 }
 
-// Func is a System that is a function.
+// Func is a function as a System.
 type Func func(s *Step)
 
 // Step implements System.
 func (f Func) Step(s *Step) { f(s) }
 
-// Resource is state of the simulation outside of components: a score, a round's timer. It is kept for each tick.
+// Resource is state of the simulation outside of components: a score, a round's timer. It is stored for each tick.
 type Resource interface {
 	// Save appends the state to a slice.
 	Save(to []byte) []byte
-	// Load takes the state that Save appended.
+	// Load restores the state that Save appended.
 	Load(from []byte)
 }
 
-// Stats counts the work of a simulation. On a server, Steps alone.
+// Stats counts the work of a simulation. A server counts Steps alone.
 type Stats struct {
 	Steps          uint64 `json:"steps"`          // Steps of new ticks.
 	Replayed       uint64 `json:"replayed"`       // Steps of ticks that were simulated before.
-	Rollbacks      uint64 `json:"rollbacks"`      // Returns to an earlier tick or to the start of this one, for whatever reason: also for an own spawn that arrives.
-	Mispredictions uint64 `json:"mispredictions"` // Entities whose predicted state was not the server's.
-	Corrected      uint64 `json:"corrected"`      // Returns because the server used another input than the client.
-	Guessed        uint64 `json:"guessed"`        // Returns because a relayed input of another player is not as it was guessed.
-	Started        uint64 `json:"started"`        // Entities that are predicted from then on.
-	Stopped        uint64 `json:"stopped"`        // Entities that are not predicted any more.
-	Resynced       uint64 `json:"resynced"`       // Entities whose local components were not the server's, which told.
-	Postponed      uint64 `json:"postponed"`      // Frames in which Config.MaxReplay left steps for the next ones.
-	Restarts       uint64 `json:"restarts"`       // Times that the client fell so far behind that it began anew.
-	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They count as no misprediction.
-	Cancelled      uint64 `json:"cancelled"`      // Effects that a corrected replay does not have.
-	Late           uint64 `json:"late"`           // Effects that only a corrected replay has.
+	Rollbacks      uint64 `json:"rollbacks"`      // Rollbacks for any reason, also to the present tick.
+	Mispredictions uint64 `json:"mispredictions"` // Entities whose predicted state differed from the server's.
+	Corrected      uint64 `json:"corrected"`      // Rollbacks because the server used another input than the client.
+	Guessed        uint64 `json:"guessed"`        // Rollbacks because a relayed input of another player differed from its guess.
+	Started        uint64 `json:"started"`        // Entities whose prediction started.
+	Stopped        uint64 `json:"stopped"`        // Entities whose prediction stopped.
+	Resynced       uint64 `json:"resynced"`       // Entities whose local components differed from the server's answer.
+	Postponed      uint64 `json:"postponed"`      // Frames in which Config.MaxReplay left steps for the next frames.
+	Restarts       uint64 `json:"restarts"`       // Restarts of a client that fell too far behind.
+	Unconfirmed    uint64 `json:"unconfirmed"`    // Entities that were spawned here and not at the server. They are no Mispredictions.
+	Cancelled      uint64 `json:"cancelled"`      // Effects that were played and that a replay does not have.
+	Late           uint64 `json:"late"`           // Effects that only a replay has.
 }
 
-// Misprediction says how the server's state of a tick differs from the predicted one.
+// Misprediction describes the first difference between the server's state of an entity and the predicted state.
 type Misprediction struct {
-	Tick      netcode.Tick      // That was predicted.
-	Entity    ecs.Entity        // In the client's world.
-	ID        netcode.NetworkID // Its network id.
-	Owner     netcode.ClientID  // The player whose input moves it, 0 if there is none: see InputOf.
-	Component string            // Its wire name.
-	Field     string            // The path of the first field that differs; "": the component, or the entity, is there on one side only.
-	Predicted float64           // The predicted value of the field, as a number. Without a field: 1 is there, 0 is not.
+	Tick      netcode.Tick      // The tick that both states are of.
+	Entity    ecs.Entity        // The entity in the client's world.
+	ID        netcode.NetworkID // The network id of the entity.
+	Owner     netcode.ClientID  // The player that owns the entity, 0 without an owner: see InputOf.
+	Component string            // The wire name of the component; "": the whole entity.
+	Field     string            // The path of the first field that differs; "": the component, or the entity, exists on one side only.
+	Predicted float64           // The predicted value of the field as a number. Without a field: 1 exists, 0 does not.
 	True      float64           // The server's value.
 }
 
@@ -95,14 +97,14 @@ func (m Misprediction) String() string {
 	return fmt.Sprintf("tick %d, entity %v: %s.%s is %.6g, predicted %.6g", m.Tick, m.ID, m.Component, m.Field, m.True, m.Predicted)
 }
 
-// Simulation runs the systems of a game, a step for each tick.
+// Simulation runs the systems of a game, one step for each tick.
 type Simulation struct {
 	config    Config
 	all       *predictions
 	systems   []System
 	resources []Resource
 	step      Step
-	client    *client // One of the two.
+	client    *client // Either client or server is set.
 	server    *server
 
 	effects       effects
@@ -112,21 +114,24 @@ type Simulation struct {
 	lanes         []uint32 // Scratch of hashes.
 	unspawned     []func(ecs.Entity)
 	stats         Stats
-	owner, tagged ecs.ID // Of the world, once known.
+	owner, tagged ecs.ID // Ids of components in the world, set by learn.
 	replicated    ecs.ID
 	spawnOf       ecs.ID
 	pcg           rand.PCG
 	random        *rand.Rand
 }
 
-// group is the part of a group of systems that Simulate needs.
+// group is the common part of the groups of package systems.
 type group interface {
 	Add(stage netcode.Stage, systems ...systems.System)
 }
 
-// Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give all of
-// them the same systems, in the same order. A step runs in stage Update: set inputs before, as in PreUpdate. Simulate panics on another
-// group, on an end that has a simulation, on a configuration out of range, and where no component was given to Register.
+// Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give
+// all groups the same systems, in the same order. A step runs in stage Update: set inputs earlier, for example in
+// PreUpdate.
+//
+// Simulate panics on another group, on an end that has a simulation, on a configuration out of range, and on a protocol
+// without a predicted component.
 func Simulate(g group, config Config, list ...System) *Simulation {
 	if config.InputDelay < 0 || config.InputDelay > 8 {
 		panic(fmt.Sprintf("netcode: predict.Simulate: Config.InputDelay is 0 to 8, not %d", config.InputDelay))
@@ -154,7 +159,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 		panic(fmt.Sprintf("netcode: predict.Simulate: %T is not a group of package systems", g))
 	}
 	p := s.protocol()
-	p.Schema() // It freezes the protocol.
+	p.Schema() // Schema freezes the protocol.
 	all, ok := netcode.ExtensionOf[*predictions](p)
 	if !ok || len(all.registered) == 0 {
 		panic("netcode: predict.Simulate: no component is predicted: call predict.Register before the server, or the client, is made")
@@ -170,7 +175,7 @@ func Simulate(g group, config Config, list ...System) *Simulation {
 	return s
 }
 
-// mustBeOnly panics for a second simulation of an end.
+// mustBeOnly attaches the simulation to its end. It panics if the end has one already.
 func (s *Simulation) mustBeOnly() {
 	var at *simulated
 	if s.server != nil {
@@ -193,29 +198,28 @@ func (s *Simulation) protocol() *netcode.Protocol {
 	return s.client.end.Protocol()
 }
 
-// Keep adds a resource to the simulation, before the first frame.
+// Keep adds a resource to the simulation. Call it before the first frame.
 func (s *Simulation) Keep(r Resource) { s.resources = append(s.resources, r) }
 
-// OnMisprediction adds a function that is called for each entity whose predicted state was not the server's, before it is
-// corrected.
+// OnMisprediction adds a function that is called for each mispredicted entity, before it is corrected.
 func (s *Simulation) OnMisprediction(f func(Misprediction)) {
 	s.mispredicted = append(s.mispredicted, f)
 }
 
-// OnUnspawn adds a function that is called on a client for an entity that a step has spawned here, just before it is removed
-// because the server did not spawn it.
+// OnUnspawn adds a function that is called on a client for an entity that a step has spawned here and the server has not.
+// The call comes just before the entity is removed.
 func (s *Simulation) OnUnspawn(f func(ecs.Entity)) { s.unspawned = append(s.unspawned, f) }
 
-// Stats is a copy of the counters.
+// Stats returns a copy of the counters.
 func (s *Simulation) Stats() Stats { return s.stats }
 
-// Tick is the tick that the simulated entities are at.
+// Tick returns the tick that was simulated last.
 func (s *Simulation) Tick() netcode.Tick { return s.step.Tick }
 
 // Initialize implements systems.System.
 func (s *Simulation) Initialize(w *ecs.World) { s.learn(w) }
 
-// learn looks the components of the simulation up in a world.
+// learn looks up the components of the simulation in a world.
 func (s *Simulation) learn(w *ecs.World) {
 	if s.step.World == w {
 		return
@@ -243,7 +247,7 @@ func (s *Simulation) Update(w *ecs.World) {
 // Finalize implements systems.System.
 func (s *Simulation) Finalize(*ecs.World) {}
 
-// run takes one step.
+// run runs all systems for one tick. first is false in a replay.
 func (s *Simulation) run(t netcode.Tick, first bool) {
 	s.step.Tick, s.step.First = t, first
 	s.step.spawns = s.step.spawns[:0]

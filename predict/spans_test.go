@@ -10,7 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/internal/rowtest"
 )
 
-// A span ends where a slot, an index or a generation does not follow, where a table or a run ends, and before an entity that is not compared.
+// A span ends where a slot, an index or a generation is not consecutive, at the end of a table or run, and before an
+// entity that is not compared.
 func TestSpansAreWhatFollows(t *testing.T) { rapid.Check(t, spans) }
 
 // FuzzSpans is TestSpansAreWhatFollows for a fuzzer.
@@ -20,7 +21,7 @@ func spans(t *rapid.T) {
 	n := rapid.IntRange(1, 20).Draw(t, "slots")
 	c := &client{Simulation: &Simulation{}, slots: make([]slot, n), marks: make([]mark, n)}
 	c.order.version = 1
-	index, in := uint32(0), make([]int, n) // By slot: the run that it is in.
+	index, in := uint32(0), make([]int, n) // By slot: the run with the slot.
 	for i := range n {
 		index += uint32(rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "gap"))
 		c.slots[i].id = netcode.NetworkID{Index: index, Generation: uint32(rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "generation"))}

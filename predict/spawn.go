@@ -10,17 +10,19 @@ import (
 	"github.com/arche-netcode/netcode/components"
 )
 
-// Spawn makes an entity in a step, for a player: a bullet. On the server it is replicated, and owned by the player. On the player's own
-// client the entity is there at once, and stays the same entity when the server's arrives. On other clients, and for other
-// players, ok is false: the entity comes from the server alone. It has components.Owner and components.Simulate; the system
-// adds the others:
+// Spawn spawns an entity for a player in a step: a bullet. On the server the entity is replicated and owned by the
+// player. On the player's own client the entity exists at once, and remains the same entity when the server's record
+// arrives. On other clients, and for other players, ok is false: the entity comes from the server alone.
+//
+// The entity has components.Owner and components.Simulate. The system adds further components:
 //
 //	if e, ok := s.Spawn(owner.Client); ok {
 //		bullets.Assign(e, &Position{at.X, at.Y}, &Velocity{X: 40})
 //	}
 //
-// In a replay the entity of the first run comes back, without its predicted and local components. A system spawns at most 255 entities for
-// a player in a step. Spawn panics where the protocol has no predict.Spawns. The world must not be locked by a query.
+// A replay reuses the entity of the first run, without its predicted and local components. A system spawns at most 255
+// entities for a player in a step. Spawn panics on a protocol without predict.Spawns. The world must not be locked by a
+// query.
 func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
 	sim := s.simulation
 	if !sim.all.spawns {
@@ -36,7 +38,7 @@ func (s *Step) Spawn(owner netcode.ClientID) (e ecs.Entity, ok bool) {
 	return sim.client.spawn(s.Tick, origin), true
 }
 
-// ordinal counts the spawns for a player in this step.
+// ordinal returns the number of this spawn among the player's spawns of the step, 1 to 255.
 func (s *Step) ordinal(owner netcode.ClientID) uint8 {
 	for i := range s.spawns {
 		if n := &s.spawns[i]; n.owner == owner {
@@ -50,8 +52,8 @@ func (s *Step) ordinal(owner netcode.ClientID) uint8 {
 	return 1
 }
 
-// Despawn removes an entity in a step. On a client it goes out of the simulation at once, without its predicted components, and is
-// removed when the server confirms it. It does nothing at a client for an entity that is not predicted.
+// Despawn removes an entity in a step. A client removes it from the simulation at once, with its predicted components,
+// and from the world when the server confirms. At a client, Despawn ignores an entity that is not predicted.
 func (s *Step) Despawn(e ecs.Entity) {
 	w := s.World
 	switch {
@@ -63,7 +65,7 @@ func (s *Step) Despawn(e ecs.Entity) {
 	}
 }
 
-// spawn makes an entity, or takes the one that this step spawned when it was taken before.
+// spawn makes an entity, or reuses the entity that this step spawned in an earlier run.
 func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 	w := c.step.World
 	for i := range c.slots {
@@ -82,7 +84,7 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 	return e
 }
 
-// adopt finds the entity that was spawned here for one that the server shows anew.
+// adopt returns the entity that was spawned here for a newly shown entity of the server.
 func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	origin := c.originOf(id)
 	if origin.Client == 0 {
@@ -101,7 +103,7 @@ func (c *client) adopt(id netcode.NetworkID) (ecs.Entity, bool) {
 	return ecs.Entity{}, false
 }
 
-// originOf is the step that spawned the server's entity, zero if none did.
+// originOf returns the step that spawned the server's entity, zero without one.
 func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
 	if c.replica == nil || c.all.spawnOf < 0 {
 		return origin
@@ -112,7 +114,8 @@ func (c *client) originOf(id netcode.NetworkID) (origin components.SpawnOf) {
 	return origin
 }
 
-// dropNotRespawned removes the entities that a step has spawned, and that its replay has not. It hides again those that are hidden.
+// dropNotRespawned removes entities that a step spawned in an earlier run and not in its replay. It hides the hidden
+// entities again.
 func (c *client) dropNotRespawned(t netcode.Tick) {
 	for i := 0; i < len(c.slots) && c.unnamed > 0; i++ {
 		switch s := &c.slots[i]; {
@@ -126,13 +129,16 @@ func (c *client) dropNotRespawned(t netcode.Tick) {
 }
 
 const (
-	// repeatTicks is the time beyond a round trip after which a server has repeated what was lost: three packets of later ticks tell it, and the next one repeats it.
+	// repeatTicks is added to a round trip: by then a server has repeated a lost spawn. It detects the loss by three
+	// packets of later ticks and repeats the spawn in the next packet.
 	repeatTicks = 4
-	// lateTicks is the time that a server may take to send a spawn, for lack of room or since the repeat was lost too.
+	// lateTicks is the number of ticks by which a server may send a spawn late: packets were full, or the repeat was lost
+	// too.
 	lateTicks = 8
 )
 
-// settled is the newest tick of which the server has told that all own spawns have come. While state is held back they may not be there yet.
+// settled returns the newest tick up to which all own spawns have arrived, as the server reported. While state is held
+// back, it is at most the newest complete tick.
 func (c *client) settled() netcode.Tick {
 	if t, held := c.end.CompleteTick(); held {
 		return min(t, c.rested.settled)
@@ -140,8 +146,9 @@ func (c *client) settled() netcode.Tick {
 	return c.rested.settled
 }
 
-// dropUnconfirmed hides the entities that the server should have shown by now: where it tells so, or every packet of their tick has come,
-// that is at once, else after the time of a repeat. The server may still show them, late: it removes them when that time is over too.
+// dropUnconfirmed hides entities that the server should have shown by now. It hides them at once if the server or
+// complete ticks prove their absence, else after the time of a repeat. It removes them when the server can no longer show
+// them late.
 func (c *client) dropUnconfirmed() {
 	if c.unnamed == 0 {
 		return
@@ -166,7 +173,8 @@ func (c *client) dropUnconfirmed() {
 	}
 }
 
-// hide takes an entity that was spawned here out of the simulation and off the screen, and out of the history.
+// hide removes an entity that was spawned here from the simulation, the screen and the history. The entity stays in the
+// world.
 func (c *client) hide(n int) {
 	s := &c.slots[n]
 	s.hidden = true
@@ -176,7 +184,7 @@ func (c *client) hide(n int) {
 	}
 }
 
-// unspawn removes an entity that the server does not have.
+// unspawn removes an entity that the server did not spawn.
 func (c *client) unspawn(n int) {
 	e := c.slots[n].entity
 	c.free(n)

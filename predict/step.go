@@ -9,10 +9,10 @@ import (
 	"github.com/arche-netcode/netcode/input"
 )
 
-// Step is the argument of a system while it simulates one tick. It is good during the call.
+// Step is the argument of a system for one tick. It is valid during the call.
 type Step struct {
-	World *ecs.World   // The game's. Its entities with components.Simulate are those of the simulation.
-	Tick  netcode.Tick // The tick that is simulated: the same number on server and client.
+	World *ecs.World   // The game's world. Entities with components.Simulate are in the simulation.
+	Tick  netcode.Tick // The simulated tick: the same number on server and client.
 	First bool         // The tick is simulated here for the first time; false: it is replayed.
 
 	simulation *Simulation
@@ -25,13 +25,13 @@ type spawnCount struct {
 	count uint8
 }
 
-// Replaying tells that the tick was simulated here before.
+// Replaying reports whether the tick was simulated here before.
 func (s *Step) Replaying() bool { return !s.First }
 
-// OnServer tells that the step is the server's, or a host's: its result is the truth.
+// OnServer reports whether the step runs on a server or host. Its result is authoritative.
 func (s *Step) OnServer() bool { return s.simulation.server != nil }
 
-// Seconds is the length of a tick.
+// Seconds returns the length of a tick.
 func (s *Step) Seconds() float64 {
 	if s.simulation.server != nil {
 		return s.simulation.server.end.Interval().Seconds()
@@ -39,9 +39,9 @@ func (s *Step) Seconds() float64 {
 	return s.simulation.client.end.Interval().Seconds()
 }
 
-// Input is the input of a client's player in the tick that is simulated: the same call on both sides, in first runs and in replays.
-// If the input of the tick did not arrive, the server uses an earlier one, and replays use the server's. ok is false if there is none. A
-// client has the input of another player if it is relayed: input.Relay.
+// Input returns the input of a client's player in the simulated tick. The call is the same on both sides, in first runs
+// and in replays. If the input of the tick did not arrive, the server uses an earlier one, and replays use the same one.
+// ok is false without an input. A client has the input of another player only if it is relayed: see input.Relay.
 func Input[T any](s *Step, owner netcode.ClientID) (v T, ok bool) {
 	if s.simulation.server != nil {
 		return input.At[T](s.simulation.server.end, owner, s.Tick)
@@ -56,8 +56,8 @@ func Input[T any](s *Step, owner netcode.ClientID) (v T, ok bool) {
 	return input.Relayed[T](c, owner, s.Tick)
 }
 
-// InputOf is the input with which this client simulated the tick of a misprediction, of the owner of the entity: its own input, or a relayed
-// one, as it is known by then. It is false where there is none.
+// InputOf returns the owner's input in the tick of a misprediction, as this client knows it now: its own or a relayed
+// one. ok is false on a server and without an owner or an input.
 func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
 	if sim.client == nil || m.Owner == 0 {
 		return v, false
@@ -68,9 +68,11 @@ func InputOf[T any](sim *Simulation, m Misprediction) (v T, ok bool) {
 	return input.Own[T](sim.client.end, m.Tick)
 }
 
-// Rand is a random source for an entity in this tick. It gives the same numbers on server and client, and in a replay: it is a function of
-// Config.Seed, the tick and the entity. The entity counts by its network id, or by the step that spawned it. Use the zero entity for
-// numbers of no entity; an entity without id and step counts as it. The source is valid until the next call.
+// Rand returns a random source for an entity in this tick, valid until the next call. Its numbers depend on Config.Seed,
+// the tick and the entity alone: they are equal on server and client, and in a replay.
+//
+// An entity is identified by its SpawnOf, else by its network id. The zero entity gives numbers of no entity, and so does
+// an entity with neither.
 func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	sim := s.simulation
 	name := uint64(0)
@@ -88,7 +90,7 @@ func (s *Step) Rand(e ecs.Entity) *rand.Rand {
 	return sim.random
 }
 
-// Owner is the client that an entity belongs to, 0 if it is none.
+// Owner returns the owner of an entity by components.Owner, 0 without an owner.
 func (s *Step) Owner(e ecs.Entity) netcode.ClientID {
 	if !s.World.Alive(e) || !s.World.Has(e, s.simulation.owner) {
 		return 0

@@ -2,34 +2,34 @@ package predict
 
 import "github.com/mlange-42/arche/ecs"
 
-// table is entities of a world that have the same components. They lie in columns, one behind the other.
+// table is a run of entities with the same components, side by side in columns.
 type table struct {
 	archetype ecs.Mask
 	rows      int
-	has       uint64  // Bit k: it has column k.
-	columns   []*byte // Of tables.ids: the component of the first row. Good until the structure of the world changes.
+	has       uint64  // Bit k: the table has column k.
+	columns   []*byte // By column: the component of the first row. Valid until the structure of the world changes.
 }
 
-// tables finds the columns of all entities of a filter. As long as nothing comes, goes or moves, it looks at two entities of each
-// table, however many there are.
+// tables finds the columns of all entities of a filter. While no entity is added, removed or moved, a look reads two
+// entities of each table.
 type tables struct {
 	filter ecs.CachedFilter
-	ids    []ecs.ID // Of the columns, 63 at most. Each entity has the first, which is not empty.
+	ids    []ecs.ID // The component of each column, at most 63. Every entity has the first, which is not empty.
 	sizes  []int
 	list   []table
 }
 
-// newTables registers the filter with the world, so that finding tables costs nothing for each archetype that there is.
+// newTables registers the filter with the world's cache, so that a look costs nothing for archetypes that do not match.
 func newTables(w *ecs.World, filter ecs.Filter) tables {
 	return tables{filter: w.Cache().Register(filter)}
 }
 
-// column adds a column.
+// column adds a column of a component and its size in bytes.
 func (t *tables) column(id ecs.ID, size int) {
 	t.ids, t.sizes = append(t.ids, id), append(t.sizes, size)
 }
 
-// look finds the columns as they are now. It tells whether the tables, or their numbers of rows, are others than before.
+// look updates the list of tables. It reports whether tables or their row counts changed.
 func (t *tables) look(w *ecs.World) (changed bool) {
 	if t.asBefore(w) {
 		return false
@@ -38,7 +38,7 @@ func (t *tables) look(w *ecs.World) (changed bool) {
 	return true
 }
 
-// bind points a table at the columns of a query's present row, the first of the table.
+// bind stores the column addresses of a table. The query is at the first row of the table.
 func (t *tables) bind(to *table, q *ecs.Query) {
 	to.has = 0
 	for k, id := range t.ids {
@@ -49,7 +49,8 @@ func (t *tables) bind(to *table, q *ecs.Query) {
 	}
 }
 
-// asBefore binds the tables if they have as many rows as before.
+// asBefore binds the tables of the last look and reports whether their rows are the same. It stops at the first
+// difference.
 func (t *tables) asBefore(w *ecs.World) bool {
 	q, n := w.Query(&t.filter), 0
 	for more := q.Next(); more; n++ {
@@ -60,18 +61,19 @@ func (t *tables) asBefore(w *ecs.World) bool {
 		one := &t.list[n]
 		t.bind(one, &q)
 		if one.rows > 1 && !q.Step(one.rows-1) {
-			return false // That closed the query.
+			return false // Step closed the query.
 		}
 		if !liesAt(q.Get(t.ids[0]), one.columns[0], (one.rows-1)*t.sizes[0]) {
 			q.Close()
 			return false
 		}
-		more = q.Next() // More rows of this table are not the next one's.
+		more = q.Next() // A further row of the same archetype fails the comparison above.
 	}
 	return n == len(t.list)
 }
 
-// count makes the list anew. Archetypes that differ in the target of a relation are tables of their own, unless they lie side by side.
+// count rebuilds the list. Archetypes that differ only in a relation target are separate tables, unless they are
+// adjacent.
 func (t *tables) count(w *ecs.World) {
 	n := 0
 	var one *table
@@ -93,7 +95,7 @@ func (t *tables) count(w *ecs.World) {
 	t.list = t.list[:n]
 }
 
-// follows tells if the row of a query lies behind a table, in every column.
+// follows reports whether the row of a query is the next row of a table in every column.
 func (t *tables) follows(one *table, q *ecs.Query) bool {
 	for k, id := range t.ids {
 		if one.has>>k&1 != 0 && t.sizes[k] > 0 && !liesAt(q.Get(id), one.columns[k], one.rows*t.sizes[k]) {
@@ -103,7 +105,7 @@ func (t *tables) follows(one *table, q *ecs.Query) bool {
 	return true
 }
 
-// bytes is the components of some rows of a column.
+// bytes returns the memory of count rows of column k, from a row on.
 func (t *tables) bytes(one *table, k, from, count int) []byte {
 	size := t.sizes[k]
 	return bytesAt(one.columns[k], (from+count)*size)[from*size:]

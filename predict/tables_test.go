@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// Whatever comes, goes and moves, the order is what a query finds entity by entity, and it tells of each change.
+// After any changes, the order equals the result of a query, entity by entity, and reports each change.
 func TestTheOrderIsWhatAQueryFinds(t *testing.T) { rapid.Check(t, orders) }
 
 // FuzzOrder is TestTheOrderIsWhatAQueryFinds for a fuzzer.
@@ -101,7 +101,7 @@ func orders(t *rapid.T) {
 	}
 }
 
-// Entities that change places in a table are noticed: as many as before, with the same components.
+// An exchange of entities within a table is noticed, though their number and components are the same.
 func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 	w := ecs.NewWorld()
 	placed, tagged, a := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w)
@@ -116,7 +116,7 @@ func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 	require.Equal(t, []run{{row: 0, slot: 0, count: 100}}, o.parts[0].runs)
 	require.False(t, o.look(&w, 100))
 	w.Remove(all[10], a)
-	w.Add(all[10], a) // It is the last row now, and the last one is in its place.
+	w.Add(all[10], a) // The last row takes its place, and it becomes the last row.
 	require.True(t, o.look(&w, 100))
 	require.Equal(t, []run{{0, 0, 10}, {10, 99, 1}, {11, 11, 88}, {99, 10, 1}}, o.parts[0].runs)
 	ids := []ecs.ID{a}
@@ -127,7 +127,7 @@ func TestEntitiesThatChangePlacesAreNoticed(t *testing.T) {
 	})
 }
 
-// A tick is kept with the components that entities have then, also in the place of a tick in which they had others.
+// A tick is stored with its own components, also in the memory of an earlier tick with other components.
 func TestAPlaceIsKeptAnew(t *testing.T) {
 	w := ecs.NewWorld()
 	placed, tagged, a, b := ecs.ComponentID[place](&w), ecs.ComponentID[tableTag](&w), ecs.ComponentID[tableA](&w), ecs.ComponentID[tableB](&w)
@@ -142,7 +142,7 @@ func TestAPlaceIsKeptAnew(t *testing.T) {
 	}
 	for at := netcode.Tick(1); at < 4*Window; at++ {
 		switch e := all[at%3]; {
-		case at%(Window+5) != 0: // All is as in the last tick.
+		case at%(Window+5) != 0: // Everything equals the last tick.
 		case w.Has(e, b):
 			w.Remove(e, b)
 		default:
@@ -158,7 +158,7 @@ func TestAPlaceIsKeptAnew(t *testing.T) {
 			require.Equal(t, want, h.mask(at, slot), "tick %d", at)
 		}
 		if at%7 == 0 {
-			h.setMask(at, 1, 0) // As for an entity that leaves.
+			h.setMask(at, 1, 0) // As for an entity that leaves the simulation.
 		}
 	}
 }

@@ -15,13 +15,13 @@ func bytesOf(w *ecs.World, e ecs.Entity, id ecs.ID, size int) []byte {
 	return unsafe.Slice((*byte)(w.Get(e, id)), size)
 }
 
-// bytesAt returns the memory of components that lie side by side, from the first one on.
+// bytesAt returns the memory of adjacent components, from the first one on.
 func bytesAt(p *byte, size int) []byte {
 	// SAFETY: callers pass the size of components of one archetype. The slice is not kept over a change of structure.
 	return unsafe.Slice(p, size)
 }
 
-// wordsOf returns memory of history.columns, whose length is a multiple of 4, as words.
+// wordsOf returns memory of history.columns as 32-bit words. Its length is a multiple of 4.
 func wordsOf(b []byte) []uint32 {
 	// SAFETY: columns begin at a word of 8 bytes, and b at a multiple of its length, which is one of 4.
 	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
@@ -33,7 +33,7 @@ func byteAt(p unsafe.Pointer) *byte {
 	return (*byte)(p)
 }
 
-// placesAt returns the places of entities that lie side by side.
+// placesAt returns the slot numbers of adjacent entities.
 func placesAt(p *byte, rows int) []int32 {
 	// SAFETY: callers pass the column of place, which is an int32, of a table of so many rows.
 	return unsafe.Slice((*int32)(unsafe.Pointer(p)), rows)
@@ -45,25 +45,25 @@ func placeOf(w *ecs.World, e ecs.Entity, id ecs.ID) *place {
 	return (*place)(w.Get(e, id))
 }
 
-// replicatedRows returns the Replicated of entities that lie side by side.
+// replicatedRows returns the Replicated components of adjacent entities.
 func replicatedRows(p *byte, rows int) []components.Replicated {
 	// SAFETY: callers pass the column of Replicated of a table of so many rows.
 	return unsafe.Slice((*components.Replicated)(unsafe.Pointer(p)), rows)
 }
 
-// ownerRows returns the owners of entities that lie side by side.
+// ownerRows returns the Owner components of adjacent entities.
 func ownerRows(p *byte, rows int) []components.Owner {
 	// SAFETY: callers pass the column of Owner of a table of so many rows.
 	return unsafe.Slice((*components.Owner)(unsafe.Pointer(p)), rows)
 }
 
-// predictedRows returns the Predicted of entities that lie side by side.
+// predictedRows returns the Predicted components of adjacent entities.
 func predictedRows(p *byte, rows int) []components.Predicted {
 	// SAFETY: callers pass the column of Predicted of a table of so many rows.
 	return unsafe.Slice((*components.Predicted)(unsafe.Pointer(p)), rows)
 }
 
-// liesAt tells if an address is so many bytes behind another one.
+// liesAt reports whether an address is a number of bytes behind another address.
 func liesAt(p unsafe.Pointer, from *byte, bytes int) bool {
 	// SAFETY: the addresses are compared and not read.
 	return uintptr(p) == uintptr(unsafe.Pointer(from))+uintptr(bytes)
@@ -102,7 +102,7 @@ func ownerAt(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Owner {
 	return (*components.Owner)(w.Get(e, id))
 }
 
-// valueAt returns the value of a type whose memory b is, all of it. b is not empty.
+// valueAt returns a value of type T in memory b. b is not empty and has the size of T.
 func valueAt[T any](b []byte) *T {
 	// SAFETY: callers pass the memory of a T, in the world or in a column of the history, which is aligned for any component.
 	return (*T)(unsafe.Pointer(&b[0]))
@@ -111,7 +111,7 @@ func valueAt[T any](b []byte) *T {
 // predictedSize is the size of a Predicted.
 const predictedSize = int(unsafe.Sizeof(components.Predicted{}))
 
-// dequantise writes a row of a plan into a value of its type.
+// dequantise writes a quantised row into a value of the plan's type.
 func dequantise[T any](plan *quantize.Plan, lanes []uint32, to *T) {
 	// SAFETY: callers pass the plan of T.
 	plan.Dequantise(lanes, unsafe.Pointer(to))

@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// wholeGame is a game of one player whose client shows whole ticks only.
+// wholeGame is a game of one player whose client shows only complete ticks.
 func wholeGame(t *testing.T, link transport.Link, seed uint64) *game {
 	p := newProtocol()
 	consistent.Register(p)
@@ -21,8 +21,7 @@ func wholeGame(t *testing.T, link transport.Link, seed uint64) *game {
 	return g
 }
 
-// Where state is held back until its tick is complete, nothing is mispredicted because of that, though the server names entities that
-// rest as of later ticks.
+// Held back state causes no mispredictions, though the server reports resting entities as of later ticks.
 func TestWholeTicksMakeNoMispredictions(t *testing.T) {
 	g := wholeGame(t, transport.Link{Delay: 80 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .2}, 3)
 	p := g.players[0]
@@ -40,7 +39,7 @@ func TestWholeTicksMakeNoMispredictions(t *testing.T) {
 	g.heal()
 }
 
-// A wall that only the server knows stops the player, who rests there at the server: by the newest complete tick.
+// A wall that only the server knows stops the player. The client learns that it rests, as of the newest complete tick.
 func TestAWallStopsThePlayerOfWholeTicks(t *testing.T) {
 	g := wholeGame(t, transport.Link{Delay: 60 * time.Millisecond, Loss: .2}, 6)
 	p := g.players[0]

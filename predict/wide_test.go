@@ -15,10 +15,10 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// filler is as many component types as there are pairs of types.
+// filler makes as many component types as there are pairs of types.
 type filler[A, B any] struct{ V uint8 }
 
-// fill replicates 81 types whose rows are before those of the game: upper case is.
+// fill replicates 81 types with rows before the game's rows: upper case sorts first.
 func fill(p *netcode.Protocol) {
 	n := 0
 	nine[int8](p, &n)
@@ -49,8 +49,8 @@ func replicateFiller[A, B any](p *netcode.Protocol, n *int) {
 	netcode.Replicate[filler[A, B]](p, netcode.Named(fmt.Sprintf("Filler%02d", *n)))
 }
 
-// TestComponentsBehindThe64thArePredicted holds what TestNothingIsMispredictedWhereNobodyInterferes does, with higher rows; then it is
-// made to mispredict, and has to repair.
+// It repeats TestNothingIsMispredictedWhereNobodyInterferes with higher rows. Then it causes mispredictions, which must
+// be repaired.
 func TestComponentsBehindThe64thArePredicted(t *testing.T) {
 	protocol, config := newProtocol(), predict.Config{}
 	fill(protocol)

@@ -13,13 +13,13 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// DefaultLimit bounds how far back a client is believed to have seen the world, unless Limit decides otherwise.
+// DefaultLimit bounds how far back a client's presented moment is trusted, unless Limit sets another bound.
 const DefaultLimit = 500 * time.Millisecond
 
 // Stats counts the views of one server.
 type Stats struct {
-	Views   uint64 // Views of the past that At gave.
-	Clamped uint64 // Of these, those of clients that claimed to show what lies farther back than Limit, or is still to come.
+	Views   uint64 // Views that At gave.
+	Clamped uint64 // Views whose moment was outside of the limits and was moved to the nearest legal moment.
 }
 
 // rewinder is a server's state for its views.
@@ -29,7 +29,7 @@ type rewinder struct {
 	rows  []*blendedRow
 }
 
-// of finds or makes a server's state for its views.
+// of returns a server's state for its views. The first call adds it.
 func of(s *netcode.Server) *rewinder {
 	if r, ok := netcode.ExtensionOf[*rewinder](s); ok {
 		return r
@@ -47,7 +47,7 @@ func of(s *netcode.Server) *rewinder {
 	return r
 }
 
-// Limit sets how far back a client of a server is believed to have seen the world; 0 is not at all. It panics below 0.
+// Limit sets how far back a client's presented moment is trusted; 0 disables rewinding. It panics below 0.
 func Limit(s *netcode.Server, limit time.Duration) {
 	if limit < 0 {
 		panic(fmt.Sprintf("netcode: rewind.Limit(%v): it is not negative", limit))
@@ -55,25 +55,26 @@ func Limit(s *netcode.Server, limit time.Duration) {
 	of(s).limit = limit
 }
 
-// StatsOf is a copy of the counters of a server.
+// StatsOf returns a copy of the counters of a server.
 func StatsOf(s *netcode.Server) Stats { return of(s).stats }
 
-// View is the world as one client showed it to its player, during one call of At. Nothing is copied for it: the store keeps the
+// View is the world as one client presented it to its player, during one call of At. It copies nothing: the store has the
 // earlier versions of rows for Config.Window ticks.
 type View struct {
 	server   *netcode.Server
-	view     *snapshot.View // Of the client.
+	view     *snapshot.View // The client's.
 	rewinder *rewinder
 	at       tick.Time
 	clamped  bool
 	open     bool
 }
 
-// At lets game code look at the world as a client's player saw it in the tick that is simulated: when it aimed. The client tells
-// with each input which moment it presented (package input). Where it sends no inputs, the moment is the newest tick that it has
-// acknowledged. A client is believed no farther back than Limit and never ahead of what was
-// captured. At returns false, without a call, if there is no such client, or nothing was captured or is known of it yet. view is
-// good during the call, and reads only. At allocates nothing but at the first call for a server.
+// At calls look with the world as a client's player saw it when it made the input of the simulated tick. A client sends
+// the moment that it presented with each input (package input). For a client without inputs the moment is the newest tick
+// that it has acknowledged. The moment is clamped: not farther back than Limit, not after the newest capture.
+//
+// At returns false, without a call of look, for an unknown client, before the first capture, and if no moment is known.
+// view is read-only and valid during the call. At allocates nothing except at the first call for a server.
 func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool {
 	c := s.Session(client)
 	if c == nil || s.Store().Tick() == tick.None {
@@ -103,15 +104,16 @@ func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool 
 	return true
 }
 
-// At is the moment that the client showed: the tick that had begun in what it showed, and what went by of it.
+// At returns the moment that the client presented: a tick and the fraction of it that had passed.
 func (p *View) At() tick.Time { return p.at }
 
-// Clamped tells that the client named another moment, which lies outside of what it may.
+// Clamped reports whether the client named a moment outside of the limits.
 func (p *View) Clamped() bool { return p.clamped }
 
-// All yields the entities that lived then and that the client was shown then, hidden as they may be by now; of what is gone
-// since, and its index another's, what it might have been shown. Sight is remembered as far as an entity's present, or last, stay
-// in it and the one before; which components the client may see is not asked. It allocates nothing.
+// All yields the entities that existed at the moment and that the client was shown then, even if they are hidden now.
+// Visibility is known for an entity's present, or last, lifetime at the client and for the one before. It is unknown for a
+// removed entity whose index is reused; All yields such an entity. The visibility of single components is not considered.
+// All allocates nothing.
 func (p *View) All(yield func(netcode.NetworkID) bool) {
 	if !p.open {
 		return
@@ -119,7 +121,8 @@ func (p *View) All(yield func(netcode.NetworkID) bool) {
 	p.server.Store().EachAt(p.at.Tick, func(id netcode.NetworkID) bool { return !p.shows(id) || yield(id) })
 }
 
-// shows tells if the client was shown an entity then, or might have been, if nobody knows any more.
+// shows reports whether the client was shown an entity at the moment. If that is unknown, it is true for a removed
+// entity.
 func (p *View) shows(id netcode.NetworkID) bool {
 	if saw, known := p.view.SawAt(id, p.at.Tick); known {
 		return saw
@@ -127,7 +130,7 @@ func (p *View) shows(id netcode.NetworkID) bool {
 	return !p.server.Store().Alive(id)
 }
 
-// Has tells if the client was shown an entity then.
+// Has reports whether the client was shown an entity at the moment.
 func (p *View) Has(id netcode.NetworkID) bool {
 	if !p.open || !p.shows(id) {
 		return false
@@ -136,10 +139,12 @@ func (p *View) Has(id netcode.NetworkID) bool {
 	return err == nil
 }
 
-// Of is component T of an entity as the client showed it. A component with an interpolation (package interpolate) is what lies
-// between the two ticks around the moment, by the same rule as on the client; any other is what it was in the tick that had
-// begun. It is false if T is not registered with Replicate, or the entity did not live then, lacked the component or was hidden
-// from the client then. Entity handles in T are zero.
+// Of returns component T of an entity as the client presented it. A component with an interpolation (package interpolate)
+// is interpolated between the two ticks around the moment, by the same rule as on the client. Another component has its
+// value of the earlier tick.
+//
+// ok is false if T is not replicated, and if at the moment the entity did not exist, had no T or was hidden from the
+// client. Entity handles in T are zero.
 func Of[T any](p *View, id netcode.NetworkID) (v T, ok bool) {
 	if !p.open || !p.shows(id) {
 		return v, false
@@ -174,11 +179,12 @@ type blendedRow struct {
 	replica.Interpolation
 	of    reflect.Type
 	blend *quantize.Blend
-	held  any // A pointer to the component, so that no call allocates.
+	held  any // A pointer to a T, so that no call allocates.
 	way   quantize.BlendInput
 }
 
-// between finds the way of an interpolated row from the tick that had begun to the next one; false where there is none.
+// between prepares the blend of an interpolated row from the tick of the moment to the next tick. It returns false if
+// there is nothing to blend.
 func (p *View) between(r *blendedRow, id netcode.NetworkID, from []uint32) bool {
 	store, next := p.server.Store(), p.at.Tick+1
 	to, err := store.RowAt(id, r.Row, next)
@@ -201,7 +207,7 @@ func (p *View) between(r *blendedRow, id netcode.NetworkID, from []uint32) bool 
 	return true
 }
 
-// row finds or makes what Of needs for an interpolated component; nil for any other.
+// row returns the state of an interpolated component, nil for a component without an interpolation.
 func (r *rewinder) row(protocol *netcode.Protocol, t reflect.Type, row int) *blendedRow {
 	for _, b := range r.rows {
 		if b.of == t {

@@ -9,18 +9,18 @@ import (
 	"github.com/arche-netcode/netcode/interpolate"
 )
 
-// Apply writes what a client received to its world: entities, components and values become those of the server.
-// It runs before the dispatch of EarlyUpdate. The entities of a connection that ended stay until another begins.
+// Apply writes the received state to a client's world: its entities, components and values become the server's. It runs
+// before the dispatch of EarlyUpdate. The entities of a closed connection stay until the next connection begins.
 type Apply struct {
-	Client *netcode.Client // Received it.
+	Client *netcode.Client // The receiver of the state.
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
 
-	// Adopt, when not nil, names the entity of this world that one of the server becomes: see netecs.Apply.Adopt.
+	// Adopt, when not nil, returns the entity of this world that an entity of the server becomes: see netecs.Apply.Adopt.
 	Adopt func(netcode.NetworkID) (ecs.Entity, bool)
 
 	world   *ecs.World
 	apply   *netecs.Apply
-	replica *netcode.Replica // apply was made for it.
+	replica *netcode.Replica // The replica of apply.
 
 	applied    bool // The last Update found something to apply.
 	otherWorld bool // ErrOtherWorld was reported.
@@ -59,7 +59,7 @@ func (a *Apply) Finalize(*ecs.World) {
 	}
 }
 
-// Entity returns the entity of a network id, if the server shows it at present.
+// Entity returns the entity of a network id, if the server shows it now.
 func (a *Apply) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	if a.apply == nil {
 		return ecs.Entity{}, false
@@ -75,18 +75,19 @@ func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	return a.apply.ID(e)
 }
 
-// Changes yields the entities that the last update with something to apply has changed: see netecs.Apply.Changes.
-// Applied tells whether that was in this frame. It allocates nothing.
+// Changes yields the entities that the last effective update has changed: see netecs.Apply.Changes. Applied reports
+// whether that update was in this frame. Changes allocates nothing.
 func (a *Apply) Changes(yield func(netecs.Change) bool) {
 	if a.apply != nil {
 		a.apply.Changes(yield)
 	}
 }
 
-// Applied reports whether this frame's update applied something: only then are the Changes new.
+// Applied reports whether this frame's update applied something. Otherwise Changes yields the changes of an earlier
+// frame.
 func (a *Apply) Applied() bool { return a.applied }
 
-// Stats returns the counters, for all connections.
+// Stats returns the counters of all connections.
 func (a *Apply) Stats() netecs.ApplyStats {
 	if a.apply == nil {
 		return netecs.ApplyStats{}
@@ -94,7 +95,7 @@ func (a *Apply) Stats() netecs.ApplyStats {
 	return a.apply.Stats()
 }
 
-// kind returns the kind of an entity, if it has one.
+// kind returns the components.Kind of an entity.
 func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
 	if a.apply == nil {
 		return 0, false
@@ -102,7 +103,7 @@ func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
 	return a.apply.Kind(e)
 }
 
-// renew takes the replica of a new connection, which is empty.
+// renew follows the empty replica of a new connection.
 func (a *Apply) renew() {
 	a.replica = a.Client.Replica()
 	shown := a.replica
@@ -121,24 +122,25 @@ func (a *Apply) renew() {
 	}
 }
 
-// Bridge returns what writes to the world, nil before the first connection.
+// Bridge returns the writer of the world, nil before the first connection.
 func (a *Apply) Bridge() *netecs.Apply { return a.apply }
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }
 
-// Interpolate shows a client's world at the moment that Client.Present returns. For each component T of
-// interpolate.Register, it writes components.Smooth[T], a value between those that arrived, and leaves T as it
-// arrived. An entity gets its twins when it appears at that moment, and is removed when its end is presented: OnDespawn is
-// called then. OnSpawn is called on arrival. Interpolate runs after Apply, so that the whole frame sees one moment. A
-// protocol without interpolated components has none.
+// Interpolate shows a client's world at the moment Client.Present. For each component T of interpolate.Register it writes
+// components.Smooth[T], a value between the received values. T itself keeps the newest received value.
+//
+// An entity gets its Smooth components when the moment reaches its spawn, and is removed when the moment reaches its end:
+// then OnDespawn is called. OnSpawn is called on arrival. Interpolate runs after Apply, so that the whole frame sees one
+// moment. A protocol without interpolated components has no Interpolate.
 type Interpolate struct {
-	Client *netcode.Client // Its world is shown.
-	Apply  *Apply          // Writes to that world.
+	Client *netcode.Client // The client whose world is shown.
+	Apply  *Apply          // The writer of that world.
 
 	smooth *netecs.Smooth
-	apply  *netecs.Apply // smooth was made for it.
+	apply  *netecs.Apply // The apply of smooth.
 
-	presented func(ecs.Entity, netcode.NetworkID) // See ClientSystems.OnPresented; nil: nobody asks.
+	presented func(ecs.Entity, netcode.NetworkID) // See ClientSystems.OnPresented; may be nil.
 }
 
 // Initialize implements System.

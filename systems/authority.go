@@ -7,14 +7,14 @@ import (
 	"github.com/arche-netcode/netcode/authority"
 )
 
-// Accept writes to a server's world the components that clients have written: those registered with WrittenBy, of the
-// entities that the client may write at this moment. It runs at the start of EarlyUpdate. A protocol without WrittenBy has no
+// Accept writes the components that clients have written to a server's world. These are components with WrittenBy, of
+// entities that the client may write now. It runs at the start of EarlyUpdate. A protocol without WrittenBy has no
 // Accept.
 type Accept struct {
-	Server  *netcode.Server // The clients have written to it.
-	Capture *Capture        // Of the world to write to.
+	Server  *netcode.Server // The receiver of the components.
+	Capture *Capture        // The capture of the world to write.
 
-	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // write, bound once
+	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // Method write, bound once.
 }
 
 // Initialize implements System.
@@ -37,14 +37,14 @@ func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, la
 	a.Capture.capture.Write(entity, row, lanes)
 }
 
-// Gather captures the components that a client writes, when a network tick is due. It runs after everything of stage
+// Gather captures the components that a client writes, when a network tick is due. It runs at the end of stage
 // PreLateUpdate. A protocol without WrittenBy has no Gather.
 type Gather struct {
-	Client *netcode.Client // It writes them.
-	Apply  *Apply          // Of the world to read from.
+	Client *netcode.Client // The writer of the components.
+	Apply  *Apply          // The writer of the world to read.
 
 	state authority.ClientState
-	read  func(entity netcode.NetworkID, row int, lanes []uint32) bool // value, bound once
+	read  func(entity netcode.NetworkID, row int, lanes []uint32) bool // Method value, bound once.
 }
 
 // Initialize implements System.

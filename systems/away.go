@@ -10,45 +10,45 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
-// WhileAway decides about the entities of a player while it is away: its connection was lost, and Config.Keep of the server
-// lets it come back.
+// WhileAway selects the treatment of a player's entities while the player is away: its connection was lost, and
+// Config.Keep of the server lets it return.
 type WhileAway uint8
 
-// The choices. They count for entities that a player may write by authority.Grant too.
+// The choices. They also apply to entities that a player may write by authority.Grant.
 const (
-	// KeepEntities leaves them as they are. They wait for their player, and are removed when it has left for good.
+	// KeepEntities leaves them as they are. They are removed when the player has left for good.
 	KeepEntities WhileAway = iota
-	// DespawnEntities removes them at once. The game makes new ones when the player returns.
+	// DespawnEntities removes them at once. The game spawns new ones when the player returns.
 	DespawnEntities
-	// HandOver gives them to the server, or to whom Away.To names. A player that returns gets back what is still with those. When
-	// it has left for good, they stay with them.
+	// HandOver gives them to the server, or to the client that Away.To returns. A returning player gets back the entities
+	// that still belong to the new owner. When the player has left for good, they stay with the new owner.
 	HandOver
 )
 
-// Away deals with the entities of players that are away, those in the world by components.Owner and those of netcode.Server.Spawn
-// by their owner. It does nothing for clients to which OnApprove gave no identity: those are the game's, in OnDisconnect. It
-// runs after Receive.
+// Away handles the entities of players that are away: entities of the world by components.Owner, and entities of
+// netcode.Server.Spawn by their owner. It ignores clients without an identity from OnApprove: the game handles them in
+// OnDisconnect. Away runs after Receive.
 type Away struct {
-	Server  *netcode.Server // Tells who is away.
-	Capture *Capture        // Knows the entities.
-	Then    WhileAway       // The choice. It may change at any time.
-	// To returns the client that gets an entity with HandOver, 0 for the server; nil is always the server.
+	Server  *netcode.Server // Reports absences.
+	Capture *Capture        // Finds the entities.
+	Then    WhileAway       // The choice. The game may change it at any time.
+	// To returns the client that gets an entity with HandOver, 0 for the server. nil means the server.
 	To func(client netcode.ClientID, e ecs.Entity) netcode.ClientID
 
-	changed []netcode.ClientID // Players that went, came or left since the last run, in order.
+	changed []netcode.ClientID // Players that lost their connection, returned or left since the last run, in order.
 	handed  map[netcode.ClientID][]handed
 	owned   []ecs.Entity // Scratch.
 }
 
-// handed is an entity that was handed over, in the world or in none.
+// handed is an entity that was handed over. It may be in the world or in the store alone.
 type handed struct {
 	entity ecs.Entity
-	id     netcode.NetworkID // Of one in no world, or that the client was named for.
+	id     netcode.NetworkID // Of an entity outside of the world, or one with a named writer.
 	to     netcode.ClientID
-	named  bool // The client was named for it, by authority.Grant.
+	named  bool // The client was its named writer, by authority.Grant.
 }
 
-// newAway makes the system, which listens to the server.
+// newAway makes the system and registers its hooks at the server.
 func newAway(server *netcode.Server, capture *Capture) *Away {
 	a := &Away{Server: server, Capture: capture, handed: map[netcode.ClientID][]handed{}}
 	note := func(client netcode.ClientID) {
@@ -89,7 +89,7 @@ func (a *Away) Update(w *ecs.World) {
 // Finalize implements System.
 func (a *Away) Finalize(*ecs.World) {}
 
-// leave ends the wait for a player.
+// leave handles a player that has left for good.
 func (a *Away) leave(w *ecs.World, client netcode.ClientID) {
 	if a.Then == HandOver {
 		a.handOver(w, client)
@@ -107,7 +107,7 @@ func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
 	store := a.Server.Store()
 	for id := range store.All {
 		if store.Owner(id) == client && !a.Server.Despawn(id) {
-			if e, ok := a.Capture.Entity(id); ok && w.Alive(e) { // Its owner was set by Server.SetOwner.
+			if e, ok := a.Capture.Entity(id); ok && w.Alive(e) { // The owner was set by Server.SetOwner.
 				w.RemoveEntity(e)
 			}
 		}
@@ -118,7 +118,7 @@ func (a *Away) despawn(w *ecs.World, client netcode.ClientID) {
 	a.Capture.MarkWorld()
 }
 
-// handOver gives the entities of a client to others.
+// handOver gives the entities of a client to their new owners.
 func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
 	list := a.handed[client]
 	for _, e := range a.inWorld(w, client) {
@@ -145,7 +145,7 @@ func (a *Away) handOver(w *ecs.World, client netcode.ClientID) {
 	}
 }
 
-// giveBack gives a player that returned what is still with whom it was handed to.
+// giveBack gives a returning player the entities that still belong to the new owner.
 func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
 	store := a.Server.Store()
 	for _, h := range a.handed[client] {
@@ -165,7 +165,7 @@ func (a *Away) giveBack(w *ecs.World, client netcode.ClientID) {
 	delete(a.handed, client)
 }
 
-// to returns the client that gets an entity.
+// to returns the new owner of an entity.
 func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
 	if a.To == nil {
 		return 0
@@ -173,7 +173,7 @@ func (a *Away) to(client netcode.ClientID, e ecs.Entity) netcode.ClientID {
 	return a.To(client, e)
 }
 
-// inWorld lists the entities of the world that belong to a client. The list is good until the next call.
+// inWorld lists the entities of the world that belong to a client. The list is valid until the next call.
 func (a *Away) inWorld(w *ecs.World, client netcode.ClientID) []ecs.Entity {
 	a.owned = netecs.AppendOwned(a.owned[:0], w, client)
 	return a.owned

@@ -11,27 +11,29 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// Capture writes what changed in a server's world to its store. Tick runs it. A game that places systems by itself may place
-// Capture in place of Tick, after everything of stage PreLateUpdate.
+// Capture copies the changes of a server's world to its store. Tick runs it. A game that places systems itself may place
+// Capture in place of Tick, at the end of stage PreLateUpdate.
 type Capture struct {
 	// Server has the store.
 	Server *netcode.Server
-	// Spawned, when not nil, is called for each entity that has just got its network id, before anything about it is sent.
-	// The world is unlocked.
+	// Spawned, when not nil, is called for each entity that got its network id, before anything about it is sent. The
+	// world is unlocked.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
-	// MarksOnly makes captures cost what was written and not what there is. Game code then calls Mark, or a Marker, for every
-	// write, and MarkWorld when entities came or went, or gained or lost components. Initialize reads it: set it before.
+	// MarksOnly makes the cost of a capture depend on the number of writes, not on the size of the world. Game code must
+	// then call Mark or a Marker for every write. It must call MarkWorld when entities are added or removed, or gain or
+	// lose components. Initialize reads the field.
 	MarksOnly bool
-	// CheckMarks, for tests, reports each write without a mark that needed one. Initialize reads it, too.
+	// CheckMarks is for tests. It reports each write without a required mark. Initialize reads the field.
 	CheckMarks bool
 
-	// Prompt, when not nil, returns the components of an entity that no components.Rate delays. Initialize reads it.
+	// Prompt, when not nil, returns the components of an entity that no components.Rate delays. Initialize reads the
+	// field.
 	Prompt func(netcode.NetworkID) snapshot.Mask
 
 	world      *ecs.World
 	capture    *netecs.Capture
-	otherWorld bool // ErrOtherWorld was reported
+	otherWorld bool // ErrOtherWorld was reported.
 }
 
 // Initialize implements System.
@@ -47,7 +49,7 @@ func (c *Capture) Initialize(w *ecs.World) {
 	}
 }
 
-// Update implements System: it runs if a network tick is due.
+// Update implements System. It captures if a network tick is due.
 func (c *Capture) Update(w *ecs.World) { (&Tick{Server: c.Server, Capture: c}).Update(w) }
 
 // Run captures the world as of tick t.
@@ -60,7 +62,7 @@ func (c *Capture) Run(w *ecs.World, t netcode.Tick) {
 		c.Server.Report(ErrOtherWorld)
 	}
 	if c.capture.Run(t) {
-		noteCaptured(c.world, c.Server) // The reset dropped the list.
+		noteCaptured(c.world, c.Server) // The reset of the world has dropped the list.
 	}
 	if c.Spawned == nil {
 		return
@@ -80,14 +82,14 @@ func (c *Capture) Finalize(*ecs.World) {
 	}
 }
 
-// MarkWorld has the next capture look at the whole world, with MarksOnly.
+// MarkWorld makes the next capture compare the whole world. It matters with MarksOnly alone.
 func (c *Capture) MarkWorld() {
 	if c.capture != nil {
 		c.capture.MarkWorld()
 	}
 }
 
-// setOwner gives an entity of the world to a client, at once.
+// setOwner sets the owner of an entity of the world at once.
 func (c *Capture) setOwner(e ecs.Entity, client netcode.ClientID) {
 	if c.capture != nil {
 		c.capture.SetOwner(e, client)
@@ -102,8 +104,8 @@ func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	return c.capture.Entity(id)
 }
 
-// ID returns the network id of an entity with a components.Replicated. One that is new gets its id here and now. It is false
-// before Initialize, for an entity that does not replicate, and where Config.MaxEntities are alive.
+// ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. ok is false
+// before Initialize, for an entity that is not replicated, and when Config.MaxEntities are alive.
 func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	if c.capture == nil {
 		return netcode.NetworkID{}, false
@@ -119,49 +121,49 @@ func (c *Capture) report(p netecs.Problem) {
 	c.Server.Report(p)
 }
 
-// Mark notes that game code wrote component T of an entity. It is needed for components that were registered with
-// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value at that time. Mark does nothing
-// where T is not registered, the entity is dead or has no network id, or Initialize is still to come. An
-// entity that no capture has seen needs no mark: it is captured whole.
+// Mark notes that game code wrote component T of an entity. Components with netcode.Marked need it, and all components
+// with Capture.MarksOnly. The next capture reads the value. An entity that no capture has seen needs no mark: it is
+// captured whole. Mark does nothing for a T that is not registered, a dead entity, an entity without a network id, and
+// before Initialize.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if c.capture != nil {
 		netecs.Mark[T](c.capture, e)
 	}
 }
 
-// Marker marks some components of entities, as [Mark] does for one. It is for games that mark many: it looks the components up
-// once. Keep one where the game writes.
+// Marker marks several components of entities, as [Mark] marks one. It looks the components up once. A game that marks
+// often stores a Marker.
 type Marker struct {
 	capture *Capture
 	marker  netecs.Marker
 }
 
-// Marker returns a Marker for components that are replicated, named as Arche's filters name them:
+// Marker returns a Marker for replicated components, named as in Arche's filters:
 //
 //	moved := group.Capture.Marker(generic.T2[Position, Velocity]()...)
 //
-// It freezes the protocol, and panics for a component that is not registered with it.
+// It freezes the protocol. It panics on a component that is not registered.
 func (c *Capture) Marker(components ...generic.Comp) Marker {
 	return Marker{c, netecs.NewMarker(c.Server.Protocol().Schema(), components...)}
 }
 
-// Mark is [Mark] for the Marker's components. It ignores those that the entity does not have.
+// Mark marks the Marker's components of an entity. It ignores components that the entity lacks.
 func (m Marker) Mark(e ecs.Entity) {
 	if c := m.capture.capture; c != nil {
 		m.marker.Mark(c, e)
 	}
 }
 
-// captured is the resource of a world that lists the servers whose systems capture it.
+// captured is a resource of a world. It lists the servers whose systems capture the world.
 type captured struct{ servers []*netcode.Server }
 
-// capturedIn returns the list of a world, nil if it has none.
+// capturedIn returns the list of a world, nil without a list.
 func capturedIn(w *ecs.World) *captured {
 	list, _ := w.Resources().Get(ecs.ResourceID[captured](w)).(*captured)
 	return list
 }
 
-// noteCaptured adds a server to the list of a world, unless it is there.
+// noteCaptured adds a server to the list of a world, once.
 func noteCaptured(w *ecs.World, s *netcode.Server) {
 	list := capturedIn(w)
 	if list == nil {
@@ -180,22 +182,22 @@ func forgetCaptured(w *ecs.World, s *netcode.Server) {
 	}
 }
 
-// capturedByServerOf reports whether a world is that of the server that a client is connected to.
+// capturedByServerOf reports whether the server that a client is connected to captures a world.
 func capturedByServerOf(w *ecs.World, c *netcode.Client) bool {
 	list := capturedIn(w)
 	return list != nil && slices.ContainsFunc(list.servers, c.ConnectedTo)
 }
 
-// Tick runs a server's network tick in the frames that one falls into. It runs after everything of stage PreLateUpdate: changes
+// Tick runs a server's network tick in the frames in which it is due. It runs at the end of stage PreLateUpdate. Changes
 // later in the frame are captured in the next tick.
 type Tick struct {
 	Server  *netcode.Server // Its clock decides about ticks.
-	Capture *Capture        // Runs on each tick. Send then sends what it captured.
+	Capture *Capture        // Runs on each tick. Send then sends the captured changes.
 
 	order *order
 }
 
-// Due reports whether a network tick falls into this frame. It is valid from Receive on.
+// Due reports whether a network tick is due in this frame. It is valid from Receive on.
 func (t *Tick) Due() bool { return t.Server.TickDue() }
 
 // Initialize implements System.

@@ -12,23 +12,22 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ClientSystems are the systems of one client, for one world and one socket.
+// ClientSystems has the systems of one client, for one world and one socket.
 type ClientSystems struct {
 	stages
 	playerHooks
-	Client  *netcode.Client // They drive it.
-	Receive *Receive        // The first of a frame.
+	Client  *netcode.Client // The client that the systems run.
+	Receive *Receive        // The first system of a frame.
 	Apply   *Apply          // Before the messages of EarlyUpdate.
-	Send    *Send           // The last of a frame.
+	Send    *Send           // The last system of a frame.
 	// Interpolate is nil for a protocol without interpolated components. Set it to nil before the first frame for a
-	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
+	// client that draws nothing: then entities are removed on arrival, and there is no components.Smooth.
 	Interpolate *Interpolate
-	Gather      *Gather // Nil for a protocol in which clients write nothing.
+	Gather      *Gather // Nil for a protocol without components that clients write.
 }
 
-// NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
-// clock in a test. It panics on a client, a socket or a clock that is nil, and on a client that
-// another group drives.
+// NewClient makes the systems of a client. now returns the time since any fixed moment: WallClock() in a game, a virtual
+// clock in a test. It panics on a nil argument, and on a client that another group runs.
 func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) *ClientSystems {
 	mustBeThere(client != nil, "NewClient", "the client")
 	mustBeThere(there(socket), "NewClient", "the socket")
@@ -51,7 +50,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	return c
 }
 
-// Systems implements Group. It lists a client's frame, see the package comment.
+// Systems implements Group. It lists a client's frame: see the package comment.
 func (c *ClientSystems) Systems() []System {
 	f := c.newFrame(c.Client)
 	f.run(c.Receive)
@@ -69,33 +68,34 @@ func (c *ClientSystems) Systems() []System {
 	return f.systems
 }
 
-// Entity returns the entity of a network id, if the server shows it at present.
+// Entity returns the entity of a network id, if the server shows it now.
 func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return c.Apply.Entity(id) }
 
 // ID returns the network id of an entity that the server shows.
 func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
 
-// Pace implements Paced: the loop keeps its frames in step with the ticks that the client's inputs are made for.
+// Pace implements Paced. The loop adjusts its speed so that its frames begin with the ticks of the client's inputs.
 func (c *ClientSystems) Pace() (num, den int64) { return c.Client.Pace() }
 
-// Close implements Group: the server is told that this client leaves.
+// Close implements Group. It tells the server that this client leaves.
 func (c *ClientSystems) Close() { c.Client.Close() }
 
 // Closed implements Group.
 func (c *ClientSystems) Closed() bool { return c.Client.Closed() }
 
-// Changes yields the entities that the last update with something to apply has changed: see netecs.Apply.Changes.
-// Apply.Applied tells whether that was in this frame. It allocates nothing.
+// Changes yields the entities that the last effective update has changed: see netecs.Apply.Changes. Applied reports
+// whether that update was in this frame. Changes allocates nothing.
 func (c *ClientSystems) Changes(yield func(netecs.Change) bool) { c.Apply.Changes(yield) }
 
-// Applied reports whether this frame's update applied something: only then are the Changes new.
+// Applied reports whether this frame's update applied something. Otherwise Changes yields the changes of an earlier
+// frame.
 func (c *ClientSystems) Applied() bool { return c.Apply.Applied() }
 
-// Sees reports whether the server shows an entity of this world at present.
+// Sees reports whether the server shows an entity of this world now.
 func (c *ClientSystems) Sees(e ecs.Entity) bool {
 	_, ok := c.ID(e)
 	return ok
 }
 
-// Player is the client.
+// Player returns the client.
 func (c *ClientSystems) Player() *netcode.Client { return c.Client }

@@ -16,7 +16,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// A function of OnSpawn, OnSpawnKind or OnDespawn of a client's systems that panics ends the connection; OnError is told, and the loop goes on.
+// A panic in a client's OnSpawn, OnSpawnKind or OnDespawn ends the connection. OnError gets it, and the loop continues.
 func TestPanicsOfTheClientsHooksAreContained(t *testing.T) {
 	for name, hook := range map[string]func(c *systems.ClientSystems){
 		"OnSpawn": func(c *systems.ClientSystems) { c.OnSpawn(func(ecs.Entity, netcode.NetworkID) { panic("spawned") }) },
@@ -51,7 +51,7 @@ func TestPanicsOfTheClientsHooksAreContained(t *testing.T) {
 	}
 }
 
-// A function of OnSpawn of the server's systems is called for no connection: none ends, and the entity is replicated.
+// The server's OnSpawn is called for no connection: a panic ends none, and the entity is replicated.
 func TestPanicsOfTheServersHooksAreContained(t *testing.T) {
 	r := newRig(t)
 	r.server.OnSpawn(func(ecs.Entity, netcode.NetworkID) { panic(errors.New("spawned")) })
@@ -67,8 +67,8 @@ func TestPanicsOfTheServersHooksAreContained(t *testing.T) {
 	require.EqualValues(t, 1, r.server.Server.Stats().HandlerPanics)
 }
 
-// A client whose systems run in the world of the very server that it is connected to would double every entity there: it is told, and
-// nothing is applied. One that is connected to another server may be there.
+// A client whose systems run in the world of its own server would double every entity. It gets an error and applies
+// nothing. A client of another server may run there.
 func TestAClientInTheWorldOfItsServer(t *testing.T) {
 	e := newEnds()
 	p := netcode.NewProtocol()
@@ -88,7 +88,7 @@ func TestAClientInTheWorldOfItsServer(t *testing.T) {
 	e.run(w, systems.NewClient(client, e.listen(t, transport.Addr{}), e.clock))
 	build := generic.NewMap2[components.Replicated, position](w)
 	build.NewWith(&components.Replicated{}, &position{})
-	w.Reset() // as at a change of level
+	w.Reset() // As for a new level.
 	build.NewWith(&components.Replicated{}, &position{})
 	require.NoError(t, client.Connect(serverAddress))
 	e.until(t, func() bool { return client.State() == netcode.Connected && client.Replica().Len() == 1 })

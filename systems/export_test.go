@@ -1,4 +1,4 @@
 package systems
 
-// Enter is enter with the order that is kept with an end.
+// Enter calls enter with the order that is stored with an end.
 func Enter(end End, step Step) { enter(end, new(*order), step) }

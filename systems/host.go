@@ -9,22 +9,24 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// HostSystems are the systems of a server and of the player in its process, who share one world. They are the server's systems, which
-// handle the player's messages too. Attach opens the game for others through a socket. Detach closes it for them, and the host
-// continues.
+// HostSystems has the systems of a server and of the player in its process, who share one world. They are the server's
+// systems, and also handle the player's messages. Attach opens the game for other players through a socket. Detach closes
+// it for them, and the host continues.
 type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player.
-	View   *HostView       // The world as it sees it.
+	View   *HostView       // The world as the player sees it.
 
-	order *order // Of the player.
-	begun bool   // The first frame was, and the player joined the game in it, or could not.
+	order *order // The player's order of systems.
+	begun bool   // The first frame has run: the player has joined, or could not.
 }
 
-// NewHost makes the systems of a server whose player is client: netcode.Host. The socket is the server's; the player
-// needs none. Its messages are handled before the server's own of the same stage. The player joins in the first frame: then OnConnect of
-// both ends is called; client.ID() is 0 before. The error wraps netcode.ErrHost and names the cause, see netcode.CanHost. If the server is
-// full or closing in the first frame, OnError of both ends gets the error, and there is no player. NewHost panics on a nil argument.
+// NewHost makes the systems of a server whose player is client: see netcode.Host. The socket is the server's; the player
+// needs none. The player's messages are handled before the server's messages of the same stage.
+//
+// The player joins in the first frame: then OnConnect of both ends is called. Before that, client.ID() is 0. If the
+// server is full or closing in the first frame, OnError of both ends gets the error, and there is no player. The returned
+// error wraps netcode.ErrHost and names the cause: see netcode.CanHost. NewHost panics on a nil argument.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")
@@ -38,13 +40,13 @@ func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now 
 	return h, nil
 }
 
-// Systems implements Group. It lists a server's frame with the player's steps: the player's messages are handled before the
-// server's own of the same stage.
+// Systems implements Group. It lists a server's frame with the player's steps. The player's messages are handled before
+// the server's messages of the same stage.
 func (h *HostSystems) Systems() []System {
 	f := h.newFrame(h.Client, h.Server)
 	f.run(h.Receive, &detacher{h.ServerSystems}, h.Away, player(func() { h.begin(h.Receive.Now()) }))
 	f.stage(tick.Initialization)
-	f.run(player(func() { enter(h.Client, &h.order, StepApply); h.View.update() })) // there is nothing to apply: the player shares the world
+	f.run(player(func() { enter(h.Client, &h.order, StepApply); h.View.update() })) // There is no state to apply: the player shares the world.
 	h.update(f)
 	f.stage(tick.PostLateUpdate)
 	f.run(player(h.send), h.Send)
@@ -54,7 +56,7 @@ func (h *HostSystems) Systems() []System {
 // player returns a step of the player's frame as a system.
 func player(step func()) System { return Func(func(*ecs.World) { step() }) }
 
-// begin begins the player's frame. In the first one the player joins.
+// begin begins the player's frame. In the first frame the player joins.
 func (h *HostSystems) begin(now time.Duration) {
 	enter(h.Client, &h.order, StepReceive)
 	h.Client.BeginFrame(now)
@@ -74,9 +76,9 @@ func (h *HostSystems) send() {
 	h.Client.Send()
 }
 
-// Close implements Group: the player leaves, and all clients are told that the server is shutting down.
+// Close implements Group. The player leaves, and all clients are told that the server is shutting down.
 func (h *HostSystems) Close() {
-	h.begun = true // One that was closed before its first frame plays no game.
+	h.begun = true // A host that was closed before its first frame never joins.
 	h.Client.Close()
 	h.ServerSystems.Close()
 }

@@ -28,12 +28,12 @@ type push struct {
 type question struct{ A, B uint32 }
 type sum struct{ C uint32 }
 
-// party is a host and one client that connects to it, both run by the same game code.
+// party is a host and one client that connects to it, with the same game code.
 type party struct {
 	ends
 	host    *systems.HostSystems
 	guest   *systems.ClientSystems
-	heard   map[string][]netcode.ClientID // By who heard: from whom.
+	heard   map[string][]netcode.ClientID // By receiver: the senders.
 	bodies  map[netcode.ClientID]ecs.Entity
 	pushed  map[netcode.ClientID]int
 	players []*netcode.Client
@@ -93,7 +93,7 @@ func newParty(t *testing.T) *party {
 	return g
 }
 
-// The host's player does by the same calls what the other one does, and is one of all.
+// The same calls have the same effect for a host's player and a remote player.
 func TestHostIsAClientLikeAnyOther(t *testing.T) {
 	g := newParty(t)
 	g.until(t, func() bool { return len(g.bodies) == 2 && g.players[1].State() == netcode.Connected })
@@ -140,7 +140,7 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 		g.until(t, func() bool { return got == 11 })
 	}
 
-	// Both write what is theirs, the host in the one world that it has.
+	// Both write their own components, the host in its only world.
 	g.until(t, func() bool {
 		id, _ := g.host.ID(g.bodies[2])
 		return authority.MayWrite[position](guest, id)
@@ -199,8 +199,8 @@ type level struct {
 	V float32 `net:"min=0,max=1,step=0.25"`
 }
 
-// table is a server with a player in its process and one at the other end of a network, who both see an entity, and what
-// the three of them were sent.
+// table is a server with a local and a remote player, who both see an entity. It has the messages that the three
+// received.
 type table struct {
 	ends
 	host   *systems.HostSystems
@@ -213,7 +213,7 @@ type table struct {
 	heard  []string
 }
 
-// newTable has a remote player too where that is asked for.
+// newTable makes a table, with a remote player if remote is true.
 func newTable(t *testing.T, remote bool) *table {
 	g := &table{ends: newEnds()}
 	p := netcode.NewProtocol()
@@ -261,8 +261,8 @@ func newTable(t *testing.T, remote bool) *table {
 	return g
 }
 
-// in runs frames in the first of which, in stage Update, something is sent, and returns what was handled before that call returned, and
-// all that was handled in ten frames.
+// in runs frames. In the first one, in stage Update, it calls send. It returns the messages handled before send returned,
+// and in ten frames.
 func (g *table) in(send func()) (atOnce, all []string) {
 	g.heard = nil
 	g.act = func() {
@@ -276,8 +276,9 @@ func (g *table) in(send func()) (atOnce, all []string) {
 	return atOnce, g.heard
 }
 
-// Each way to send to a player at the server itself, or to oneself, has one rule: in the present stage the handler runs before Send
-// returns, in a later one in this frame, in an earlier one in the next frame. The remote player is sent the same.
+// A message to a player at the server itself, or to oneself, is handled by one rule. In the present stage the handler
+// runs before Send returns, in a later stage in this frame, in an earlier one in the next frame. The remote player gets
+// the same messages.
 func TestRecipientsAtAHost(t *testing.T) {
 	type ids []netcode.ClientID
 	for _, remote := range []bool{false, true} {
@@ -291,7 +292,7 @@ func TestRecipientsAtAHost(t *testing.T) {
 		cases := map[string]struct {
 			send   func(stage netcode.Stage) error
 			here   string // The recipient in this process.
-			remote bool   // The remote player is one too.
+			remote bool   // The remote player gets it too.
 		}{
 			"To the player":    {send(s, netcode.To(1)), "1<0", false},
 			"ToMany":           {send(s, netcode.ToMany(ids{0, 1})), "1<0", false},
@@ -337,7 +338,7 @@ func TestRecipientsAtAHost(t *testing.T) {
 	}
 }
 
-// Values that a message cannot have are refused, and the others rounded, whoever the message is for and whatever its stage.
+// Illegal values of a message are refused, and others rounded, for every recipient and stage.
 func TestValuesAreCheckedForEveryRecipientAndStage(t *testing.T) {
 	g := newTable(t, true)
 	for name, to := range map[string]struct {
@@ -364,8 +365,8 @@ func TestValuesAreCheckedForEveryRecipientAndStage(t *testing.T) {
 	}
 }
 
-// A player at the server itself joins in the first frame: hooks that are set after NewHost are called, and handlers do not run before
-// the loop does.
+// A local player joins in the first frame: hooks that are set after NewHost are called, and no handler runs before the
+// loop.
 func TestHostJoinsInItsFirstFrame(t *testing.T) {
 	e := newEnds()
 	p := netcode.NewProtocol()
@@ -393,7 +394,7 @@ func TestHostJoinsInItsFirstFrame(t *testing.T) {
 	require.Same(t, server, player.Hosted())
 }
 
-// Both ends are told the error that keeps a player from joining in the first frame.
+// Both ends get the error of a player that cannot join in the first frame.
 func TestHostThatCannotJoin(t *testing.T) {
 	e := newEnds()
 	p, other := netcode.NewProtocol(), netcode.NewProtocol()
@@ -423,9 +424,8 @@ func TestHostThatCannotJoin(t *testing.T) {
 	}
 }
 
-// A host whose player has a world of its own is a server and a client in one process, over memory as over any network: two
-// loops, the server's first. The player is one of all, its world is another than the server's, holds what the player may see
-// and nothing else, and what it writes there arrives; another client notices no difference.
+// A host whose player has its own world is a server and a client in one process. The server's loop runs first. The
+// player's world has only what it may see, and its writes arrive. Another client notices no difference.
 func TestHostOfTwoWorlds(t *testing.T) {
 	e := newEnds()
 	p := netcode.NewProtocol()
@@ -454,7 +454,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 		bodies[id] = mapper.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &position{})
 	})
 	var players []*systems.ClientSystems
-	for range 2 { // the host's player, and another
+	for range 2 { // The host's player, and another.
 		c, err := netcode.NewClient(p, netcode.Config{})
 		require.NoError(t, err)
 		c.OnError(e.report)
@@ -462,7 +462,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 		e.run(e.world(), players[len(players)-1])
 		require.NoError(t, c.Connect(serverAddress))
 	}
-	at := func(i int, body ecs.Entity) *position { // what a player's world has of a body
+	at := func(i int, body ecs.Entity) *position { // The position in a player's world.
 		id, _ := group.ID(body)
 		there, ok := players[i].Entity(id)
 		if !ok {

@@ -22,7 +22,7 @@ import (
 
 func TestMarksOnlyServer(t *testing.T) {
 	r := newRig(t)
-	systems.Mark[position](r.server.Capture, ecs.Entity{}) // before the first frame there is nothing to mark
+	systems.Mark[position](r.server.Capture, ecs.Entity{}) // Before the first frame there is nothing to mark.
 	r.server.Capture.MarkWorld()
 	r.server.Capture.MarksOnly = true
 	e := r.unmarked(t)
@@ -34,7 +34,7 @@ func TestMarksOnlyServer(t *testing.T) {
 	r.until(t, func() bool { seen, _ := r.seen(f); return seen != nil })
 }
 
-// unmarked is an entity of which something was written that nobody marked, and that the client has not got.
+// unmarked writes to an entity without a mark. The client does not receive the write.
 func (r *rig) unmarked(t *testing.T) ecs.Entity {
 	e := r.spawn()
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
@@ -48,7 +48,8 @@ func (r *rig) unmarked(t *testing.T) ecs.Entity {
 	return e
 }
 
-// A Marker marks what it was made for, from before the first frame on, and tells of what cannot be marked when it is made.
+// A Marker marks its components, also if it was made before the first frame. Components that cannot be marked panic when
+// it is made.
 func TestMarker(t *testing.T) {
 	r := newRig(t)
 	r.server.Capture.MarksOnly = true
@@ -94,7 +95,7 @@ type (
 	twinTag  struct{}
 )
 
-// twinGame is a game's system that writes all kinds of components, and marks them where told to.
+// twinGame is a game's system that writes all kinds of components, and marks them if required.
 type twinGame struct {
 	random  *rand.Rand
 	capture *systems.Capture
@@ -117,7 +118,7 @@ func (g *twinGame) Update(*ecs.World) {
 	}
 }
 
-// write writes some component of an entity, often what it was some ticks ago.
+// write writes a component of an entity, often with a value of some ticks ago.
 func (g *twinGame) write(e ecs.Entity) {
 	n := g.random.IntN(3)
 	switch g.random.IntN(7) {
@@ -144,7 +145,7 @@ func (g *twinGame) write(e ecs.Entity) {
 	case 6:
 		if s := twinGet[twinSaid](g, e); s != nil {
 			s.N = uint32(n)
-			systems.Mark[twinSaid](g.capture, e) // nobody looks for it
+			systems.Mark[twinSaid](g.capture, e) // Not captured by comparison.
 		}
 	}
 }
@@ -163,7 +164,7 @@ func twinWrite[T any](g *twinGame, e ecs.Entity, write func(*T)) {
 	}
 }
 
-// change has entities come, go, and gain and lose components.
+// change adds and removes entities and components.
 func (g *twinGame) change() {
 	if g.marks {
 		g.capture.MarkWorld()
@@ -199,7 +200,7 @@ func (g *twinGame) change() {
 	}
 }
 
-// listener is a socket that keeps what its server sends, of which some is lost.
+// listener is a socket that stores its server's datagrams, and loses some.
 type listener struct {
 	*memory.Conn
 	random *rand.Rand
@@ -226,7 +227,7 @@ func twinPlay(t *testing.T, seed uint64, marks bool) []string {
 	netcode.Replicate[twinHeld](p)
 	server, err := netcode.NewServer(p, netcode.Config{Random: mathrand.New(mathrand.NewSource(1))})
 	require.NoError(t, err)
-	server.OnError(func(error) {}) // circles of relations are told of, in an order of their own
+	server.OnError(func(error) {}) // Cycles of relations are reported in a different order.
 	socket := &listener{Conn: e.listen(t, serverAddress), random: rand.New(rand.NewPCG(seed, 2))}
 	group := systems.NewServer(server, struct{ systems.Socket }{socket}, e.clock)
 	group.Capture.MarksOnly = marks
@@ -246,7 +247,7 @@ func twinPlay(t *testing.T, seed uint64, marks bool) []string {
 	return socket.sent
 }
 
-// Where a game says all that it writes, its server sends the same datagrams as one that compares, whatever the game does and whatever is lost.
+// A server with marks for all writes sends the same datagrams as one that compares, for any game and any loss.
 func TestMarksSendTheSameDatagrams(t *testing.T) {
 	for seed := range uint64(16) {
 		compared, marked := twinPlay(t, seed, false), twinPlay(t, seed, true)

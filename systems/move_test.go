@@ -85,7 +85,7 @@ type counter struct{ N int32 }
 // knock is a message of the client.
 type knock struct{ N int32 }
 
-// A client behind a router that changes its port plays on over secure UDP: the same session of the game, both ways, on real sockets.
+// A session over secure UDP continues behind a router that changes its port, in both directions, on real sockets.
 func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 	protocol := func(got func(int32)) *netcode.Protocol {
 		p := netcode.NewProtocol()
@@ -102,7 +102,7 @@ func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 	knocked := int32(0)
 	end, err := secure.Listen(listen(), secure.Config{Key: key, Admit: secure.Open(), Timeout: time.Minute})
 	require.NoError(t, err)
-	patient := netcode.Config{HandshakeTimeout: time.Minute, SilenceTimeout: time.Minute} // On a busy machine too.
+	patient := netcode.Config{HandshakeTimeout: time.Minute, SilenceTimeout: time.Minute} // For a busy machine.
 	server, err := netcode.NewServer(protocol(func(n int32) { knocked = n }), patient)
 	require.NoError(t, err)
 	far, err := secure.Dial(listen(), secure.ClientConfig{ServerKey: key.Public(), Timeout: time.Minute, Silence: time.Minute})
@@ -168,11 +168,11 @@ func TestPlayGoesOnWhenARouterChangesThePort(t *testing.T) {
 	require.False(t, gone)
 }
 
-// rebinder is a socket behind a router in memory: the server sees the address of the socket inside, which a test replaces.
+// rebinder is a socket behind a router in memory: the server sees the address of the inner socket, which a test replaces.
 type rebinder struct{ *memory.Conn }
 
-// A session that transport/secure moves to another address tells the layer above: OnMigrate is called with the addresses of both paths,
-// once a move, and both ends measure the round trip, the rate and the size of packets anew. The new path is slower and narrower.
+// A session that transport/secure moves is reported to the layer above. OnMigrate gets both addresses once per move, and
+// both ends measure the path again. The new path is slower and narrower.
 func TestAMoveBelowSecureBeginsThePathAnew(t *testing.T) {
 	for i := range uint64(15) {
 		loss, seed := []float64{0, 0.05, 0.4}[i%3], i/3

@@ -19,12 +19,12 @@ import (
 	"github.com/arche-netcode/netcode/transport/secure"
 )
 
-// A constructor refuses a nil argument at once and tells its name: otherwise the first frame would panic.
+// A constructor refuses a nil argument at once and names it: otherwise the first frame would panic.
 func TestNilArgumentsAreRefused(t *testing.T) {
 	r := newRig(t)
 	server, client := r.server.Server, r.client.Client
 	socket, now := r.server.Receive.Socket, func() time.Duration { return 0 }
-	var failed *memory.Conn // as that of a Listen whose error was dropped
+	var failed *memory.Conn // Like the socket of a Listen whose error was dropped.
 	host := func(server *netcode.Server, client *netcode.Client, socket systems.Socket, now func() time.Duration) func() {
 		return func() { _, _ = systems.NewHost(server, client, socket, now) }
 	}
@@ -47,7 +47,7 @@ func TestNilArgumentsAreRefused(t *testing.T) {
 	require.PanicsWithValue(t, "systems: NewRunner: the group is nil", func() { systems.NewRunner(nil, group, 60) })
 }
 
-// A rate of no frames is refused where it is given.
+// A rate without frames is refused early.
 func TestRunnerRefusesARateOfNoFrames(t *testing.T) {
 	group := newRig(t).server
 	for rate, want := range map[int]string{
@@ -59,7 +59,7 @@ func TestRunnerRefusesARateOfNoFrames(t *testing.T) {
 	require.NotPanics(t, func() { systems.NewRunner(nil, group, 1) })
 }
 
-// One group at a time drives a server or a client. When it is finalised another may.
+// One group at a time runs a server or a client. After Finalize another group may.
 func TestTwoGroupsForOneEndAreRefused(t *testing.T) {
 	network := memory.NewNetwork()
 	listen := func() *memory.Conn {
@@ -91,7 +91,7 @@ func TestTwoGroupsForOneEndAreRefused(t *testing.T) {
 	require.NotPanics(t, func() { systems.NewServer(server, listen(), now) })
 }
 
-// boundConn is a connection in clear that is bound to an address.
+// boundConn is an unencrypted connection that is bound to an address.
 type boundConn struct {
 	transport.Conn
 	at transport.Addr
@@ -99,7 +99,7 @@ type boundConn struct {
 
 func (b boundConn) LocalAddr() transport.Addr { return b.at }
 
-// A server in clear listens on loopback and private addresses alone, unless Config.Plain says so.
+// An unencrypted server listens only on loopback and private addresses, unless Config.Plain is set.
 func TestAServerInClearListensOnPrivateAddressesAlone(t *testing.T) {
 	now := func() time.Duration { return 0 }
 	listen := func(socket systems.Socket, plain bool) (err error) {
@@ -139,10 +139,10 @@ func TestAServerInClearListensOnPrivateAddressesAlone(t *testing.T) {
 	require.NoError(t, listen(struct{ systems.Socket }{}, false), "a socket of the game's own, without an address, is not judged")
 }
 
-// Other goroutines reach the loop's world by Do: each function runs in the loop, between frames, in the order of its
-// goroutine, and none is lost or waits for ever when the loop ends. The program has no world of its own.
+// Other goroutines use the loop's world by Do. Each function runs between frames, in the order of its goroutine. None is
+// lost or waits for ever when the loop ends. The program has no world of its own.
 func TestDo(t *testing.T) {
-	synctest.Test(t, callTheLoop) // On virtual time: closing has five seconds.
+	synctest.Test(t, callTheLoop) // On virtual time, since closing has five seconds.
 }
 
 func callTheLoop(t *testing.T) {
@@ -151,7 +151,7 @@ func callTheLoop(t *testing.T) {
 	server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
 	group := systems.NewServer(server, socket, systems.WallClock())
-	frames, inFrame := 0, false // of the loop alone: the race detector would tell
+	frames, inFrame := 0, false // Used by the loop alone: the race detector checks it.
 	var world *ecs.World
 	group.Add(netcode.StageEarlyUpdate, systems.Func(func(w *ecs.World) { world, inFrame = w, true }))
 	group.Add(netcode.StagePostLateUpdate, systems.Func(func(*ecs.World) { frames, inFrame = frames+1, false }))
@@ -191,8 +191,8 @@ type jab struct {
 	Number int32 `net:"event=count"`
 }
 
-// A press of the host's player is in exactly one tick's input, at any rates, and wherever in the frame it is made: before
-// or after the game asks for inputs.
+// A press of the host's player is in exactly one tick's input, at any rates, before or after the game asks for inputs in
+// the frame.
 func TestAPressOfTheHostIsInOneTick(t *testing.T) {
 	for _, ticks := range []int{20, 30, 60, 120} {
 		for _, stage := range []netcode.Stage{netcode.StagePreUpdate, netcode.StagePostLateUpdate} {

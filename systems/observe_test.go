@@ -81,7 +81,7 @@ func TestChangesReachTheGame(t *testing.T) {
 	require.Equal(t, netecs.ApplyStats{Applied: 2, Spawned: 1, Rows: 2}, r.client.Apply.Stats())
 }
 
-// Without components.Kind no client ever hears of a kind.
+// Without components.Kind a client knows no kinds.
 func TestKindsHaveToReplicate(t *testing.T) {
 	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
@@ -90,11 +90,12 @@ func TestKindsHaveToReplicate(t *testing.T) {
 		"call netcode.Replicate[components.Kind](protocol) on both sides", func() { systems.OnSpawnKind(3, func(ecs.Entity, netcode.NetworkID) {}) })
 }
 
-// A client asks once a frame what the newest snapshot changed: which health bars to draw anew, and what came or went.
+// A client asks once a frame for the changes of the newest snapshot: health bars to redraw, and entities that came or
+// went.
 func ExampleChanged() {
 	type Health struct{ Now uint8 }
 	now := time.Duration(0)
-	clock := func() time.Duration { return now } // systems.WallClock() in a game
+	clock := func() time.Duration { return now } // systems.WallClock() in a game.
 	network := memory.NewNetwork()
 	here, _ := network.Listen(transport.MustParseAddr("127.0.0.1:1"))
 	there, _ := network.Listen(transport.Addr{})
@@ -121,7 +122,7 @@ func ExampleChanged() {
 		}
 		now += time.Second / 30
 		if !group.Apply.Applied() {
-			continue // nothing new: what follows would be told again
+			continue // Nothing is new: the changes below would be repeated.
 		}
 		for _, h := range systems.Changed[Health](group) {
 			fmt.Println("health is", h.Now)
@@ -137,13 +138,13 @@ func ExampleChanged() {
 	// of an entity that is new: false
 }
 
-// A client's loop of one's own that keeps its frames in step with the ticks of Client.Time: it waits for the frame time,
-// made longer or shorter by Pace. A loop that cannot, such as arche-model's, waits for the frame time alone and runs as
-// many steps of its simulation as Steps says, mostly one.
+// A custom loop of a client keeps its frames in step with the ticks of Client.Time: it waits for the frame time, scaled
+// by Pace. A loop that cannot, such as arche-model's, waits for the frame time alone and runs Steps steps of its
+// simulation, mostly one.
 func ExampleClientSystems_Pace() {
 	const frameTime = time.Second / 30
 	now := time.Duration(0)
-	clock := func() time.Duration { return now } // time.Since(start) in a game
+	clock := func() time.Duration { return now } // time.Since(start) in a game.
 	network := memory.NewNetwork()
 	at, to := transport.MustParseAddr("127.0.0.1:1"), transport.Addr{}
 	here, _ := network.Listen(at)
@@ -166,7 +167,7 @@ func ExampleClientSystems_Pace() {
 			s.Update(&clientWorld)
 		}
 		for range client.Steps() {
-			_ = client.Time().Tick // one step of the game's own prediction
+			_ = client.Time().Tick // One step of the game's own prediction.
 		}
 		if steps := client.Steps(); frame > 100 && steps == 1 {
 			ones++

@@ -9,23 +9,25 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Offline is a socket to nobody, for a game of a single player: NewHost(server, client, systems.Offline{}, now) runs the same systems, messages and
-// inputs as a host does, without a network. Attach opens the game for others while it runs.
+// Offline is a socket without a network, for a single player. NewHost(server, client, systems.Offline{}, now) runs the
+// same systems, messages and inputs as any host. Attach opens the game for other players while it runs.
 type Offline struct{}
 
-// Send implements Socket: nobody is there.
+// Send implements Socket. It drops the datagram.
 func (Offline) Send(netcode.Addr, []byte) error { return nil }
 
-// Receive implements Socket: nothing comes.
+// Receive implements Socket. It never returns a datagram.
 func (Offline) Receive([]byte) (n int, from netcode.Addr, err error) { return 0, netcode.Addr{}, nil }
 
-// Attach opens the server for others through a socket, in place of the one that it has: clients can connect from the next frame on. It may be
-// called at any time, as from a menu. A socket that the server has already is Detached first, unless it is this one: its clients are told that
-// the game is over, by their socket, which is closed then. The new one is used when all were told, a second later at most by default, as it
-// also is after a Detach that is not over. The systems own the new one from this call on: they close it.
+// Attach replaces the server's socket, so that clients can connect through the new socket from the next frame on. A game
+// may call it at any time, for example from a menu. The systems own the new socket: they close it.
 //
-// The error is a *netcode.PlainError for a socket in clear that the internet may reach; then nothing changes. A socket that is closed
-// or broken cannot be known here: Server.OnError is told in the next frames. Attach panics on a socket that is nil.
+// If the server has another open socket, Attach first does a Detach: the clients of the old socket are told that the game
+// is over, and the old socket is closed. The new socket is used when all clients have been told, at most a second later
+// by default. The same holds during a Detach.
+//
+// The error is a *netcode.PlainError for an unencrypted socket that the internet may reach; then nothing changes. A
+// closed or broken socket is reported to Server.OnError in the next frames. Attach panics on a nil socket.
 func (s *ServerSystems) Attach(socket Socket) error {
 	mustBeThere(there(socket), "Attach", "the socket")
 	if err := s.Server.MayListen(socket); err != nil {
@@ -43,16 +45,16 @@ func (s *ServerSystems) Attach(socket Socket) error {
 	return nil
 }
 
-// Detach ends the game for others: their connections end with peer.ReasonShuttingDown, and new ones are refused. When all were told, a second later at most
-// by default, the socket is closed, if that can be, and the systems are Offline. The world and a host's player go on.
-// Attach opens the game again.
+// Detach closes the game for other players. Their connections end with peer.ReasonShuttingDown, and new connections are
+// refused. When all clients have been told, at most a second later by default, the socket is closed and the systems are
+// Offline. The world and a host's player continue. Attach opens the game again.
 func (s *ServerSystems) Detach() {
 	s.await(nil)
 	s.detaching = true
 	s.Server.SetOpen(false)
 }
 
-// await sets the socket that follows when a Detach is over. One that waited before is closed, unless it is in use.
+// await sets the socket that follows a Detach. It closes a socket that was waiting, unless that is in use.
 func (s *ServerSystems) await(socket Socket) {
 	if before := s.next; before != nil && !same(before, socket) && !same(before, s.Receive.Socket) {
 		s.close(before)
@@ -60,7 +62,7 @@ func (s *ServerSystems) await(socket Socket) {
 	s.next = socket
 }
 
-// detached ends a Detach when all were told.
+// detached ends a Detach when all clients have been told.
 func (s *ServerSystems) detached() {
 	before, next := s.Receive.Socket, s.next
 	s.detaching, s.next = false, nil
@@ -74,13 +76,13 @@ func (s *ServerSystems) detached() {
 	s.open(next)
 }
 
-// open lets clients in through a socket.
+// open accepts clients through a socket.
 func (s *ServerSystems) open(socket Socket) {
 	s.use(socket)
 	s.Server.SetOpen(true)
 }
 
-// close closes a socket, if that can be.
+// close closes a socket that implements io.Closer.
 func (s *ServerSystems) close(socket Socket) {
 	if socket, ok := socket.(io.Closer); ok {
 		if err := socket.Close(); err != nil {
@@ -89,20 +91,20 @@ func (s *ServerSystems) close(socket Socket) {
 	}
 }
 
-// use makes a socket that of both systems.
+// use sets the socket of Receive and Send.
 func (s *ServerSystems) use(socket Socket) {
 	s.Receive.Socket, s.Send.Socket = socket, socket
-	s.Send.Initialize(nil) // It looks what the socket can do.
+	s.Send.Initialize(nil) // Initialize checks the capabilities of the socket.
 	s.Server.SetProver(socket)
 }
 
-// same reports whether two sockets are one, each perhaps inside another that tells so by Inside.
+// same reports whether two sockets are the same, also inside a socket with the method Inside.
 func same(a, b Socket) bool {
 	a, b = inside(a), inside(b)
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// inside returns the socket inside another.
+// inside returns the innermost socket.
 func inside(socket Socket) Socket {
 	if outer, ok := socket.(interface{ Inside() Socket }); ok {
 		return outer.Inside()

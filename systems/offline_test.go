@@ -34,8 +34,8 @@ func closed(socket systems.Socket) bool {
 	return socket.Send(transport.MustParseAddr("127.0.0.1:99"), []byte{1}) != nil
 }
 
-// A game that moves to another socket tells its guests so over the old one, which is closed then; however soon it moves, with Detach
-// or without. Guests come by the new one.
+// A game that moves to another socket closes its connections over the old socket first, with Detach or without, however
+// soon it moves. Guests then connect over the new socket.
 func TestAttachFinishesTheGoodbyeOverTheOldSocket(t *testing.T) {
 	for frames := range 4 {
 		for _, detach := range []bool{true, false} {
@@ -67,7 +67,7 @@ func TestAttachFinishesTheGoodbyeOverTheOldSocket(t *testing.T) {
 	}
 }
 
-// A guest that does not answer delays the new socket for a second, and no longer.
+// A guest that does not answer delays the new socket by at most a second.
 func TestAttachDoesNotWaitForAGuestThatIsGone(t *testing.T) {
 	p, first, second := moving(t)
 	p.loops = p.loops[:1]
@@ -80,7 +80,7 @@ func TestAttachDoesNotWaitForAGuestThatIsGone(t *testing.T) {
 	require.True(t, p.host.Server.Alone())
 }
 
-// The newest call counts: the socket of one before it is closed, unless it is the one in use.
+// The newest call counts: it closes the socket of an earlier call, unless that is in use.
 func TestTheNewestAttachCounts(t *testing.T) {
 	p, first, second := moving(t)
 	third := p.listenAnywhere(t)
@@ -122,7 +122,7 @@ func TestASocketThatWaitsIsClosedWithTheLoop(t *testing.T) {
 	require.True(t, closed(second))
 }
 
-// A socket that is closed is told to OnError, as Attach cannot know it.
+// A closed socket is reported to OnError, since Attach cannot detect it.
 func TestAttachOfAClosedSocketIsReported(t *testing.T) {
 	p := newPair(t, false)
 	var errs []error
@@ -135,7 +135,7 @@ func TestAttachOfAClosedSocketIsReported(t *testing.T) {
 	require.ErrorIs(t, errs[0], transport.ErrClosed)
 }
 
-// listenAnywhere opens a socket anywhere.
+// listenAnywhere opens a socket at any address.
 func (p *pair) listenAnywhere(t *testing.T) *memory.Conn {
 	socket, err := p.network.Listen(transport.Addr{})
 	require.NoError(t, err)

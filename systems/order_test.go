@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// serverSteps is a server's frame in its order, clientSteps a client's.
+// serverSteps returns the steps of a server's frame in order, clientSteps those of a client's.
 func serverSteps() []systems.Step {
 	steps := []systems.Step{systems.StepReceive}
 	for stage := range tick.Stage(tick.NumStages) {
@@ -36,7 +36,7 @@ func clientSteps() []systems.Step {
 	return slices.Insert(steps, slices.Index(steps, systems.StepDispatch(tick.EarlyUpdate)), systems.StepApply)
 }
 
-// reported gives a server two frames of steps and returns what it said of them.
+// reported runs two frames of steps on a server and returns the reported errors.
 func reported(t *testing.T, steps []systems.Step) []systems.OrderError {
 	return reportedIn(t, steps, steps)
 }
@@ -97,8 +97,8 @@ func TestStepOutOfPlaceIsReportedInTheFirstFrame(t *testing.T) {
 	require.Contains(t, reported(t, steps), systems.OrderError{Step: systems.StepCapture, Gone: true})
 }
 
-// A game whose frames are shorter than its fixed steps may have none of those in the first frame, nor in many others. One that
-// never has any is told of it, once.
+// A game whose frames are shorter than its fixed steps may have no fixed step in many frames. A game that never has one
+// gets an error, once.
 func TestFixedStepsMayBeginLater(t *testing.T) {
 	fixed := systems.StepDispatch(tick.FixedUpdate)
 	without := slices.DeleteFunc(serverSteps(), func(s systems.Step) bool { return s == fixed })
@@ -123,8 +123,8 @@ type aim struct{ N uint32 }
 
 type armour struct{ N uint32 }
 
-// ownGame is a client that writes its armour, sets its input and sends a message about its entity in every frame, and a server
-// that compares them when the message is handled.
+// ownGame has a client that writes its armour, sets its input and sends a message about its entity in every frame. Its
+// server compares the three when it handles the message.
 type ownGame struct {
 	ends
 	server  *systems.ServerSystems
@@ -164,7 +164,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	g.run(w, g.server)
 	g.run(g.world(), g.client)
 	g.until(t, func() bool { return !g.id.IsZero() && !authority.Rights(client, g.id).IsZero() })
-	for range 120 { // until the clock of the inputs has settled
+	for range 120 { // The input clock settles.
 		g.step()
 	}
 	return g
@@ -207,8 +207,7 @@ func (g *ownGame) play(frames int) {
 	}
 }
 
-// A client's message is handled after what the client wrote of the entity in the same frame, and not before the tick of the input
-// that it set.
+// A client's message is handled after the client's writes of the same frame, and not before the tick of its input.
 func TestMessageOfClientWaitsForItsStateAndInput(t *testing.T) {
 	for name, how := range map[string][]netcode.How{
 		"unreliable": nil,
@@ -236,15 +235,15 @@ type hitPoints struct{ N uint32 }
 
 type hitMessage struct{ N uint32 }
 
-// hitGame is a server that changes the hit points of an entity in every frame and sends a message about that, and a client
-// that compares the two when the message is handled.
+// hitGame has a server that changes an entity's hit points in every frame and sends a message about them. Its client
+// compares both when it handles the message.
 type hitGame struct {
 	ends
 	server *systems.ServerSystems
 	client *systems.ClientSystems
 	how    func(id netcode.NetworkID) []netcode.How
 
-	compare   func(m *hitMessage) // Called by the handler too, where it is given.
+	compare   func(m *hitMessage) // Also called by the handler, if set.
 	moved     []float32           // By message: the X of all movers when it was sent.
 	target    ecs.Entity
 	id        netcode.NetworkID
@@ -255,7 +254,7 @@ type hitGame struct {
 	frames    int
 }
 
-// newHitGame runs both loops at so many frames a second with 30 network ticks.
+// newHitGame runs both loops at a frame rate, with 30 network ticks per second.
 func newHitGame(t *testing.T, frames, movers, budget int, how func(id netcode.NetworkID) []netcode.How) *hitGame {
 	g := &hitGame{ends: newEnds(), how: how, frames: frames}
 	p := netcode.NewProtocol()
@@ -319,7 +318,7 @@ func (g *hitGame) handle(_ *netcode.Context, m *hitMessage) {
 	}
 }
 
-// play sends in so many frames, and waits as many for the last of them.
+// play sends in a number of frames, and then waits for as many.
 func (g *hitGame) play(frames int) {
 	for i := range 2 * frames {
 		g.sending = i < frames
@@ -330,8 +329,8 @@ func (g *hitGame) play(frames int) {
 	}
 }
 
-// A message about an entity is not handled before the state which the entity had when it was sent, although messages leave in each
-// frame and state in each tick.
+// A message about an entity is handled after the entity's state at its send, although messages are sent in each frame and
+// state in each tick.
 func TestMessageWaitsForStateOfItsFrame(t *testing.T) {
 	var g *hitGame
 	ways := map[string]func(id netcode.NetworkID) []netcode.How{
@@ -361,8 +360,7 @@ func TestMessageWaitsForStateOfItsFrame(t *testing.T) {
 	}
 }
 
-// Under a budget that does not suffice for what moves, the state of an entity is sent many ticks after it changed, and messages
-// about it wait.
+// With a small budget, the state of an entity is sent many ticks after its change, and messages about it wait.
 func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
 	g := newHitGame(t, 30, 1500, 6000, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id)} })
 	g.play(170)
@@ -372,7 +370,7 @@ func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
 	require.Zero(t, g.overtaken, "messages handled before the state of their frame, of %d", g.handled)
 }
 
-// AtOnce turns the wait off: messages of frames between two ticks are handled with the state of the tick before.
+// AtOnce disables the wait: messages between two ticks are handled with the state of the earlier tick.
 func TestMessageAtOnceOvertakesState(t *testing.T) {
 	g := newHitGame(t, 60, 0, 0, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id), netcode.AtOnce()} })
 	g.play(162)
@@ -380,8 +378,8 @@ func TestMessageAtOnceOvertakesState(t *testing.T) {
 	require.Equal(t, 81, g.overtaken)
 }
 
-// A message after all state is handled when every entity has the state of its frame, also one that it is not about, under a budget
-// that takes many ticks for that.
+// A message after all state is handled when every entity has the state of its frame, even with a budget that takes many
+// ticks for it.
 func TestMessageAfterAllState(t *testing.T) {
 	for name, how := range map[string][]netcode.How{"unreliable": nil, "ordered": {netcode.Via(netcode.ReliableOrdered)}} {
 		t.Run(name, func(t *testing.T) {

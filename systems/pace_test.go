@@ -17,7 +17,7 @@ func (fixed) Close()                   {}
 func (fixed) Closed() bool             { return true }
 func (f fixed) Pace() (num, den int64) { return f.num, f.den }
 
-// plain is a group without one.
+// plain is a group without a pace.
 type plain struct{ Group }
 
 func TestPacerRunsAtThePaceOfItsGroup(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPacerRunsAtThePaceOfItsGroup(t *testing.T) {
 	}
 }
 
-// A loop that was away for long goes on from there, whatever its pace.
+// A loop that stalled for long continues from there, at any pace.
 func TestPacerAfterAStall(t *testing.T) {
 	p := pacer{group: fixed{1 << 16, 1 << 16}}
 	require.Equal(t, 200*365*24*time.Hour, p.advance(200*365*24*time.Hour))

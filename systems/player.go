@@ -12,28 +12,29 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// PlayerView is the world as one player sees it: *ClientSystems for a client, HostSystems.View for the player of a host. Code that
-// gives entities their sprites, draws them and reacts to changes takes a PlayerView, and is the same for both.
+// PlayerView is the world as one player sees it: *ClientSystems for a client, HostSystems.View for the player of a host.
+// Code that draws entities and reacts to changes takes a PlayerView, and works for both.
 type PlayerView interface {
-	// OnSpawn adds a function that is called for each entity that the player sees anew.
+	// OnSpawn adds a function that is called for each newly visible entity.
 	OnSpawn(f func(e ecs.Entity, id netcode.NetworkID))
 	// OnSpawnKind is OnSpawn for one components.Kind.
 	OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID))
-	// OnPresented adds a function that is called for each entity when the player is shown it for the first time.
+	// OnPresented adds a function that is called for each entity when it is presented to the player for the first time.
 	OnPresented(f func(e ecs.Entity, id netcode.NetworkID))
-	// OnDespawn adds a function that is called for each entity that is gone, or out of sight.
+	// OnDespawn adds a function that is called for each entity that was removed or hidden.
 	OnDespawn(f func(e ecs.Entity, id netcode.NetworkID))
 	// Entity returns the entity of a network id, if the player sees it.
 	Entity(id netcode.NetworkID) (ecs.Entity, bool)
 	// ID returns the network id of an entity that the player sees.
 	ID(e ecs.Entity) (netcode.NetworkID, bool)
-	// Sees reports whether the player sees an entity of the world. At a host there are others, which interest hides from it.
+	// Sees reports whether the player sees an entity of the world. A host's world also has entities that interest hides
+	// from the player.
 	Sees(e ecs.Entity) bool
-	// Changes yields what changed at the last update with something new.
+	// Changes yields the changes of the last effective update.
 	Changes(yield func(netecs.Change) bool)
-	// Applied reports whether that was in this frame.
+	// Applied reports whether that update was in this frame.
 	Applied() bool
-	// Player is the client.
+	// Player returns the client.
 	Player() *netcode.Client
 }
 
@@ -42,8 +43,8 @@ var (
 	_ PlayerView = (*HostView)(nil)
 )
 
-// Changed yields the entities to which the last update with something new added the component T, or gave it
-// another value, with the value: see netecs.Changed. For a view of another package it yields nothing.
+// Changed yields the entities to which the last effective update added component T or gave another value, with the value:
+// see netecs.Changed. For a PlayerView of another package it yields nothing.
 func Changed[T any](v PlayerView) iter.Seq2[ecs.Entity, *T] {
 	return func(yield func(ecs.Entity, *T) bool) { eachChanged(v, yield) }
 }
@@ -59,18 +60,19 @@ func eachChanged[T any](v PlayerView, yield func(ecs.Entity, *T) bool) {
 	}
 }
 
-// HostView is the PlayerView of a host. The player shares the world of the server, also the entities that interest hides from it: Sees
-// tells which it may see. Its sight changes in the frame after the network tick. For each component T of interpolate.Register a visible
-// entity has a components.Smooth[T], a value between those of the last two ticks.
+// HostView is the PlayerView of a host. The player shares the world of the server, also the entities that interest hides
+// from it. Sees reports which entities it may see. The visible set changes in the frame after the network tick. For each
+// component T of interpolate.Register a visible entity has a components.Smooth[T], a value between those of the last two
+// ticks.
 type HostView struct {
 	playerHooks
 	group *HostSystems
-	// Plain, set before the first frame, leaves out components.Smooth: for a game that draws the components as they are.
+	// Plain disables components.Smooth, for a game that draws the components themselves. Set it before the first frame.
 	Plain bool
 
 	shown   *netecs.HostView
 	applied bool
-	tickAt  float64 // When the newest tick was captured, in seconds.
+	tickAt  float64 // The time of the newest capture, in seconds.
 }
 
 // newHostView makes the view of a host's player.
@@ -100,10 +102,11 @@ func (v *HostView) update() {
 	v.applied = v.shown.Run(view, v.part())
 }
 
-// part is the part of the way between the last two ticks that is shown.
+// part returns the elapsed part of a tick since the newest capture, 0 to 1. It is the weight of the newer of the last two
+// ticks.
 func (v *HostView) part() float64 {
 	now := v.group.Receive.Now().Seconds()
-	if v.group.Server.TickDue() { // This frame will capture it: the newest one is as old as can be.
+	if v.group.Server.TickDue() { // This frame captures later: the new time counts from the next frame on.
 		defer func() { v.tickAt = now }()
 	}
 	return min(max((now-v.tickAt)/v.group.Server.Interval().Seconds(), 0), 1)
@@ -151,12 +154,12 @@ func (v *HostView) kindOf(e ecs.Entity) (uint16, bool) {
 	return v.shown.Kind(e)
 }
 
-// playerHooks is the functions that are told of what a player sees.
+// playerHooks has the functions of OnSpawn, OnSpawnKind, OnPresented and OnDespawn.
 type playerHooks struct {
 	client *netcode.Client
 	id     func(e ecs.Entity) (netcode.NetworkID, bool)
 	kind   func(e ecs.Entity) (uint16, bool)
-	// smooth returns what presents entities some time after they came; nil: they are presented as they come.
+	// smooth returns the system that delays the presentation of entities. nil, or a nil result: no delay.
 	smooth func() *Interpolate
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
@@ -165,7 +168,7 @@ type playerHooks struct {
 	presented []func(ecs.Entity, netcode.NetworkID)
 }
 
-// interpolates returns what presents entities some time after they came, nil if nothing does.
+// interpolates returns the system that delays the presentation of entities, nil without delay.
 func (h *playerHooks) interpolates() *Interpolate {
 	if h.smooth == nil {
 		return nil
@@ -173,18 +176,22 @@ func (h *playerHooks) interpolates() *Interpolate {
 	return h.smooth()
 }
 
-// OnSpawn adds a function that is called for each entity that the server shows anew, or for a host each that its player sees anew. All values of the tick are written
-// by then, and the world is unlocked: it may add local components, remove some, and send. If the function panics, the connection
-// ends with peer.ReasonHandlerPanic, as for a handler, and so it does for OnSpawnKind and OnDespawn. OnSpawn panics on nil.
+// OnSpawn adds a function that is called for each entity that the server newly shows. At a host it is called for each
+// entity that the player newly sees. All values of the tick are written, and the world is unlocked: the function may add
+// or remove local components, and send.
+//
+// If the function panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. OnSpawnKind and OnDespawn
+// do the same. OnSpawn panics on nil.
 func (h *playerHooks) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	h.spawned = append(h.spawned, f)
 }
 
-// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come. It is the place to give a tree
-// of the server its sprite, and a player its camera. The server replicates Kind like any component. The
-// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
-// the protocol does not replicate components.Kind, and on nil.
+// OnSpawnKind adds a function that is called for each spawned entity with this components.Kind. It is the place to give a
+// tree its sprite, and a player its camera. The server replicates Kind like any component.
+//
+// The functions of a kind are called after those of OnSpawn, until one of them removes the entity. OnSpawnKind panics on
+// nil, and if the protocol does not replicate components.Kind.
 func (h *playerHooks) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
 	if !netecs.HasKind(h.client.Protocol().Schema()) {
 		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
@@ -197,14 +204,14 @@ func (h *playerHooks) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.N
 	h.ofKind[kind] = append(h.ofKind[kind], f)
 }
 
-// tellSpawned calls the functions of OnSpawn, then those of the entity's kind, until one of them removes it.
+// tellSpawned calls the functions of OnSpawn, then the functions of the entity's kind, until one removes the entity.
 func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	for _, f := range h.spawned {
 		if _, there := h.id(e); there {
 			h.client.Contain("OnSpawn", func() { f(e, id) })
 		}
 	}
-	if h.interpolates() == nil { // It is presented as it comes.
+	if h.interpolates() == nil { // The entity is presented on arrival.
 		h.tellPresented(e, id)
 	}
 	kind, ok := h.kind(e)
@@ -218,10 +225,12 @@ func (h *playerHooks) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	}
 }
 
-// OnPresented adds a function that is called for each entity when it is shown for the first time: with Interpolate, when the presented
-// moment reaches its begin, and its components.Smooth are there. It is called some frames after OnSpawn, and not at all for an entity
-// that was removed before. Without Interpolate, and at a host, it is called behind OnSpawn. The world is unlocked. Call OnPresented
-// before the first frame. It panics on nil.
+// OnPresented adds a function that is called for each entity when it is presented for the first time. With Interpolate
+// that is some frames after OnSpawn, when the presented moment reaches its spawn and its components.Smooth exist. An
+// entity that was removed earlier gets no call.
+//
+// Without Interpolate, and at a host, it is called directly after OnSpawn. The world is unlocked. Call OnPresented before
+// the first frame. It panics on nil.
 func (h *playerHooks) OnPresented(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnPresented")
 	h.presented = append(h.presented, f)
@@ -240,8 +249,10 @@ func (h *playerHooks) tellPresented(e ecs.Entity, id netcode.NetworkID) {
 }
 
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
-// here: with Interpolate, when its end is presented. The world is unlocked. At a host the game has removed it already, unless it is only out of sight: ask
-// Alive of the world before reading it. OnDespawn panics on nil.
+// here. With Interpolate that is when its end is presented. The world is unlocked.
+//
+// At a host the game has removed the entity already, unless it is only hidden: check World.Alive before reading it.
+// OnDespawn panics on nil.
 func (h *playerHooks) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnDespawn")
 	h.despawned = append(h.despawned, f)

@@ -21,7 +21,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/memory"
 )
 
-// watcher is the code of a player, the same for a host and for a guest: it is told what comes, goes and changes.
+// watcher is the code of a player, the same for a host and a guest. It records spawns, despawns and changes.
 type watcher struct {
 	view   systems.PlayerView
 	events map[netcode.NetworkID][]string
@@ -45,7 +45,7 @@ func watch(view systems.PlayerView) *watcher {
 	return w
 }
 
-// look is a frame of the player's game.
+// look runs a frame of the player's game.
 func (w *watcher) look() {
 	if !w.view.Applied() {
 		return
@@ -59,7 +59,7 @@ func (w *watcher) look() {
 	}
 }
 
-// pair is a host, and a guest that connects to it, with what each of them sees.
+// pair is a host and a guest, with the views of both.
 type pair struct {
 	now         time.Duration
 	worlds      [2]ecs.World
@@ -103,7 +103,7 @@ func (p *pair) listen(t *testing.T) *memory.Conn {
 	return socket
 }
 
-// join lets a guest connect.
+// join connects a guest.
 func (p *pair) join(t *testing.T) {
 	guest, err := netcode.NewClient(p.protocol, netcode.Config{})
 	require.NoError(t, err)
@@ -137,8 +137,8 @@ func (p *pair) spawn(x float32, kind uint16) ecs.Entity {
 	return build.NewWith(&components.Replicated{}, &position{X: x}, &components.Kind{ID: kind})
 }
 
-// A host's player is told of the same entities as a guest that may see the same, in the same order for each: what comes by kind, goes and
-// changes. What interest hides from it can be asked.
+// A host's player gets the same events as a guest with the same visibility, in the same order for each entity. Hidden
+// entities can be identified.
 func TestAHostsPlayerIsToldAsAGuestIs(t *testing.T) {
 	p := newPair(t, true)
 	p.join(t)
@@ -169,7 +169,7 @@ func TestAHostsPlayerIsToldAsAGuestIs(t *testing.T) {
 			places.Get(all[r.IntN(len(all))]).X = r.Float32()
 		}
 		if r.IntN(4) == 0 {
-			p.run(100 * time.Millisecond) // So that the guest sees each change by itself.
+			p.run(100 * time.Millisecond) // The guest sees each change separately.
 		}
 		p.step()
 	}
@@ -195,7 +195,7 @@ func TestAHostsPlayerIsToldAsAGuestIs(t *testing.T) {
 	require.Less(t, seen, len(all), "something is hidden")
 }
 
-// A host's player sees what moves in each tick move in each frame, a tick late, and jump where it is moved without a way.
+// A host's player sees bodies that move in each tick move in each frame, a tick late. A teleported body jumps.
 func TestAHostsPlayerSeesSmoothMotion(t *testing.T) {
 	p := newPair(t, false)
 	e := p.spawn(0, 0)
@@ -206,7 +206,7 @@ func TestAHostsPlayerSeesSmoothMotion(t *testing.T) {
 	places, smooth := generic.NewMap1[position](&p.worlds[0]), generic.NewMap1[components.Smooth[position]](&p.worlds[0])
 	var shown []float32
 	for range 60 {
-		if p.host.Server.TickDue() { // Of the last frame: the next one has none.
+		if p.host.Server.TickDue() { // Of the last frame: the next frame has no tick.
 			places.Get(e).X += 2
 		}
 		p.step()
@@ -218,8 +218,8 @@ func TestAHostsPlayerSeesSmoothMotion(t *testing.T) {
 	require.InDelta(t, places.Get(e).X, shown[len(shown)-1], 4.1, "a tick late")
 }
 
-// A game goes from offline to hosting and back while it runs. Its calls are the same: its world, its player and what it sees go on, and guests come
-// and are told when it ends.
+// A game changes from offline to hosting and back while it runs. Its world, its player and its view continue. Guests
+// connect, and are told when it ends.
 func TestAGameTurnsFromOfflineToHostingAndBack(t *testing.T) {
 	p := newPair(t, false)
 	p.run(time.Second)
@@ -232,7 +232,7 @@ func TestAGameTurnsFromOfflineToHostingAndBack(t *testing.T) {
 	p.run(100 * time.Millisecond)
 	require.Equal(t, []string{"spawn", "kind 1"}, p.hosts.events[id])
 	for round := range 3 {
-		p.join(t) // Before the game is open: nobody answers.
+		p.join(t) // The game is not open yet: nobody answers.
 		p.run(time.Second)
 		require.Equal(t, netcode.Connecting, p.guest.Client.State())
 		socket := p.listen(t)
@@ -256,7 +256,8 @@ func TestAGameTurnsFromOfflineToHostingAndBack(t *testing.T) {
 	require.Equal(t, []string{"spawn", "kind 1", "despawn"}, p.hosts.events[id])
 }
 
-// While the last guests are told, nobody gets in. A socket that the internet may reach in clear is refused, and nothing changes.
+// During a Detach no client is accepted. An unencrypted socket that the internet may reach is refused, and nothing
+// changes.
 func TestDetachingLetsNobodyIn(t *testing.T) {
 	p := newPair(t, true)
 	p.join(t)
@@ -277,12 +278,12 @@ func TestDetachingLetsNobodyIn(t *testing.T) {
 	require.Equal(t, systems.Offline{}, p.host.Receive.Socket)
 }
 
-// publicSocket is a socket in clear at an address of the internet.
+// publicSocket is an unencrypted socket with an internet address.
 type publicSocket struct{ systems.Offline }
 
 func (publicSocket) LocalAddr() transport.Addr { return transport.MustParseAddr("203.0.113.1:9") }
 
-// Showing a host's player what moves costs no allocation, once the memory has grown.
+// A host's view allocates nothing once its memory has grown.
 func TestAHostsViewAllocatesNothing(t *testing.T) {
 	p := newPair(t, false)
 	for i := range 100 {

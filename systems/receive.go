@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// maxDatagrams limits the datagrams that one frame takes, so that a flood cannot stop the game.
+	// maxDatagrams bounds the datagrams of one frame, so that a flood cannot stop the game.
 	maxDatagrams = 8192
-	// maxFaults limits the socket faults of one frame.
+	// maxFaults bounds the socket errors of one frame.
 	maxFaults = 16
 	// maxDatagram is the size of the largest possible datagram, in bytes.
 	maxDatagram = 1 << 16
 )
 
-// Receive begins the frame and gives the datagrams that wait in the socket to the server or client. It runs first, in
+// Receive begins the frame and passes the waiting datagrams of the socket to the server or client. It runs first, in
 // stage Initialization.
 type Receive struct {
-	End    End                  // Takes the datagrams.
-	Socket Socket               // They wait there.
+	End    End                  // The receiver of the datagrams.
+	Socket Socket               // The source of the datagrams.
 	Now    func() time.Duration // Time since any fixed moment.
 
 	buffer []byte
@@ -54,7 +54,7 @@ func (r *Receive) Update(*ecs.World) {
 	}
 }
 
-// takeAll gives the datagrams that wait to the end.
+// takeAll passes the waiting datagrams to the end.
 func (r *Receive) takeAll() {
 	bad := 0
 	for range maxDatagrams {
@@ -70,7 +70,7 @@ func (r *Receive) takeAll() {
 		default:
 			r.faults.last = ""
 			waited := time.Duration(0)
-			if socket, ok := r.Socket.(interface{ Waited() time.Duration }); ok { // a transport.Timed
+			if socket, ok := r.Socket.(interface{ Waited() time.Duration }); ok { // A transport.Timed.
 				waited = socket.Waited()
 			}
 			r.End.ReceiveAfter(from, r.buffer[:n], waited)
@@ -78,8 +78,8 @@ func (r *Receive) takeAll() {
 	}
 }
 
-// Finalize implements System. It closes the socket, if that can be closed: its goroutine ends with it. Another group may then
-// drive the server or client.
+// Finalize implements System. It closes a socket that implements io.Closer; the socket's goroutine ends with it. Another
+// group may then run the server or client.
 func (r *Receive) Finalize(*ecs.World) {
 	orderOf(r.End).attached = false
 	if socket, ok := r.Socket.(io.Closer); ok {
@@ -89,9 +89,9 @@ func (r *Receive) Finalize(*ecs.World) {
 	}
 }
 
-// Dispatch gives the messages that wait for a stage to their handlers. There is one for each stage, at its start.
+// Dispatch passes the messages of a stage to their handlers. Each stage begins with one.
 type Dispatch struct {
-	End   End        // Its messages.
+	End   End        // The server or client with the messages.
 	Stage tick.Stage // Dispatch runs at its start.
 
 	order *order
@@ -109,10 +109,10 @@ func (d *Dispatch) Update(*ecs.World) {
 // Finalize implements System.
 func (d *Dispatch) Finalize(*ecs.World) {}
 
-// faults reports a socket that stays broken once, and not in every frame.
+// faults reports a persistent socket error once, and not in every frame.
 type faults struct{ last string }
 
-// report reports a fault unless it equals the last one.
+// report reports an error unless its text equals the last one.
 func (f *faults) report(end End, doing string, err error) {
 	if text := err.Error(); text != f.last {
 		f.last = text

@@ -20,7 +20,7 @@ type position struct{ X, Y float32 }
 
 type ping struct{ Number uint32 }
 
-// ends is some loops, each with a world of its own, on a virtual clock and network.
+// ends has some loops, each with its own world, on a virtual clock and network.
 type ends struct {
 	now     time.Duration
 	network *memory.Network
@@ -46,7 +46,7 @@ func (e *ends) run(w *ecs.World, group systems.Group) {
 	e.loops = append(e.loops, systems.NewRunner(w, group, 60))
 }
 
-// listen opens a socket: anywhere where the address is none.
+// listen opens a socket, at any address if none is given.
 func (e *ends) listen(t *testing.T, address transport.Addr) *memory.Conn {
 	socket, err := e.network.Listen(address)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ type rig struct {
 	server  *systems.ServerSystems
 	client  *systems.ClientSystems
 	handled []ping
-	stands  []bool // Whether the entity of each message was in the client's world by then.
+	stands  []bool // By message: its entity was in the client's world.
 }
 
 func newRig(t *testing.T) *rig {

@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// frameCatchUp limits the frames that the loop makes up for after a stall.
+	// frameCatchUp bounds the frames that the loop repeats after a stall.
 	frameCatchUp = 4
-	// flushTime limits the time that Run waits for the other ends to be told.
+	// flushTime bounds the time in which Run tells the other ends of the close.
 	flushTime = 5 * time.Second
-	// callsPerFrame limits the functions of Do that a frame begins with.
+	// callsPerFrame bounds the functions of Do that are called before a frame.
 	callsPerFrame = 256
 )
 
-// Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
-// for a few frames and skips the rest of the time. The loop of a client follows Client.Pace: it runs a little faster or slower
-// than its rate, so that the ticks of Client.Time fall evenly into its frames.
+// Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it runs up
+// to frameCatchUp frames and skips the rest. The loop of a client follows Client.Pace: it runs a little faster or slower
+// than its rate, so that the ticks of Client.Time are evenly spread over its frames.
 type Runner struct {
-	World *ecs.World // The systems run over it.
-	Group Group      // It has the systems.
+	World *ecs.World // The world of the systems.
+	Group Group      // The source of the systems.
 
 	rate    int
 	systems []System
 	begun   bool
 	ended   bool
-	calls   chan func()   // the functions of Do
-	over    chan struct{} // closed with the last frame
+	calls   chan func()   // The functions of Do.
+	over    chan struct{} // Closed after the last frame.
 }
 
-// NewRunner makes a loop of rate frames a second; the network tick rate is another matter and usually lower. Add the
-// game's systems to the group before. A program without a world, of messages alone, gives nil and gets an empty one.
-// NewRunner panics on a group that is nil and on a rate below 1.
+// NewRunner makes a loop of rate frames per second. The network tick rate is separate and usually lower. Add the game's
+// systems to the group before. For a program without a world, of messages alone, w is nil: the loop makes an empty world.
+// NewRunner panics on a nil group and on a rate below 1.
 func NewRunner(w *ecs.World, group Group, rate int) *Runner {
 	mustBeThere(there(group), "NewRunner", "the group")
 	if rate < 1 {
@@ -52,9 +52,9 @@ func NewRunner(w *ecs.World, group Group, rate int) *Runner {
 	return &Runner{World: w, Group: group, rate: rate, calls: make(chan func()), over: make(chan struct{})}
 }
 
-// Do makes the loop call f between two frames, and waits for that. With it, other goroutines, which read a terminal or ask a
-// database, use worlds and ends that belong to the loop alone. It returns false if the loop has ended and f was not called.
-// Do not call it from the loop itself. It panics on nil, here and not in the loop.
+// Do makes the loop call f between two frames, and waits for the call. Other goroutines thus use worlds and ends that
+// only the loop may use. It returns false if the loop has ended without the call. Do not call it from the loop itself. It
+// panics on nil.
 func (r *Runner) Do(f func()) bool {
 	mustBeGiven(f != nil, "Do")
 	done := make(chan struct{})
@@ -67,7 +67,7 @@ func (r *Runner) Do(f func()) bool {
 	}
 }
 
-// doCalls calls the functions that wait, up to a limit: a function may call Do again and again.
+// doCalls calls the waiting functions of Do, at most callsPerFrame: a function may lead to another Do.
 func (r *Runner) doCalls() {
 	for range callsPerFrame {
 		select {
@@ -79,7 +79,7 @@ func (r *Runner) doCalls() {
 	}
 }
 
-// Step runs one frame, without waiting for anything. Tests and games with a loop of their own call it.
+// Step runs one frame without waiting. Tests and games with a loop of their own call it.
 func (r *Runner) Step() {
 	r.begin()
 	r.doCalls()
@@ -88,7 +88,7 @@ func (r *Runner) Step() {
 	}
 }
 
-// Run runs frames until ctx is done, then closes: the other ends are told and the systems finalised. It returns nil
+// Run runs frames until ctx is done. Then it closes: it tells the other ends and finalises the systems. It returns nil
 // unless they could not be told within five seconds. With Interrupt as its context, Ctrl-C is a clean end.
 func (r *Runner) Run(ctx context.Context) error {
 	r.loop(ctx, func() bool { return false })
@@ -97,8 +97,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return r.Close(flush)
 }
 
-// Close ends the group's connections, runs frames until the other ends were told or ctx is done, and finalises the
-// systems. It returns ctx's error if it was that. A second call does nothing.
+// Close ends the group's connections. It runs frames until the other ends were told or ctx is done, and finalises the
+// systems. It returns ctx's error if ctx was done first. A second call does nothing.
 func (r *Runner) Close(ctx context.Context) error {
 	if r.ended {
 		return nil
@@ -128,10 +128,10 @@ func (r *Runner) begin() {
 	}
 }
 
-// loop runs frames at the frame rate until enough returns true. It returns false if ctx is done before.
+// loop runs frames at the frame rate until enough returns true. It returns false if ctx is done first.
 func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 	r.begin()
-	now := WallClock() // Starts at about 0, where the clock's frames are counted from.
+	now := WallClock() // Starts at about 0, the zero of the clock's frames.
 	clock := tick.NewClock(r.rate, frameCatchUp)
 	paced := pacer{group: r.Group}
 	timer := time.NewTimer(0)
@@ -154,18 +154,18 @@ func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 
 // Paced is a Group that sets the speed of its loop relative to its rate.
 type Paced interface {
-	// Pace returns the present speed as num/den, both above 0. It is called between two frames, more than once.
+	// Pace returns the present speed as num/den, both above 0. It is called several times between two frames.
 	Pace() (num, den int64)
 }
 
-// pacer converts time to the loop's time, which counts frames.
+// pacer converts real time to the loop's time, which counts frames.
 type pacer struct {
 	group Group
 	last  time.Duration
 	game  time.Duration
 }
 
-// advance returns the loop's time at a moment. Moments never run backwards.
+// advance returns the loop's time at a moment. Moments never decrease.
 func (p *pacer) advance(now time.Duration) time.Duration {
 	gone := now - p.last
 	p.last = now
@@ -177,7 +177,7 @@ func (p *pacer) advance(now time.Duration) time.Duration {
 	return p.game
 }
 
-// real returns the time that so much of the loop's time takes, and a little more.
+// real returns the real duration of a duration of the loop's time, at least a microsecond.
 func (p *pacer) real(d time.Duration) time.Duration {
 	if paced, ok := p.group.(Paced); ok {
 		num, den := paced.Pace()
@@ -193,8 +193,7 @@ func (r *Runner) untilNext(now time.Duration) time.Duration {
 	return (frames+1)*time.Second/rate - now
 }
 
-// Interrupt returns a context that is done when the process is interrupted, by Ctrl-C, or told to end, by SIGTERM. Call stop when it is no
-// longer needed.
+// Interrupt returns a context that is done on Ctrl-C or SIGTERM. Call stop when it is no longer needed.
 func Interrupt(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
 	return signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 }

@@ -14,13 +14,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ErrNotInitialized means that a call came before Initialize of the systems: a Runner calls it when it is made.
+// ErrNotInitialized means that a call came before Initialize of the systems. A Runner initialises them in its first
+// frame.
 var ErrNotInitialized = errors.New("netcode: the systems are not initialized: call this after Initialize of them, or NewRunner")
 
-// Load makes the entities of a saved game of record.Save in a server's world, and returns them. They replicate from the next network
-// tick on. Fields that name entities, and relations, name the new ones; owners and named writers are the saved ones. Load keeps the
-// other entities of the world. Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved, and
-// one if the server has no room. After an error nothing was made.
+// Load spawns the entities of a saved game of record.Save in a server's world, and returns them. They are replicated from
+// the next network tick on. Entity handles and relations are mapped to the new entities. Owners and named writers are the
+// saved ones. Other entities of the world stay.
+//
+// Call it after the systems' Initialize, while no query is open. The errors are those of record.ReadSaved,
+// ErrNotInitialized, and one for a server without enough room. After an error nothing has changed.
 func Load(group *ServerSystems, w *ecs.World, in io.Reader) ([]ecs.Entity, error) {
 	s := group.Server
 	schema := s.Protocol().Schema()

@@ -112,7 +112,7 @@ func (g *savedGame) fill(t *testing.T) {
 	g.run()
 }
 
-// TestSaveAndLoad brings a world to another server, and saves it there with the same bytes.
+// TestSaveAndLoad loads a world at another server, and saves it there with the same bytes.
 func TestSaveAndLoad(t *testing.T) {
 	a := newSavedGame(t)
 	require.ErrorIs(t, record.Save(a.server, &bytes.Buffer{}), record.ErrNothingSaved)
@@ -160,7 +160,7 @@ func TestSaveAndLoad(t *testing.T) {
 	require.Equal(t, first, c.save(t), "without a world too")
 }
 
-// TestLoadRefuses loads nothing of another protocol, of what is damaged, or of more than there is room for.
+// TestLoadRefuses loads a save of another protocol, a damaged one, and one that is too large.
 func TestLoadRefuses(t *testing.T) {
 	a := newSavedGame(t)
 	a.fill(t)

@@ -8,22 +8,22 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Send builds the packets of the frame and gives them to the socket. It runs last, after everything of stage
+// Send builds the packets of the frame and passes them to the socket. It runs last, after everything of stage
 // PostLateUpdate.
 type Send struct {
-	End    End    // Builds the packets.
-	Socket Socket // Takes them.
+	End    End    // The builder of the packets.
+	Socket Socket // The destination of the packets.
 
-	send    func(to netcode.Addr, packet []byte) // The methods, bound once: fresh ones each frame would be allocations.
+	send    func(to netcode.Addr, packet []byte) // Methods, bound once: binding in each frame would allocate.
 	sendAll func(to []netcode.Addr, runs [][]byte, sizes []int)
-	end     allDrainer // Nil where the end or the socket takes one packet at a time.
+	end     allDrainer // Nil if the end or the socket takes one packet at a time.
 	socket  allSocket
-	fault   error // The first of the frame.
+	fault   error // The first error of the frame.
 	faults  faults
 	order   *order
 }
 
-// allSocket is a socket that takes packets to several addresses at once: transport.BatchSender.
+// allSocket is a socket that sends packets to several addresses at once: transport.BatchSender.
 type allSocket interface {
 	SendAll(to []netcode.Addr, runs [][]byte, sizes []int) (failed int, err error)
 }
@@ -63,7 +63,7 @@ func (s *Send) Update(*ecs.World) {
 // Finalize implements System.
 func (s *Send) Finalize(*ecs.World) {}
 
-// toSocket sends one datagram. One that cannot be sent counts as lost; a frame reports the first.
+// toSocket sends one datagram. A failed send counts as loss; a frame reports its first error.
 func (s *Send) toSocket(to netcode.Addr, packet []byte) {
 	if err := s.Socket.Send(to, packet); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to, err)

@@ -10,25 +10,27 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ServerSystems are the systems of one server, for one world and one socket.
+// ServerSystems has the systems of one server, for one world and one socket.
 type ServerSystems struct {
 	stages
-	Server  *netcode.Server // They drive it.
-	Receive *Receive        // The first of a frame.
-	Tick    *Tick           // After all of PreLateUpdate.
-	Capture *Capture        // Tick runs it.
-	Send    *Send           // The last of a frame.
-	Accept  *Accept         // Nil for a protocol in which clients write nothing.
-	Away    *Away           // After Receive: the entities of players that are away.
+	Server  *netcode.Server // The server that the systems run.
+	Receive *Receive        // The first system of a frame.
+	Tick    *Tick           // At the end of PreLateUpdate.
+	Capture *Capture        // Run by Tick.
+	Send    *Send           // The last system of a frame.
+	Accept  *Accept         // Nil for a protocol without components that clients write.
+	Away    *Away           // After Receive: entities of players that are away.
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	detaching bool   // Detach was called, and clients are still being told.
-	next      Socket // It follows then; nil for none.
+	next      Socket // The socket after the Detach; nil: Offline.
 }
 
-// NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
-// clock in a test. It panics on a server, a socket or a clock that is nil, and on a server that
-// another group drives. It panics with a *netcode.PlainError on a socket in clear that the internet may reach: Server.MayListen.
+// NewServer makes the systems of a server. now returns the time since any fixed moment: WallClock() in a game, a virtual
+// clock in a test.
+//
+// It panics on a nil argument, and on a server that another group runs. It panics with a *netcode.PlainError on an
+// unencrypted socket that the internet may reach: see Server.MayListen.
 func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
 	mustBeThere(server != nil, "NewServer", "the server")
 	mustBeThere(there(socket), "NewServer", "the socket")
@@ -49,9 +51,11 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	return s
 }
 
-// OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
-// sent: the place to Hide it from clients. The world is unlocked; the next tick captures changes that the function makes.
-// If it panics, Server.OnError is given a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
+// OnSpawn adds a function that is called for each entity that got its network id, before anything about it is sent. It is
+// the place to Hide the entity from clients. The world is unlocked; the next tick captures changes that the function
+// makes.
+//
+// If it panics, Server.OnError gets a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)
@@ -62,7 +66,7 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	}
 }
 
-// Systems implements Group. It lists a server's frame, see the package comment.
+// Systems implements Group. It lists a server's frame: see the package comment.
 func (s *ServerSystems) Systems() []System {
 	f := s.newFrame(s.Server)
 	f.run(s.Receive, &detacher{s}, s.Away)
@@ -85,14 +89,15 @@ func (s *ServerSystems) update(f *frame) {
 // Entity returns the living entity of a network id.
 func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Capture.Entity(id) }
 
-// ID returns the network id of an entity with a components.Replicated. One that is new gets its id here and now, and may be named at
-// once: by messages About it and ToSeers, SetOwner, Show, Hide, interest.Grid.Follow, authority.Grant, collections, and in messages
-// and answers. With the next network tick it exists for the clients; if it is gone by then, nothing about it is sent.
+// ID returns the network id of an entity with a components.Replicated. A new entity gets its id in this call. The id may
+// be used at once: in messages About it and ToSeers, SetOwner, Show, Hide, interest.Grid.Follow, authority.Grant,
+// collections, messages and answers. For clients the entity exists from the next network tick on. If it is removed
+// before, nothing about it is sent.
 func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Capture.ID(e) }
 
-// Close implements Group: all clients are told that the server is shutting down.
+// Close implements Group. It tells all clients that the server is shutting down.
 func (s *ServerSystems) Close() {
-	s.Server.Close(0) // No reason of its own.
+	s.Server.Close(0) // Reason 0: the default.
 }
 
 // Closed implements Group.

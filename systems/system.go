@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// System is one step of a frame, in the shape of arche-model's System.
+// System is one step of a frame, with the methods of arche-model's System.
 type System interface {
 	// Initialize is called once, before the first frame.
 	Initialize(w *ecs.World)
@@ -22,17 +22,17 @@ type System interface {
 	Finalize(w *ecs.World)
 }
 
-// ErrOtherWorld is reported once to OnError if Capture or Apply is updated with another world than it was initialised with. It
-// replicates the world of Initialize all the same.
+// ErrOtherWorld is reported once to OnError if Capture or Apply is updated with another world than it was initialised
+// with. It continues with the world of Initialize.
 var ErrOtherWorld = errors.New("systems: Update was given another world than Initialize, and the one of Initialize is what is replicated: " +
 	"give all systems of an end the same *ecs.World")
 
-// ErrServersWorld is reported to OnError, once for each connection, if the systems of a client run in the world of the server that
-// it is connected to. Every entity would be there twice, so nothing is applied.
+// ErrServersWorld is reported to OnError, once for each connection, if a client's systems run in the world of the server
+// that it is connected to. Nothing is applied, since every entity would exist twice.
 var ErrServersWorld = errors.New("systems: the client runs in the world of the server that it is connected to, so nothing is applied: " +
 	"give the client a world of its own, or let the player play in the server's by NewHost")
 
-// Func is a System that is one function, called once a frame. It needs the world only if it asks for it.
+// Func is a System of one function, called once a frame.
 type Func func(w *ecs.World)
 
 // Initialize does nothing.
@@ -44,32 +44,32 @@ func (f Func) Update(w *ecs.World) { f(w) }
 // Finalize does nothing.
 func (f Func) Finalize(*ecs.World) {}
 
-// Socket sends and receives datagrams; a transport.Conn is one. Neither call blocks, and Receive returns 0 bytes and no
-// error when nothing waits.
+// Socket sends and receives datagrams; a transport.Conn is a Socket. Neither call blocks. Receive returns 0 bytes and no
+// error when no datagram waits.
 type Socket interface {
 	// Send sends one datagram. It does not keep the slice.
 	Send(to netcode.Addr, datagram []byte) error
-	// Receive fills buf with the next datagram that waits. It returns its length and sender.
+	// Receive writes the next waiting datagram into buf. It returns its length and sender.
 	Receive(buf []byte) (n int, from netcode.Addr, err error)
 }
 
-// End is a netcode.Server or a netcode.Client: what they have in common.
+// End is the common part of netcode.Server and netcode.Client.
 type End interface {
-	// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+	// BeginFrame starts a frame. now is the time since any fixed moment and never decreases.
 	BeginFrame(now time.Duration)
-	// ReceiveAfter takes one datagram that came some time before this frame. It does not keep the slice.
+	// ReceiveAfter takes a datagram that arrived the duration waited before this frame. It does not keep the slice.
 	ReceiveAfter(from netcode.Addr, packet []byte, waited time.Duration)
-	// Dispatch gives the messages that wait for a stage to their handlers.
+	// Dispatch passes the waiting messages of a stage to their handlers.
 	Dispatch(stage tick.Stage)
-	// Send ends the frame: it builds the packets, which wait for Drain.
+	// Send ends the frame. It builds the packets, which wait for Drain.
 	Send()
-	// Drain gives out the datagrams that wait to be sent, in order. Each is valid until the function returns.
+	// Drain passes the waiting datagrams to send, in order. Each is valid during its call.
 	Drain(send func(to netcode.Addr, packet []byte))
 	// Report passes an error that has no caller to OnError and to the log.
 	Report(err error)
 }
 
-// Group is a server's or a client's systems together with the game's own, as a Runner runs them.
+// Group has the systems of a server or client together with the game's own. A Runner runs it.
 type Group interface {
 	// Systems lists all systems in the order of the frame.
 	Systems() []System
@@ -79,16 +79,17 @@ type Group interface {
 	Closed() bool
 }
 
-// stages stores the game's own systems by stage, and lists a frame.
+// stages stores the game's own systems by stage and lists a frame.
 type stages struct {
 	game   [tick.NumStages][]System
-	listed bool // Systems was called
+	listed bool // Systems was called.
 }
 
-// Add puts systems of the game into a stage, after those that are there already. They run after the handlers of the stage's
-// messages. Simulation belongs in FixedUpdate or Update: changes after PreLateUpdate are not captured in this frame. Call Add before
-// Systems is called, which a Runner does: later Add panics, since the systems would never run. It also panics on an
-// unknown stage and on a nil system.
+// Add adds systems of the game to a stage, after its present systems. They run after the handlers of the stage's
+// messages. Simulation belongs in FixedUpdate or Update: changes after PreLateUpdate are not captured in this frame.
+//
+// Call Add before Systems, which a Runner calls: a later Add panics, since the systems would never run. Add also panics
+// on an unknown stage and on a nil system.
 func (s *stages) Add(stage netcode.Stage, systems ...System) {
 	if !stage.Valid() {
 		panic(fmt.Sprintf("systems: Add: %v is no stage", stage))
@@ -106,12 +107,12 @@ func (s *stages) Add(stage netcode.Stage, systems ...System) {
 
 // frame lists the systems of a frame in order.
 type frame struct {
-	ends    []End // whose messages each stage dispatches
+	ends    []End // The ends whose messages each stage dispatches.
 	game    *stages
 	systems []System
 }
 
-// newFrame starts the list. The game can add no systems afterwards.
+// newFrame starts the list. From then on Add panics.
 func (s *stages) newFrame(ends ...End) *frame {
 	s.listed = true
 	return &frame{ends: ends, game: s}
@@ -120,7 +121,7 @@ func (s *stages) newFrame(ends ...End) *frame {
 // run lists systems of this package.
 func (f *frame) run(systems ...System) { f.systems = append(f.systems, systems...) }
 
-// stage lists the dispatches of some stages, each with the game's systems of it.
+// stage lists the dispatches of some stages, each followed by the game's systems of the stage.
 func (f *frame) stage(list ...tick.Stage) {
 	for _, stage := range list {
 		for _, end := range f.ends {
@@ -130,21 +131,22 @@ func (f *frame) stage(list ...tick.Stage) {
 	}
 }
 
-// mustBeAlone panics if another group drives an end: each would begin frames, and receive and send for it.
+// mustBeAlone panics if another group runs an end: both would begin frames, receive and send for it.
 func mustBeAlone(end End, call, what string) {
 	if !orderOf(end).attach() {
 		panic("systems: " + call + ": " + what + " is in another group already: one group drives it, until Runner.Close or the systems' Finalize")
 	}
 }
 
-// mustBeThere panics on an argument that is nil when it is given, and not in the first frame that needs it.
+// mustBeThere panics on a nil argument early, in place of a panic in the first frame that needs it.
 func mustBeThere(given bool, call, what string) {
 	if !given {
 		panic("systems: " + call + ": " + what + " is nil")
 	}
 }
 
-// there reports whether an interface contains something that is not a nil pointer, as the socket of a failed Listen.
+// there reports whether an interface has a value that is not a nil pointer. The socket of a failed Listen is a nil
+// pointer.
 func there(v any) bool {
 	if v == nil {
 		return false
@@ -153,7 +155,7 @@ func there(v any) bool {
 	return p.Kind() != reflect.Pointer || !p.IsNil()
 }
 
-// mustBePrivate panics with a *netcode.PlainError if the internet may reach a socket in clear.
+// mustBePrivate panics with a *netcode.PlainError if the internet may reach an unencrypted socket.
 func mustBePrivate(server *netcode.Server, socket Socket) {
 	if err := server.MayListen(socket); err != nil {
 		panic(err)
@@ -161,19 +163,18 @@ func mustBePrivate(server *netcode.Server, socket Socket) {
 	server.SetProver(socket)
 }
 
-// mustBeGiven panics on a function that is nil when it is given, and not when it is called.
+// mustBeGiven panics on a nil function early, in place of a panic when it is called.
 func mustBeGiven(given bool, call string) {
 	if !given {
 		panic("systems: " + call + ": the function is nil")
 	}
 }
 
-// Step is one thing that a frame does for netcode, in the order of the frame.
+// Step is one action of netcode in a frame, numbered in the order of the frame.
 type Step uint8
 
-// The steps that are not dispatches. A server's frame is StepReceive, the dispatches with StepCapture after that of
-// PreLateUpdate, StepSend. A client's frame is StepReceive, the dispatches with StepApply before that of EarlyUpdate,
-// StepSend.
+// The steps without the dispatches. A server's frame has StepReceive, the dispatches with StepCapture after
+// PreLateUpdate, StepSend. A client's frame has StepReceive, the dispatches with StepApply before EarlyUpdate, StepSend.
 const (
 	StepReceive Step = 0
 	StepApply   Step = 1 + Step(tick.EarlyUpdate)*2
@@ -181,10 +182,10 @@ const (
 	StepSend    Step = 4 + Step(tick.PostLateUpdate)*2
 )
 
-// StepDispatch is the step that hands a stage's messages to their handlers.
+// StepDispatch returns the step that passes a stage's messages to their handlers.
 func StepDispatch(stage tick.Stage) Step { return 2 + Step(stage)*2 }
 
-// String names the step as the system that takes it.
+// String returns the name of the step's system.
 func (s Step) String() string {
 	switch {
 	case s == StepReceive:
@@ -201,11 +202,11 @@ func (s Step) String() string {
 	return fmt.Sprintf("Step(%d)", uint8(s))
 }
 
-// OrderError says that the systems of netcode run in a wrong order, or that one of them does not run at all.
+// OrderError reports that the systems of netcode run in a wrong order, or that one does not run.
 type OrderError struct {
 	Step  Step // The step that came too late, or not at all.
-	After Step // The step that came before it and should not have.
-	Gone  bool // Step has not come by the end of the first frame; Dispatch(FixedUpdate), which a frame may lack, in many.
+	After Step // The step that came before Step and should come after it.
+	Gone  bool // Step is missing in the first frame. For Dispatch(FixedUpdate), which a frame may lack: in many frames.
 }
 
 // Error implements error.
@@ -219,8 +220,9 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("netcode: the system %s runs after %s: keep them in the order of Systems()", e.Step, e.After)
 }
 
-// enter notes that a system takes a step of the frame of an end. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError. The first frames may have no fixed step. cached is the caller's order of that end.
+// enter notes that a system begins a step of an end's frame. A wrong order or a missing step in the first frame is
+// reported to OnError as an *OrderError. FixedUpdate may be missing in the first frames. cached is the caller's pointer
+// to the order of the end.
 func enter(end End, cached **order, step Step) {
 	if *cached == nil {
 		*cached = orderOf(end)
@@ -230,8 +232,8 @@ func enter(end End, cached **order, step Step) {
 	}
 }
 
-// orderOf returns the order that is kept with an end. An end that is neither a server nor a client has one of its own, which
-// watches nothing.
+// orderOf returns the order that is stored with an end. An end that is neither a server nor a client gets a new one that
+// checks nothing.
 func orderOf(end any) *order {
 	if o, ok := netcode.ExtensionOf[*order](end); ok {
 		return o
@@ -250,30 +252,30 @@ func orderOf(end any) *order {
 	return &order{done: true}
 }
 
-// attach notes that a group of systems drives the end, and returns false if one does already.
+// attach notes that a group runs the end. It returns false if a group does already.
 func (o *order) attach() bool {
 	was := o.attached
 	o.attached = true
 	return !was
 }
 
-// fixedWithin bounds the frames until the first fixed step of a game.
+// fixedWithin bounds the frames until the first FixedUpdate of a game.
 const fixedWithin = 1000
 
-// order is kept with a server or a client. It watches the first frame and reports each step that is out of place once.
+// order is stored with a server or client. It checks the first frame and reports each misplaced step once.
 type order struct {
-	attached bool // A group of systems drives the end.
+	attached bool // A group of systems runs the end.
 
-	want   uint32 // Bit s: the frame needs step s.
+	want   uint32 // Bit s: a frame needs step s.
 	seen   uint32
 	last   Step
 	begun  bool
-	frames int // How many are over.
+	frames int // The number of finished frames.
 	done   bool
 	report func(error)
 }
 
-// newOrder watches for the dispatches and for these steps.
+// newOrder makes an order that expects the dispatches and these steps.
 func newOrder(report func(error), steps ...Step) *order {
 	o := &order{report: report}
 	for _, s := range steps {
@@ -285,9 +287,9 @@ func newOrder(report func(error), steps ...Step) *order {
 	return o
 }
 
-// enter notes that a step begins, as long as there is something to find out. The first frame ends with StepSend, or when a step comes
-// again that a frame has only once: what has not come by then is missing, or runs after Send. Only the fixed steps of the game may begin
-// later.
+// enter notes that a step begins, until the check is over. The first frame ends with StepSend, or when a step repeats
+// that a frame has only once. A step that is missing then is missing in the frame or runs after Send. FixedUpdate may
+// begin later.
 func (o *order) enter(s Step) {
 	fixed := s == StepDispatch(tick.FixedUpdate)
 	switch {
@@ -311,7 +313,7 @@ func (o *order) enter(s Step) {
 	}
 }
 
-// finish reports what the first frame lacked.
+// finish reports the steps that the first frame lacked.
 func (o *order) finish() {
 	fixed := uint32(1) << StepDispatch(tick.FixedUpdate)
 	o.frames, o.done = 1, o.seen&fixed != 0
@@ -322,7 +324,7 @@ func (o *order) finish() {
 	}
 }
 
-// wait watches the frames after the first for a fixed step.
+// wait waits for the first FixedUpdate in the frames after the first.
 func (o *order) wait(s Step) {
 	switch s {
 	case StepDispatch(tick.FixedUpdate):

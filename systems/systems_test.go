@@ -77,7 +77,7 @@ func TestMessagesAreDispatched(t *testing.T) {
 	require.Equal(t, ping{5}, r.handled[0])
 }
 
-// A message that says About an entity is handled when that stands in the client's world, also in the stage before Apply.
+// A message with About is handled when its entity is in the client's world, also in the stage before Apply.
 func TestMessageAboutAnEntityIsHandledWhenItStands(t *testing.T) {
 	r := newRig(t)
 	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
@@ -144,7 +144,7 @@ func TestAddOfNoSystem(t *testing.T) {
 	require.PanicsWithValue(t, "systems: Add(Update): system 2 of 2 is nil", func() { r.server.Add(tick.Update, &move{}, nil) })
 }
 
-// A function that is nil is refused where it is given, and does not end the program when the first entity comes.
+// A nil function is refused early, not when the first entity arrives.
 func TestHooksThatAreNil(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[components.Kind](p)
@@ -175,7 +175,7 @@ func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Tick); return ok })
 		},
 		"the system Receive runs after Dispatch(Initialization)": func(all []systems.System) []systems.System {
-			all[0], all[3] = all[3], all[0] // Between the two are steps of no stage.
+			all[0], all[3] = all[3], all[0] // Between the two are steps without a stage.
 			return all
 		},
 		"the system Dispatch(PostLateUpdate) has not run": func(all []systems.System) []systems.System {
@@ -232,7 +232,7 @@ func TestProblemsOfTheWorldReachOnError(t *testing.T) {
 }
 
 func TestRunnerClosesWhenItsContextIsDone(t *testing.T) {
-	synctest.Test(t, closeWhenTheContextIsDone) // On virtual time: closing has five seconds.
+	synctest.Test(t, closeWhenTheContextIsDone) // On virtual time, since closing has five seconds.
 }
 
 func closeWhenTheContextIsDone(t *testing.T) {
@@ -252,7 +252,7 @@ func closeWhenTheContextIsDone(t *testing.T) {
 	other := systems.NewRunner(&clientWorld, systems.NewClient(client, clientSocket, systems.WallClock()), 60)
 	group := systems.NewServer(server, serverSocket, systems.WallClock())
 	ctx, cancel := context.WithCancel(context.Background())
-	group.Add(tick.Update, each(func() { // The client lives in the server's loop: one goroutine.
+	group.Add(tick.Update, each(func() { // The client runs in the server's loop: one goroutine.
 		other.Step()
 		if client.State() == netcode.Connected && server.Stats().Connected == 1 {
 			cancel()
@@ -271,7 +271,7 @@ func TestRunnerGivesUpTellingInTime(t *testing.T) {
 	r.until(t, func() bool { return r.server.Server.Stats().Connected == 1 })
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	loop := r.loops[0] // Its clock stands still, so the goodbye is never over.
+	loop := r.loops[0] // Its clock stands still, so that the close never ends.
 	require.ErrorIs(t, loop.Close(ctx), context.DeadlineExceeded)
 }
 
@@ -296,7 +296,8 @@ func TestAddRefusesSystemsThatWouldNeverRun(t *testing.T) {
 	require.Panics(t, func() { r.server.Add(netcode.StageUpdate) })
 }
 
-// A server tells OnError of entities that lack a Replicated, and counts their component sets. A client does not: its entities are its own.
+// A server reports entities without Replicated to OnError, and counts their component sets. A client does not, since
+// these are its own entities.
 func TestUnreplicatedIsToldAndCounted(t *testing.T) {
 	r := newRig(t)
 	for _, w := range r.worlds {
@@ -316,7 +317,7 @@ func TestUnreplicatedIsToldAndCounted(t *testing.T) {
 	require.Zero(t, r.client.Client.Stats().Unreplicated)
 }
 
-// The capture leaves alone what Spawn named, also when the world is reset, and its own entities live beside it.
+// The capture ignores entities of Spawn, also when the world is reset. Its own entities exist beside them.
 func TestExplicitEntitiesBesideTheCapture(t *testing.T) {
 	r := newRig(t)
 	server := r.server.Server
@@ -353,7 +354,7 @@ func (s *endless) Receive(buf []byte) (int, transport.Addr, error) {
 
 func (s *endless) Send(transport.Addr, []byte) error { return nil }
 
-// A flood cannot hold up a frame for ever: so many datagrams are taken in one, and the rest in those that follow.
+// A flood cannot block a frame: a frame takes a bounded number of datagrams, and later frames take the rest.
 func TestAFrameTakesSoManyDatagrams(t *testing.T) {
 	server, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
@@ -394,14 +395,14 @@ func (s *plainSocket) Send(_ transport.Addr, packet []byte) error {
 	return s.err
 }
 
-// allEnd can give out the packets for several addresses at once too.
+// allEnd can also return the packets for several addresses at once.
 type allEnd struct{ fullEnd }
 
 func (e *allEnd) DrainAll(send func([]transport.Addr, [][]byte, []int)) {
 	send([]transport.Addr{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
 }
 
-// allSocket takes all at once.
+// allSocket sends all packets at once.
 type allSocket struct{ plainSocket }
 
 func (s *allSocket) SendAll(to []transport.Addr, runs [][]byte, sizes []int) (int, error) {
@@ -425,7 +426,7 @@ func TestSendGivesAllToASocketThatTakesAll(t *testing.T) {
 	require.ErrorContains(t, end.reported[0], "1.2.3.4:5")
 }
 
-// The round trip contains the waits of both ends for their frames. The ping does not, at either end.
+// The round trip includes the waits of both ends for their frames. The ping excludes them, at both ends.
 func TestPingLeavesOutTheFrames(t *testing.T) {
 	const way = 30 * time.Millisecond
 	e := newEnds()
@@ -444,7 +445,7 @@ func TestPingLeavesOutTheFrames(t *testing.T) {
 	require.NoError(t, client.Connect(sockets[0].LocalAddr()))
 	require.Zero(t, client.Ping())
 
-	// Frames of 1/60 s and of 1/20 s, in steps of 1/240 s so that no end waits in step with the other.
+	// Frames of 1/60 s and of 1/20 s, in steps of 1/240 s, so that the ends do not wait in step.
 	var first [2]time.Duration
 	for step := range 240 * 5 {
 		e.now += time.Second / 240

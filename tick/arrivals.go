@@ -3,16 +3,16 @@ package tick
 // arrivalsKept is the number of packets that Arrivals searches for gaps.
 const arrivalsKept = 256
 
-// Arrivals knows which packets of the server came, and of which of its ticks they were. The server numbers its packets without gaps,
-// except for a few numbers that it skips on purpose, and their ticks rise. Where no packet is missing between two, everything is here
-// that the server sent in the ticks between.
+// Arrivals records the server's packets and their ticks, to find complete ticks. The server numbers its packets without
+// gaps, except for a few numbers that it skips on purpose, and their ticks never decrease. Between two packets without a
+// gap, everything has arrived that the server sent in the ticks between.
 type Arrivals struct {
 	packets [arrivalsKept]arrival
-	newest  uint64 // The highest number, with one added.
+	newest  uint64 // The highest number, plus one.
 	before  soughtBack
 }
 
-// soughtBack is the result of the newest search before a packet. It is valid for the next packet of the same tick too.
+// soughtBack caches the newest search for earlier ticks. It is also valid for the next packet of the same tick.
 type soughtBack struct {
 	sequence      uint64
 	tick          Tick
@@ -21,26 +21,26 @@ type soughtBack struct {
 
 // arrival is one packet.
 type arrival struct {
-	sequence uint64 // With one added, so that zero is none.
+	sequence uint64 // Plus one, so that zero means empty.
 	tick     Tick
 }
 
-// at is a packet that came.
+// at returns a packet that arrived.
 func (a *Arrivals) at(sequence uint64) (p arrival, ok bool) {
 	p = a.packets[sequence%arrivalsKept]
 	return p, p.sequence == sequence+1
 }
 
-// News is the effect of one packet on the knowledge about ticks.
+// News reports what one packet proves about ticks.
 type News struct {
-	From, To Tick // Nothing is missing of the ticks From <= t < To.
-	Doubt    Tick // Something may be missing of this tick after all; None: of none.
-	Idle     Tick // The server sent nothing in the ticks up to this one since the packet before; None: not certain.
+	From, To Tick // No packet is missing of the ticks From <= t < To.
+	Doubt    Tick // A packet of this tick may be missing after all; None: no tick.
+	Idle     Tick // The server sent nothing in the ticks up to this one since the packet before; None: unknown.
 }
 
-// Note notes a packet and its tick, None for a packet without one. The newest tick counts as complete as soon as a packet of it is here
-// and none is missing before that, since all packets of a tick leave together. When the next packet turns out to be missing, it is in
-// doubt again.
+// Note records a packet and its tick, None for a packet without a tick. All packets of a tick are sent together. The
+// newest tick therefore counts as complete as soon as one of its packets has arrived without a gap before. If the next
+// packet is then missing, the tick is in doubt.
 func (a *Arrivals) Note(sequence uint64, t Tick) (n News) {
 	a.packets[sequence%arrivalsKept] = arrival{sequence + 1, t}
 	if sequence > 0 {
@@ -51,13 +51,13 @@ func (a *Arrivals) Note(sequence uint64, t Tick) (n News) {
 	a.newest = max(a.newest, sequence+1)
 	if t != None {
 		n.From, n.To, n.Idle = a.judge(sequence, t)
-	} else if left, ok := a.left(sequence); ok { // It may join two others.
+	} else if left, ok := a.left(sequence); ok { // The packet may close a gap between two others.
 		n.From, n.To, _ = a.judge(left.sequence-1, left.tick)
 	}
 	return n
 }
 
-// judge finds the ticks around a packet of which nothing is missing.
+// judge returns the complete ticks around a packet.
 func (a *Arrivals) judge(sequence uint64, t Tick) (from, to, idle Tick) {
 	earlier, before := a.back(sequence, t)
 	later, after := a.seek(sequence, t, +1)
@@ -82,7 +82,8 @@ func (a *Arrivals) judge(sequence uint64, t Tick) (from, to, idle Tick) {
 	return from, to, idle
 }
 
-// back is seek towards older packets. Where both ticks are known, one search serves all packets of a tick that come in order.
+// back searches towards older packets. If both ticks are known, one search serves all packets of a tick that arrive in
+// order.
 func (a *Arrivals) back(sequence uint64, t Tick) (next, further Tick) {
 	b := &a.before
 	if b.further == None || b.tick != t || b.sequence+1 != sequence {
@@ -92,7 +93,7 @@ func (a *Arrivals) back(sequence uint64, t Tick) (next, further Tick) {
 	return b.next, b.further
 }
 
-// left is the nearest older packet with a tick, if none is missing between.
+// left returns the nearest older packet with a tick. ok is false if a packet between is missing.
 func (a *Arrivals) left(sequence uint64) (p arrival, ok bool) {
 	for back := uint64(1); back < arrivalsKept && back <= sequence; back++ {
 		if p, ok = a.at(sequence - back); !ok || p.tick != None {
@@ -102,7 +103,7 @@ func (a *Arrivals) left(sequence uint64) (p arrival, ok bool) {
 	return p, false
 }
 
-// below is the tick of the nearest packet older than the one that is missing in front of sequence.
+// below returns the tick of the nearest packet before the gap in front of sequence.
 func (a *Arrivals) below(sequence uint64) Tick {
 	for back := uint64(2); back < arrivalsKept && back <= sequence; back++ {
 		if p, ok := a.at(sequence - back); ok && p.tick != None {
@@ -112,8 +113,8 @@ func (a *Arrivals) below(sequence uint64) Tick {
 	return None
 }
 
-// seek walks from a packet in one direction as long as none is missing. It returns the next tick that differs from t, and the next
-// that differs from that.
+// seek walks from a packet in direction way, +1 or -1, until the first missing packet. It returns the next tick that
+// differs from t, and the next that differs from both.
 func (a *Arrivals) seek(sequence uint64, t Tick, way int) (next, further Tick) {
 	for range arrivalsKept - 1 {
 		if way < 0 && sequence == 0 {

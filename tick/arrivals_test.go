@@ -9,8 +9,8 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// Whatever is lost, late and out of order: a tick is called whole only if every packet of it came, but for the newest, which may
-// still turn out not to be; and where nothing is lost every tick becomes whole.
+// After any loss, delay and reordering, a tick is complete only if all of its packets arrived. The newest tick may be
+// revoked. Without loss every tick becomes complete.
 func TestArrivedTicksAgreeWithAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(2, 60).Draw(t, "packets")

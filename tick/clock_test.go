@@ -70,8 +70,8 @@ func TestClockOfNoRate(t *testing.T) {
 	require.Equal(t, uint64(3599), c.Slipped())
 }
 
-// A step may be taken up to a microsecond before its time, and not earlier: a clock of 1000 Hz that is asked 52 999 263 ns after its start has
-// made 54 steps, the last of them 737 ns early.
+// A step may be taken at most a microsecond early: a clock of 1000 Hz has made 54 steps 52 999 263 ns after its start,
+// the last 737 ns early.
 func TestClockTakesAStepAMicrosecondEarly(t *testing.T) {
 	for _, step := range []struct {
 		after time.Duration
@@ -88,8 +88,7 @@ func TestClockTakesAStepAMicrosecondEarly(t *testing.T) {
 	}
 }
 
-// TestClockAccountsForEveryStep checks that whatever the pauses, steps made and steps slipped are together
-// those whose time has come, or comes within a microsecond.
+// After any pauses, the made and the dropped steps are together the steps that were due, or due within a microsecond.
 func TestClockAccountsForEveryStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 1000).Draw(t, "rate")

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// play restarts the clocks at tick 100 and runs them for frames of a 30th of a second, with a packet of the server in each.
+// play restarts the clocks at tick 100 and runs them for frames of 1/30 s, with a packet of the server in each.
 func play(c *tick.Clocks, frames int) {
 	c.Begin(0)
 	c.Restart(30, 4, 250*time.Millisecond, 100, 60*time.Millisecond)

@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	driftBlocks = 16                     // How many blocks a slope is taken over.
-	driftBlock  = 500 * time.Millisecond // How long a block collects points.
-	driftFew    = 4                      // With fewer blocks than this there is no slope.
-	// maxSkew bounds how much faster or slower than ours the remote clock is believed to be, as a part of OneTick.
+	driftBlocks = 16                     // The number of blocks that a slope is taken over.
+	driftBlock  = 500 * time.Millisecond // The length of a block.
+	driftFew    = 4                      // The least number of blocks for a slope.
+	// maxSkew bounds the assumed drift of the remote clock against the local clock, as a part of OneTick.
 	maxSkew = OneTick / 16
-	// maxSlope bounds a slope between two blocks: one that is steeper tells of a step, not of a drift.
+	// maxSlope bounds a slope between two blocks. A steeper slope comes from a step of a clock, not from drift.
 	maxSlope = OneTick / 8
 )
 
-// drift measures how much faster the remote clock runs than ours. Of each block of time it keeps the point that was the
-// least delayed (the clock filter of NTP, RFC 5905 §10, which trusts the sample of the lowest delay); the drift is the
-// median of the slopes between all pairs of blocks (Theil and Sen), which a few blocks in a bad network do not move.
+// drift measures how much faster the remote clock runs than the local clock. Of each block of time it keeps the least
+// delayed point, like the clock filter of NTP (RFC 5905 §10). The drift is the median of the slopes between all pairs of
+// blocks (Theil and Sen), which a few blocks in a bad network do not move.
 type drift struct {
 	blocks  [driftBlocks]point
 	next    int
 	filled  int
-	open    point // The least delayed of the block that is being filled.
+	open    point // The least delayed point of the block that is being filled.
 	since   time.Duration
 	filling bool
 }
 
-// clear forgets the points. The caller keeps the drift found so far.
+// clear drops the points. The caller has the drift found so far.
 func (d *drift) clear() { d.next, d.filled, d.filling = 0, 0, false }
 
-// add takes a point and returns the pace as it is then known, and whether that is news.
+// add adds a point. It returns the new pace, and whether it changed.
 func (d *drift) add(p point, pace pace) (now pace, news bool) {
 	if !d.filling {
 		d.open, d.since, d.filling = p, p.at, true
@@ -59,7 +59,7 @@ func (d *drift) add(p point, pace pace) (now pace, news bool) {
 	return pace, true
 }
 
-// slope is the median of the slopes between all pairs of blocks.
+// slope returns the median of the slopes between all pairs of blocks. ok is false with too few.
 func (d *drift) slope(rate int) (Span, bool) {
 	if d.filled < driftFew {
 		return 0, false
@@ -90,23 +90,23 @@ func (d *drift) slope(rate int) (Span, bool) {
 	return slopes[n/2], true
 }
 
-// restartGap is the longest silence, or absence of the caller, after which the measurement continues. A longer one restarts it.
-// A keep-alive comes every second, of which two may be lost.
+// restartGap is the longest silence, or absence of the caller, after which the measurement continues. A longer gap
+// restarts it. A keep-alive is sent every second, and two may be lost.
 const restartGap = 3500 * time.Millisecond
 
-// pace turns local time into game time: the tick rate, and how much faster the remote clock runs than ours.
+// pace converts local time to game time: the tick rate, and the drift of the remote clock.
 type pace struct {
 	rate int
 	skew Span // As a part of OneTick.
 }
 
-// span is the game time that passes in d of local time.
+// span returns the game time that passes in local time d.
 func (p pace) span(d time.Duration) Span {
 	s := SpanOf(d, p.rate)
 	return add(s, s.Of(p.skew))
 }
 
-// add is a + b; what does not fit saturates.
+// add returns a + b. It saturates.
 func add(a, b Span) Span {
 	sum := a + b
 	switch {
@@ -118,29 +118,29 @@ func add(a, b Span) Span {
 	return sum
 }
 
-// point tells that at a moment of local time it was a certain game time somewhere.
+// point is a moment of local time and the game time at that moment.
 type point struct {
 	at   time.Duration
 	time Time
 }
 
-// when is the game time there at now, if it went on at its pace.
+// when returns the game time at local time now, extrapolated at a pace.
 func (p point) when(now time.Duration, pace pace) Time {
 	return p.time.Add(pace.span(since(p.at, now)))
 }
 
 const (
-	// recentPoints, when they all say otherwise, are right against any number of older ones.
+	// recentPoints is the number of newest points that outweigh any number of older points if all contradict them.
 	recentPoints = 8
-	// outliersKept bounds how many points an extreme can pass over.
+	// outliersKept bounds the number of outliers that an extreme can ignore.
 	outliersKept = 4
 )
 
-// line keeps the newest points, and finds the extreme one among them, past some outliers. All points move at one pace,
-// so their order never changes: the extreme needs to be found anew when there is a new point or a new pace, not each frame.
+// line stores the newest points and finds their extreme, without some outliers. All points move at one pace, so that
+// their order never changes. The extreme must be found again only after a new point or a new pace.
 type line struct {
 	points []point
-	next   int // Where the next point goes.
+	next   int // The position of the next point.
 	filled int
 }
 
@@ -154,9 +154,9 @@ func (l *line) add(p point) {
 	l.filled = min(l.filled+1, len(l.points))
 }
 
-// extreme finds the highest point, or for a sign of -1 the lowest, past the outliers that are further out. When the
-// recent points all stay short of it by more than jump, something happened to one of the clocks or to the network, and
-// the older points are forgotten. There must be a point.
+// extreme returns the highest point, or for sign -1 the lowest, without the outermost outliers. If all recent points are
+// short of it by more than jump, a clock or the network has changed: extreme then drops the older points. There must be a
+// point.
 func (l *line) extreme(now time.Duration, pace pace, sign Span, outliers int, jump Span) point {
 	var all, recent extremes
 	reference := l.points[(l.next+len(l.points)-1)%len(l.points)].when(now, pace)
@@ -178,7 +178,7 @@ func (l *line) extreme(now time.Duration, pace pace, sign Span, outliers int, ju
 	return point{now, reference.Add(sign * value)}
 }
 
-// extremes are the highest values noted, in falling order.
+// extremes has the highest noted values in descending order.
 type extremes struct {
 	highest [outliersKept + 1]Span
 	filled  int
@@ -197,5 +197,5 @@ func (e *extremes) note(v Span) {
 	e.highest[i] = v
 }
 
-// past is the highest value past some outliers.
+// past returns the highest value without some outliers.
 func (e *extremes) past(outliers int) Span { return e.highest[min(outliers, e.filled-1)] }

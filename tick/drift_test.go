@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLineModel compares the extreme of a line with what sorting its newest points says.
+// TestLineModel compares the extreme of a line with sorted newest points.
 func TestLineModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(recentPoints, 40).Draw(t, "size") // Few of these are powers of two.
+		size := rapid.IntRange(recentPoints, 40).Draw(t, "size") // Mostly not powers of two.
 		outliers := rapid.IntRange(0, outliersKept).Draw(t, "outliers")
 		sign := rapid.SampledFrom([]Span{1, -1}).Draw(t, "sign")
 		pace := pace{rate: 100, skew: Span(rapid.Int64Range(int64(-maxSkew), int64(maxSkew)).Draw(t, "skew"))}
@@ -40,7 +40,7 @@ func TestLineModel(t *testing.T) {
 	})
 }
 
-// When the newest points all say otherwise, the older ones are forgotten; one fewer is not enough.
+// If all recent points contradict the older ones, the older ones are dropped. One point fewer is not enough.
 func TestLineForgets(t *testing.T) {
 	pace := pace{rate: 100}
 	for _, sign := range []Span{1, -1} {
@@ -61,7 +61,7 @@ func TestLineForgets(t *testing.T) {
 	}
 }
 
-// The drift is found to within a third of a percent under jitter of a tick, and steps of the remote clock are not taken for drift.
+// The drift is measured to a third of a percent under jitter of a tick. Steps of the remote clock do not count as drift.
 func TestDrift(t *testing.T) {
 	const rate = 30
 	for _, skew := range []float64{0, 0.0005, 0.01, -0.01, 0.05, -0.05, 0.2} {
@@ -74,7 +74,7 @@ func TestDrift(t *testing.T) {
 				now := time.Duration(float64(remote)/(1+skew)) + time.Duration(random.Int64N(int64(30*time.Millisecond)))
 				p := point{now, Tick(1 + i).Begin()}
 				if i > 10*rate && i < 15*rate {
-					p.time = p.time.Add(-OneTick / 2) // The way got longer by half a tick, for a while.
+					p.time = p.time.Add(-OneTick / 2) // The delay grows by half a tick for a while.
 				}
 				pace, _ = d.add(p, pace)
 				if i > 6*rate {
@@ -90,7 +90,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// Steps of the remote clock tell nothing of its drift.
+// Steps of the remote clock do not change the drift.
 func TestDriftIgnoresSteps(t *testing.T) {
 	var d drift
 	pace := pace{rate: 30}

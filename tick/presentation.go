@@ -5,53 +5,55 @@ import (
 )
 
 const (
-	shownPoints     = 128 // Arrivals that the delay is taken from.
-	shownPerOutlier = 64  // For how many arrivals one may be later than the delay allows.
-	shownTrusted    = 16  // With fewer arrivals, the delay is at least what it was before them.
+	shownPoints     = 128 // The number of arrivals that the delay is measured from.
+	shownPerOutlier = 64  // One of so many arrivals may be later than the delay allows.
+	shownTrusted    = 16  // With fewer arrivals, the delay is at least the delay before them.
 	// startDelay is the delay of presentation before the first measurement.
 	startDelay = 2 * OneTick
 )
 
-// PresentationConfig holds the settings of a Presentation. Zero fields mean the defaults.
+// PresentationConfig has the settings of a Presentation. Zero fields mean the defaults.
 type PresentationConfig struct {
-	Rate     int           // Ticks a second, as agreed with the server; at least 1, default 30.
-	Ahead    time.Duration // How far past the newest tick that arrived At may run before it stands still; default 250 ms.
-	MinDelay time.Duration // The shortest delay, whatever is measured; default 0. At most MaxDelay.
-	MaxDelay time.Duration // The longest delay that jitter can lead to; default 1 s.
-	Jump     time.Duration // When behind by more than this, At jumps ahead; default 500 ms, at least 4 ticks.
+	Rate     int           // Ticks per second, as agreed with the server; at least 1, default 30.
+	Ahead    time.Duration // The longest time that At runs past the newest tick that arrived; default 250 ms.
+	MinDelay time.Duration // The shortest delay; default 0. At most MaxDelay.
+	MaxDelay time.Duration // The longest delay that jitter can cause; default 1 s.
+	Jump     time.Duration // If At is behind by more than this, it jumps ahead; default 500 ms, at least 4 ticks.
 }
 
-// Presentation tells which moment of the server's past is shown. It is as far behind as keeps the two versions around it
-// at hand: at each arrival of a newer tick it takes note of which was the newest tick when a frame was last shown before,
-// the worst moment of all, and follows the lowest of these but for the worst sixty-fourth. So the delay is the interval
-// between arrivals, plus what jitter adds at that percentile, plus the gaps that loss tears, and nothing else: the playout
-// delay of adaptive audio receivers (Ramjee, Kurose, Towsley, Schulzrinne 1994), and the "view interpolation" of
-// Bernier 2001, with a measured delay in place of a fixed one.
+// Presentation computes the moment of the server's past that a client shows. The delay is just large enough to have the
+// two versions around the moment. It is measured: at each arrival of a newer tick, the Presentation notes the newest tick
+// of the last shown frame. This is the worst moment between two arrivals. The shown moment follows the lowest of these
+// ticks without the worst sixty-fourth.
 //
-// At never goes back, whatever arrives and whatever the local clock does. It slews by at most 5 %, jumps ahead when it
-// is behind by more than Jump, and when it is ahead by more than half of that it stands still until it is not. Past the newest tick that arrived it
-// runs on for Ahead; how far values are carried on meanwhile is the caller's to decide.
+// The delay is thus the interval between arrivals, plus the jitter at that percentile, plus gaps by loss. This is the
+// playout delay of adaptive audio receivers (Ramjee, Kurose, Towsley, Schulzrinne 1994), and the "view interpolation" of
+// Bernier 2001 with a measured delay.
+//
+// At never goes back. It slews by at most 5 %, and jumps ahead when it is behind by more than Jump. When it is ahead by
+// more than half of Jump, it stands still until it is right. Past the newest tick that arrived it runs on for Ahead; the
+// caller decides how far to extrapolate values.
 type Presentation struct {
 	config PresentationConfig
 	jump   Span
 	pace   pace
 	drift  drift
 
-	now   time.Duration // The latest moment that any call named.
+	now   time.Duration // The latest moment that any call passed.
 	begun bool
 
-	newest   point // The newest tick that arrived, and when.
-	low      line  // The newest ticks that frames were shown with, just before a newer one arrived.
-	lowBest  point // Its extreme; only with points.
-	delay    Span  // From the newest tick to what should be shown, as it was last known.
+	newest   point // The newest tick that arrived, and its arrival time.
+	low      line  // The newest tick at each shown frame, just before a newer tick arrived.
+	lowBest  point // The extreme of low; valid only with points.
+	delay    Span  // The last known delay, from the newest tick to the moment to show.
 	shownAt  time.Duration
-	shown    bool // There was a call of At since the last restart.
+	shown    bool // At was called since the last restart.
 	position Time
 	running  bool
-	standing bool // Still, until the server's time is where it should be.
+	standing bool // At stands still, until the target reaches its position.
 }
 
-// NewPresentation returns a Presentation to which nothing has arrived yet. Nothing is allocated later.
+// NewPresentation returns a Presentation before any arrival. All memory is allocated here.
 func NewPresentation(config PresentationConfig) Presentation {
 	if config.Rate < 1 {
 		config.Rate = 30
@@ -74,7 +76,7 @@ func NewPresentation(config PresentationConfig) Presentation {
 	}
 }
 
-// Arrive notes that the state of a tick of the server's arrived at now. Only one that is newer than all before matters.
+// Arrive records that the state of a server's tick arrived at now. It ignores a tick that is not the newest.
 func (p *Presentation) Arrive(server Tick, now time.Duration) {
 	p.touch(now)
 	if server <= p.newest.time.Tick {
@@ -97,7 +99,7 @@ func (p *Presentation) Arrive(server Tick, now time.Duration) {
 	}
 }
 
-// touch takes note of the time. Time that goes backwards, and more of it than any frame lasts, is a break.
+// touch records the time. If the time goes back, or by more than restartGap ahead, the measurement restarts.
 func (p *Presentation) touch(now time.Duration) {
 	gone := since(p.now, now)
 	if p.begun && (gone < 0 || gone > restartGap) {
@@ -107,14 +109,14 @@ func (p *Presentation) touch(now time.Duration) {
 	p.begun, p.now = true, now
 }
 
-// restart forgets what was measured before something broke the time, and keeps the delay that it led to.
+// restart drops the measurements and keeps the delay that they led to.
 func (p *Presentation) restart() {
 	p.low.clear()
 	p.drift.clear()
 	p.shown = false
 }
 
-// At returns the moment to show at now; the zero Time before anything has arrived.
+// At returns the moment to show at now; the zero Time before the first arrival.
 func (p *Presentation) At(now time.Duration) Time {
 	p.touch(now)
 	gone := time.Duration(0)
@@ -134,7 +136,7 @@ func (p *Presentation) At(now time.Duration) Time {
 	return p.position
 }
 
-// target returns the moment to show now.
+// target returns the moment to show at now, without slewing.
 func (p *Presentation) target(now time.Duration) Time {
 	newest := p.newest.when(now, p.pace)
 	delay := p.delay
@@ -153,7 +155,7 @@ func (p *Presentation) target(now time.Duration) Time {
 	return target
 }
 
-// move moves what is shown towards target by what went by, and a little more or less, but never back.
+// move moves the position towards target by the passed time, a little more or less, and never back.
 func (p *Presentation) move(target Time, gone time.Duration) {
 	step := p.pace.span(gone)
 	off := add(target.Sub(p.position), -step)
@@ -170,7 +172,7 @@ func (p *Presentation) move(target Time, gone time.Duration) {
 	}
 }
 
-// capped is a moment, or how far past the newest tick may be shown.
+// capped limits a moment to Ahead past the newest tick.
 func (p *Presentation) capped(at Time) Time {
 	if limit := p.newest.time.Add(SpanOf(p.config.Ahead, p.config.Rate)); limit.Before(at) {
 		return limit
@@ -178,17 +180,18 @@ func (p *Presentation) capped(at Time) Time {
 	return at
 }
 
-// SetDelay changes MinDelay and MaxDelay. What is shown slews to the new delay. A negative least is 0, and most is at least least.
+// SetDelay changes MinDelay and MaxDelay. At slews to the new delay. A negative least counts as 0, and most is at least
+// least.
 func (p *Presentation) SetDelay(least, most time.Duration) {
 	p.config.MinDelay = max(least, 0)
 	p.config.MaxDelay = max(most, p.config.MinDelay)
 }
 
-// Newest returns the newest tick that arrived; None before the first.
+// Newest returns the newest tick that arrived, None before the first.
 func (p *Presentation) Newest() Tick { return p.newest.time.Tick }
 
-// Delay returns how far what is shown is behind the newest tick that arrived, carried on to the last At. It is below 0
-// only when the server's time stepped back.
+// Delay returns the distance of the shown moment behind the newest tick that arrived, extrapolated to the last At. It is
+// negative only when the server's time stepped back.
 func (p *Presentation) Delay() Span {
 	if !p.running {
 		return 0
@@ -196,8 +199,8 @@ func (p *Presentation) Delay() Span {
 	return p.newest.when(p.shownAt, p.pace).Sub(p.position)
 }
 
-// ArriveAfter is Arrive for a tick before which, up to idle, it is certain that the server had nothing to say: that
-// nothing arrived meanwhile was no delay, and does not count as one. None for idle says nothing, as Arrive does.
+// ArriveAfter is Arrive for a tick after a silence of the server up to tick idle. The silence is certain, so that it does
+// not count as delay. With None for idle it equals Arrive.
 func (p *Presentation) ArriveAfter(idle, server Tick, now time.Duration) {
 	if before := &p.newest; idle > before.time.Tick && idle < server && before.time.Tick != None {
 		p.touch(now)

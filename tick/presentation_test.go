@@ -25,7 +25,7 @@ func TestPresentationBeforeAnythingArrived(t *testing.T) {
 	require.Equal(t, tick.OneTick, p.Delay())
 }
 
-// On a link without jitter the delay is the interval between arrivals, whatever it is.
+// On a link without jitter the delay is the interval between arrivals.
 func TestPresentationDelayIsTheSendInterval(t *testing.T) {
 	for _, interval := range []int{1, 2, 3, 6} {
 		p := tick.NewPresentation(tick.PresentationConfig{Rate: 60})
@@ -45,7 +45,7 @@ func TestPresentationDelayIsTheSendInterval(t *testing.T) {
 	}
 }
 
-// When nothing comes any more, what is shown runs on for Ahead and stands still; when it comes again, what is shown goes on from there.
+// Without arrivals the shown moment runs on for Ahead and stands still. With the next arrivals it continues from there.
 func TestPresentationStandsStill(t *testing.T) {
 	p := tick.NewPresentation(tick.PresentationConfig{Rate: 10, Ahead: 300 * ms})
 	now := time.Duration(0)
@@ -60,7 +60,7 @@ func TestPresentationStandsStill(t *testing.T) {
 		at = p.At(now)
 	}
 	require.Equal(t, tick.Tick(1049).Begin().Add(3*tick.OneTick), at)
-	p.Arrive(1050, now) // The server has slept as well.
+	p.Arrive(1050, now) // The server has slept too.
 	for range 20 {
 		now += 10 * ms
 		require.Equal(t, at, p.At(now))
@@ -73,7 +73,7 @@ func TestPresentationStandsStill(t *testing.T) {
 	require.InDelta(t, 1, p.Delay().Float(), 1.1)
 }
 
-// A server that is far ahead is jumped to; one that is a little ahead is caught up with, at 5 % at most.
+// The shown moment jumps to a server far ahead. It catches up with one a little ahead, at 5 % at most.
 func TestPresentationCatchesUp(t *testing.T) {
 	for _, ahead := range []tick.Tick{4, 100, 1 << 33} {
 		p := tick.NewPresentation(tick.PresentationConfig{Rate: 10})
@@ -96,8 +96,8 @@ func TestPresentationCatchesUp(t *testing.T) {
 	}
 }
 
-// TestPresentationNeverGoesBack feeds everything that a network and a clock can do, and more: what is shown never goes back, nor beyond Ahead of
-// the newest tick, and honest arrivals afterwards are shown soon after.
+// TestPresentationNeverGoesBack simulates any behaviour of a network and a clock. The shown moment never goes back, nor
+// beyond Ahead of the newest tick. Later honest arrivals are shown soon.
 func TestPresentationNeverGoesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.OneOf(rapid.Just(-1), rapid.IntRange(5, 60)).Draw(t, "rate")
@@ -155,10 +155,10 @@ func TestPresentationAllocatesNothing(t *testing.T) {
 	require.Positive(t, p.At(now).Tick)
 }
 
-// The shown moment lies between two versions that have arrived, and moves on evenly.
+// The shown moment is between two received versions, and advances evenly.
 func ExamplePresentation() {
 	show := tick.NewPresentation(tick.PresentationConfig{Rate: 20})
-	versions := map[tick.Tick]float64{} // a value as of each tick that arrived
+	versions := map[tick.Tick]float64{} // A value as of each received tick.
 	for frame := range 400 {
 		now := time.Duration(frame) * 10 * time.Millisecond
 		if frame%5 == 0 {

@@ -21,14 +21,14 @@ func (w *world) sound() *world {
 	return w
 }
 
-// tail is the value that one in so many is beyond.
+// tail returns the value that one in oneIn values exceeds.
 func tail(values []float64, oneIn int) float64 {
 	slices.Sort(values)
 	return values[len(values)-1-len(values)/oneIn]
 }
 
-// Inputs are there in at least 99.5 % of all ticks, at the cost of at most 2 ticks of lead beyond what a constant lead, chosen with the
-// whole run in hand, would have needed for the same.
+// Inputs are in time in at least 99.5 % of all ticks. The lead is at most 2 ticks longer than the best constant lead,
+// chosen with knowledge of the whole run.
 func TestInputsArriveInTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestInputsArriveInTime(t *testing.T) {
 	}
 }
 
-// Frames that are longer than a tick make inputs wait; that is made up for like the network's delay.
+// Frames longer than a tick delay inputs. The lead compensates for that as for the network's delay.
 func TestInputsOfSlowFramesArriveInTime(t *testing.T) {
 	for _, drift := range []float64{0, 0.02, -0.02} {
 		s := both(12, link{delay: 20 * ms, jitter: 10 * ms})
@@ -73,7 +73,7 @@ func TestInputsOfSlowFramesArriveInTime(t *testing.T) {
 	}
 }
 
-// A client that stumbles now and then sends the inputs of that moment late, but no others the earlier for it.
+// A client with rare hitches sends the inputs of that moment late, and no other inputs earlier.
 func TestHitchesDoNotLengthenTheLead(t *testing.T) {
 	lead := func(hitch time.Duration) float64 {
 		s := both(13, link{delay: 20 * ms, jitter: 10 * ms})
@@ -85,7 +85,8 @@ func TestHitchesDoNotLengthenTheLead(t *testing.T) {
 	require.LessOrEqual(t, stumbling, smooth+0.2)
 }
 
-// The estimate of the server's tick is right to within a tick, and half of the jitter, which the round trip holds and the least delayed sample does not.
+// The estimate of the server's tick is right to a tick and half of the jitter, which the round trip includes and the
+// least delayed sample does not.
 func TestServerTimeIsKnown(t *testing.T) {
 	for _, l := range []link{{}, {delay: 30 * ms, jitter: 20 * ms, loss: 0.1}, {delay: 250 * ms}} {
 		worst := 0.0
@@ -104,13 +105,13 @@ func TestServerTimeIsKnown(t *testing.T) {
 	}
 }
 
-// Presentation is behind by as little as the network allows: an interval on a perfect link, and what jitter and loss add on others; past the
-// newest tick it is seldom, and then not far.
+// The delay of presentation is the least that the network allows: an interval on a perfect link, plus jitter and loss on
+// others. It rarely runs past the newest tick, and then not far.
 func TestPresentationDelayFitsTheNetwork(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		link link
-		most float64 // the median delay behind the newest tick that could have arrived, in ticks
+		most float64 // The median delay behind the newest tick that could have arrived, in ticks.
 	}{
 		{"a perfect link", link{}, 1},
 		{"30 ms jitter", link{delay: 40 * ms, jitter: 30 * ms}, 2},
@@ -151,7 +152,7 @@ func TestCase54Drift(t *testing.T) {
 	}
 }
 
-// recovers runs a scene in which something happens from 20 s on and is over at a moment. Two seconds later all is as it was before.
+// recovers runs a scene with a disturbance from 20 s on until a moment. Two seconds later everything is as before.
 func recovers(t *testing.T, s scene, over time.Duration) *world {
 	t.Helper()
 	s.seed = 5
@@ -180,7 +181,7 @@ func recovers(t *testing.T, s scene, over time.Duration) *world {
 	return w
 }
 
-// Case 54: a client that is suspended for 30 s, as a hidden tab is, and one whose network drops what came meanwhile.
+// Case 54: a client is suspended for 30 s, like a hidden tab; its network keeps or drops the packets meanwhile.
 func TestCase54SuspendedClient(t *testing.T) {
 	asleep := during(20*time.Second, 50*time.Second)
 	t.Run("with all that came meanwhile", func(t *testing.T) {
@@ -211,13 +212,13 @@ func TestCase54ClockJumps(t *testing.T) {
 	}
 }
 
-// Case 54: the server is stopped, and its ticks slip. The client's tick goes back with it.
+// Case 54: the server is stopped, and its ticks slip. The client's tick goes back too.
 func TestCase54ServerStopped(t *testing.T) {
 	for _, long := range []time.Duration{10 * time.Second, 3 * time.Second, time.Second, 500 * ms} {
 		t.Run(long.String(), func(t *testing.T) {
 			over := 20*time.Second + long
 			if long < 3*time.Second {
-				over += 2 * time.Second // Only answers tell of it, and they must be many to be believed.
+				over += 2 * time.Second // Only reports show it, and they must be many.
 			}
 			w := recovers(t, scene{stopped: during(20*time.Second, 20*time.Second+long)}, over)
 			require.GreaterOrEqual(t, w.sync.Jumps(), uint64(1))
@@ -225,7 +226,7 @@ func TestCase54ServerStopped(t *testing.T) {
 	}
 }
 
-// Case 54: the link is down for a while and nothing else happens: everything goes on as if nothing had.
+// Case 54: the link is down for a while. Afterwards everything continues as before.
 func TestCase54LinkDown(t *testing.T) {
 	for _, long := range []time.Duration{10 * time.Second, time.Second} {
 		t.Run(long.String(), func(t *testing.T) {
@@ -236,8 +237,8 @@ func TestCase54LinkDown(t *testing.T) {
 	}
 }
 
-// Case 54: the server reports that it held an acknowledgement back for longer than the round trip took, so that the rest is negative, or
-// the round trip is nonsense in another way. The answers alone tell the time that inputs need.
+// Case 54: the server reports an ack delay longer than the round trip, or another nonsensical round trip. The reports of
+// inputs alone give the lead.
 func TestCase54NegativeAckDelay(t *testing.T) {
 	for name, lie := range map[string]func(time.Duration) time.Duration{
 		"negative": func(rtt time.Duration) time.Duration { return rtt - time.Second },
@@ -255,7 +256,7 @@ func TestCase54NegativeAckDelay(t *testing.T) {
 	}
 }
 
-// Bursts of jitter: during one what can be done is little; after it all is as before, and the clock has not left its bounds.
+// During a burst of jitter little can be done. Afterwards everything is as before, and the clock stayed in its bounds.
 func TestJitterBursts(t *testing.T) {
 	for _, burst := range []time.Duration{100 * ms, 300 * ms, time.Second} {
 		t.Run(burst.String(), func(t *testing.T) {
@@ -265,7 +266,7 @@ func TestJitterBursts(t *testing.T) {
 	}
 }
 
-// Between jumps the input clock never leaves ±5 % of the server's rate, and what is shown neither. Seen from outside, against true time.
+// Between jumps the input clock and the shown moment stay within ±5 % of the server's rate, measured against true time.
 func TestClocksKeepWithinTheirBounds(t *testing.T) {
 	s := both(8, link{delay: 40 * ms, jitter: 60 * ms, loss: 0.1, burst: 200 * ms, burstFrom: 20 * time.Second, burstTo: 23 * time.Second})
 	var input, shown tick.Time
@@ -274,9 +275,9 @@ func TestClocksKeepWithinTheirBounds(t *testing.T) {
 	s.watch = func(now time.Duration, w *world) {
 		if passed := tick.SpanOf(now-at, w.rate).Float(); at > 5*time.Second {
 			if jumps == w.sync.Jumps() {
-				require.InDelta(t, 1, w.sync.Input().Sub(input).Float()/passed, 0.07, "%v", now) // 5 %, the drift found by mistake, and the millisecond
+				require.InDelta(t, 1, w.sync.Input().Sub(input).Float()/passed, 0.07, "%v", now) // 5 %, the wrongly measured drift, and the millisecond.
 			}
-			if speed := w.shown.Sub(shown).Float() / passed; speed != 0 { // else it stands still
+			if speed := w.shown.Sub(shown).Float() / passed; speed != 0 { // Otherwise it stands still.
 				require.InDelta(t, 1, speed, 0.07, "%v", now)
 			}
 		}
@@ -285,7 +286,7 @@ func TestClocksKeepWithinTheirBounds(t *testing.T) {
 	newWorld(t, s).run(60 * time.Second).sound()
 }
 
-// Case 55: nothing depends on the tick that a server started with. A run from far up is the run from 0 moved up, step by step.
+// Case 55: nothing depends on the server's first tick. A run from a high tick equals the run from 0, shifted.
 func TestCase55TickWrap(t *testing.T) {
 	type frame struct{ input, shown, server tick.Time }
 	trace := func(start tick.Tick) (frames []frame, f figures) {
@@ -313,7 +314,7 @@ func TestCase55TickWrap(t *testing.T) {
 	}
 }
 
-// Two runs of one scene are alike to the last bit.
+// Two runs of one scene are equal to the last bit.
 func TestSimulationsRepeat(t *testing.T) {
 	run := func() ([]tick.Span, tick.Time) {
 		w := newWorld(t, both(10, link{delay: 30 * ms, jitter: 40 * ms, loss: 0.2})).run(15 * time.Second)
@@ -325,8 +326,8 @@ func TestSimulationsRepeat(t *testing.T) {
 	require.Equal(t, input, input2)
 }
 
-// Whatever the network does and whoever sleeps, presentation never goes back, no frame gets more steps than it may, and ten quiet seconds later
-// inputs are in time.
+// For any network and suspensions, presentation never goes back, and no frame gets too many steps. Ten quiet seconds
+// later inputs are in time.
 func TestScenesOfAllKinds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		drawLink := func(name string) link {

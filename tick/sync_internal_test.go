@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSyncSamplesATickOnce sends one clock the first packet of each tick and another one 36 packets of it, of which some come
-// ticks later: both keep the same samples and tell the same time. With each packet a sample, 64 of them reached back 2 ticks.
+// TestSyncSamplesATickOnce gives one clock the first packet of each tick, and another 36 packets of it, some of them
+// ticks later. Both have the same samples and the same time. If each packet were a sample, 64 samples would reach back 2
+// ticks.
 func TestSyncSamplesATickOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	one, all := NewSync(SyncConfig{}), NewSync(SyncConfig{})
@@ -37,7 +38,7 @@ func TestSyncSamplesATickOnce(t *testing.T) {
 	}
 }
 
-// TestSyncFollowsATimeThatStepped holds that a tick far ahead, which no other one confirms, does not silence those that follow.
+// A tick far ahead, without confirmation, does not block the following samples.
 func TestSyncFollowsATimeThatStepped(t *testing.T) {
 	s, now := NewSync(SyncConfig{}), time.Duration(0)
 	for n := Tick(1000); n < 1100; n++ {

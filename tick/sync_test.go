@@ -22,7 +22,7 @@ func TestSyncBeforeAnythingIsKnown(t *testing.T) {
 	require.Zero(t, s.Lead())
 	num, den := s.Factor()
 	require.Equal(t, num, den)
-	s.Feedback(5, 0) // of an input that was never sent
+	s.Feedback(5, 0) // For an input that was never sent.
 	s.Sample(0, time.Second)
 	s.Sample(-7, time.Second)
 	require.Equal(t, tick.Time{}, s.Server(time.Second), "no tick, no sample")
@@ -35,19 +35,19 @@ func TestSyncBeforeAnythingIsKnown(t *testing.T) {
 	require.Equal(t, s.Input().Sub(tick.Tick(100).Begin()), s.Lead())
 }
 
-// The least delayed sample counts: late and reordered ones change nothing.
+// The least delayed sample counts: late and reordered samples change nothing.
 func TestSyncTrustsTheLeastDelayedSample(t *testing.T) {
 	s := tick.NewSync(tick.SyncConfig{Rate: 100})
 	s.RTT(0, 0)
 	s.Sample(100, time.Second)
-	s.Sample(101, time.Second+60*ms) // 50 ms late
-	s.Sample(99, time.Second+70*ms)  // an old one
+	s.Sample(101, time.Second+60*ms) // 50 ms late.
+	s.Sample(99, time.Second+70*ms)  // An old tick.
 	require.Equal(t, tick.Tick(107), s.Server(time.Second+70*ms).Tick)
-	s.Sample(110, time.Second+80*ms) // 20 ms less delayed than the first
+	s.Sample(110, time.Second+80*ms) // 20 ms less delayed than the first.
 	require.Equal(t, tick.Tick(110), s.Server(time.Second+80*ms).Tick)
 }
 
-// One late answer is an outlier once there are many; two are not.
+// One late report is an outlier among many; two are not.
 func TestSyncFollowsFeedback(t *testing.T) {
 	s := tick.NewSync(tick.SyncConfig{Rate: 100, Slack: -1})
 	now := time.Duration(0)
@@ -80,7 +80,7 @@ func TestSyncFollowsFeedback(t *testing.T) {
 	require.InDelta(t, lead.Float()+10, s.Lead().Float(), 1.5, "a second one: that is the network")
 }
 
-// A loop that sleeps as Wait says runs one step in each frame, whatever the drift; so does one that scales its time by Factor.
+// A loop that sleeps for Wait runs one step in each frame at any drift. A loop that scales its time by Factor does too.
 func TestSyncNudgesTheLoop(t *testing.T) {
 	for name, nudge := range map[string]func(*world, time.Duration) time.Duration{
 		"wait": func(w *world, now time.Duration) time.Duration { return now + w.sync.Wait() },
@@ -113,8 +113,8 @@ func TestSyncNudgesTheLoop(t *testing.T) {
 	}
 }
 
-// TestSyncSurvivesAnything feeds nonsense of all kinds: nothing panics, no frame gets more steps than it can take, and honest input afterwards
-// brings the clock back.
+// TestSyncSurvivesAnything passes nonsense of all kinds. Nothing panics, no frame gets too many steps, and later honest
+// values bring the clock back.
 func TestSyncSurvivesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.OneOf(rapid.Just(-1), rapid.IntRange(5, 60)).Draw(t, "rate")
@@ -177,11 +177,11 @@ func TestSyncAllocatesNothing(t *testing.T) {
 	require.Positive(t, s.Tick())
 }
 
-// The loop is not netcode's, and its speed is fixed: it calls Advance once a frame and steps by hand.
+// The loop is not netcode's and has a fixed speed: it calls Advance once a frame and steps by hand.
 func ExampleSync_Advance() {
 	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
 	sync.RTT(100*time.Millisecond, 0)
-	for frame := range 6 { // 60 frames a second
+	for frame := range 6 { // 60 frames per second.
 		now := time.Duration(frame) * time.Second / 60
 		if frame%3 == 0 {
 			sync.Sample(tick.Tick(100+frame/3), now)
@@ -197,7 +197,7 @@ func ExampleSync_Advance() {
 	// frame 5 simulates and sends the input of tick 105
 }
 
-// The loop can be nudged: it sleeps until the next step is due, and makes exactly one in each frame.
+// An adjustable loop sleeps until the next step is due, and makes exactly one step in each frame.
 func ExampleSync_Wait() {
 	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
 	sync.RTT(100*time.Millisecond, 0)
@@ -205,7 +205,7 @@ func ExampleSync_Wait() {
 	now := time.Duration(0)
 	for range 4 {
 		fmt.Println(now.Round(time.Millisecond), sync.Advance(now), sync.Tick())
-		now += sync.Wait() // a sleep
+		now += sync.Wait() // A sleep.
 	}
 	// Output:
 	// 0s 1 103
@@ -214,7 +214,7 @@ func ExampleSync_Wait() {
 	// 125ms 1 106
 }
 
-// The loop keeps its own frame rate, and runs a little faster or slower.
+// The loop has its own frame rate, and runs a little faster or slower.
 func ExampleSync_Factor() {
 	sync := tick.NewSync(tick.SyncConfig{Rate: 20})
 	sync.RTT(100*time.Millisecond, 0)

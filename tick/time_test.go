@@ -13,13 +13,13 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// fixed is a moment as a number of 2^-32 ticks.
+// fixed returns a moment as a number of 2^-32 ticks.
 func fixed(t tick.Time) *big.Int {
 	n := new(big.Int).Lsh(big.NewInt(int64(t.Tick)), 32)
 	return n.Add(n, big.NewInt(int64(t.Fraction)))
 }
 
-// clamped is n as a Span, saturated.
+// clamped returns n as a Span, saturated.
 func clamped(n *big.Int) tick.Span {
 	switch {
 	case n.IsInt64():
@@ -30,7 +30,7 @@ func clamped(n *big.Int) tick.Span {
 	return math.MaxInt64
 }
 
-// near allows for the one step by which the lowest span may be cut, so that its sign can be turned.
+// near allows a difference of one unit at the lowest span, which can be negated.
 func near(t require.TestingT, want, got tick.Span) {
 	if want == math.MinInt64 {
 		want++
@@ -49,7 +49,7 @@ func drawTime(t *rapid.T, label string) tick.Time {
 	}
 }
 
-// TestTimeModel compares all arithmetic with that of numbers without bounds.
+// TestTimeModel compares all arithmetic with unbounded numbers.
 func TestTimeModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTime(t, "a"), drawTime(t, "b")
@@ -94,7 +94,7 @@ func TestTimeBetweenTwoVersions(t *testing.T) {
 		{at(10, 0), 10, 10, tick.OneTick},
 		{at(10, 0), 12, 10, tick.OneTick},
 		{at(1<<40, half), 1 << 40, 1<<40 + 1, half},
-		{at(1<<40, 0), 1, 1<<40 + 1, tick.OneTick}, // farther apart than a span can tell
+		{at(1<<40, 0), 1, 1<<40 + 1, tick.OneTick}, // Farther apart than the range of a span.
 	} {
 		require.Equal(t, c.want, c.at.Along(c.from, c.to), "%v between %d and %d", c.at, c.from, c.to)
 	}
@@ -105,7 +105,7 @@ func TestTimeBetweenTwoVersions(t *testing.T) {
 	require.Equal(t, 500*ms, (tick.OneTick / 2).Duration(-5))
 }
 
-// A part of the way undoes Along, to within a step for each tick of the way.
+// A part of the way is the inverse of Along, to one unit per tick of the way.
 func TestAlong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := drawTime(t, "from").Tick
@@ -117,7 +117,7 @@ func TestAlong(t *testing.T) {
 	})
 }
 
-// Spans and moments read as ticks wherever they are printed: alone, in structs and in errors.
+// Spans and moments are printed as ticks everywhere: alone, in structs and in errors.
 func TestSpansAndMomentsReadAsTicks(t *testing.T) {
 	for want, s := range map[string]tick.Span{
 		"0 ticks": 0, "1 tick": tick.OneTick, "-1 tick": -tick.OneTick, "1.5 ticks": tick.OneTick * 3 / 2, "-0.25 ticks": -tick.OneTick / 4,

@@ -2,25 +2,25 @@ package tick
 
 import "strconv"
 
-// Verdict tells what a Window decided about the input of a tick.
+// Verdict is the decision of a Window about the input of a tick.
 type Verdict uint8
 
 // Decisions of a Window about the input of a tick.
 const (
-	// Accepted: the tick lies ahead; its input waits for it.
+	// Accepted: the tick has not begun; its input waits for it.
 	Accepted Verdict = iota
-	// Late: the tick has begun, with whatever stood in for its input. It is new all the same, and tells the client's clock
-	// how late it came.
+	// Late: the tick has begun without its input. The input is new all the same, and shows the client's clock how late it
+	// was.
 	Late
-	// Duplicate: the input of this tick has come before; the first one counts.
+	// Duplicate: the input of this tick has arrived before; the first one counts.
 	Duplicate
-	// TooOld: the tick lies before the window, or below 1.
+	// TooOld: the tick is before the window, or below 1.
 	TooOld
-	// TooFar: the tick lies beyond the window. The client's clock is far ahead, or it lies.
+	// TooFar: the tick is after the window. The client's clock is far ahead, or the client lies.
 	TooFar
 )
 
-// String returns the verdict's name, or its number when it has none.
+// String returns the verdict's name, or its number for an unknown verdict.
 func (v Verdict) String() string {
 	switch v {
 	case Accepted:
@@ -37,29 +37,29 @@ func (v Verdict) String() string {
 	return "Verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// DefaultReach is the default number of ticks that a Window reaches before and after the server's.
+// DefaultReach is the default number of ticks that a Window reaches before and after the server's tick.
 const DefaultReach = 64
 
-// Window judges the input ticks of one client, as the server sees them: which are taken, and how many may be simulated.
-// A client can name any tick it likes, as often as it likes; that costs a comparison and no memory.
+// Window judges the input ticks of one client at the server: which inputs are accepted, and how many steps may be
+// simulated. A client can name any tick, any number of times; that costs a comparison and no memory.
 type Window struct {
 	past, ahead Tick
-	held        []Tick // The tick whose input was taken, by tick modulo the width of the window.
+	held        []Tick // The tick of an accepted input, by tick modulo the width of the window.
 
-	burst  int  // Most steps in one tick of the server.
+	burst  int  // The most steps in one tick of the server.
 	credit int  // Steps that may be simulated now.
 	filled Tick // The server's tick up to which credit was given.
 }
 
-// NewWindow returns a window that takes the inputs of the ticks from server-past to server+ahead, and lets at most catchUp
-// steps be simulated in one tick beside its own. Values below 0 count as 0.
+// NewWindow returns a window that accepts inputs of the ticks server-past to server+ahead. It allows at most catchUp
+// extra steps in one tick. Negative values count as 0.
 func NewWindow(past, ahead, catchUp int) Window {
 	past, ahead, catchUp = max(past, 0), max(ahead, 0), max(catchUp, 0)
 	return Window{past: Tick(past), ahead: Tick(ahead), held: make([]Tick, past+ahead+1), burst: catchUp + 1}
 }
 
-// Judge decides about the input of a tick while server is the newest tick that the server has begun, and remembers those
-// that it takes. The server's tick never goes back.
+// Judge decides about the input of a tick and remembers an accepted one. server is the newest tick that the server has
+// begun; it never decreases.
 func (w *Window) Judge(input, server Tick) Verdict {
 	switch {
 	case input <= None || input < server-w.past:
@@ -79,16 +79,17 @@ func (w *Window) Judge(input, server Tick) Verdict {
 	return Late
 }
 
-// Holds reports whether the input of a tick was taken and is still in the window.
+// Holds reports whether the input of a tick was accepted and is still in the window.
 func (w *Window) Holds(input Tick) bool {
 	return input > None && w.held[int(input%Tick(len(w.held)))] == input
 }
 
-// Early returns how much earlier than needed an input of this tick arrives while server is the newest tick that the server
-// has begun: what Sync.Feedback wants to be told. It is 0 or more while the verdict is Accepted.
+// Early returns how much earlier than needed an input of this tick arrives, for Sync.Feedback. server is the newest tick
+// that the server has begun. The result is at least 0 for an Accepted input.
 func Early(input, server Tick) Span { return Ticks(input - server - 1) }
 
-// EarlyAt is Early for an input that came at a moment of the server's clock: for one that is in time, what was left until its tick began counts to the fraction.
+// EarlyAt is Early for an input that arrived at a known moment of the server's clock. For an input in time it includes
+// the fraction of the tick that was left.
 func EarlyAt(input, server Tick, came Time) Span {
 	whole := Early(input, server)
 	if whole < 0 {
@@ -97,8 +98,8 @@ func EarlyAt(input, server Tick, came Time) Span {
 	return max(whole, input.Begin().Sub(came))
 }
 
-// Step asks whether one more step of this client may be simulated in the server's tick. Each tick allows one, and what was
-// not used adds up to the catch-up: in the long run a client gets no more steps than there are ticks, however many
+// Step reports whether one more step of this client may be simulated in the server's tick. Each tick allows one, and
+// unused steps add up to at most the catch-up. In the long run a client gets no more steps than there are ticks, however many
 // inputs it sends.
 func (w *Window) Step(server Tick) bool {
 	if given := server - w.filled; given > 0 {

@@ -19,7 +19,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Case 53: what a client can say about ticks.
+// Case 53: the ticks that a client can name.
 func TestCase53InputTicks(t *testing.T) {
 	for _, server := range []tick.Tick{1000, 1<<31 - 50, 1 << 31, 1<<32 - 50, 1 << 32, 1 << 60} {
 		w := tick.NewWindow(tick.DefaultReach, tick.DefaultReach, 4)
@@ -59,17 +59,17 @@ func TestCase53InputTicks(t *testing.T) {
 	require.Equal(t, tick.Span(math.MaxInt64), tick.Early(1<<40, 10))
 }
 
-// An input that is in time is as early as a part of a tick tells, if that is more than the whole ticks that are left. One that is late is late by whole ticks.
+// An input in time is early to a fraction of a tick. A late input is late by whole ticks.
 func TestEarlyAtCountsPartsOfATick(t *testing.T) {
 	const quarter = tick.OneTick / 4
 	for _, c := range []struct {
 		input tick.Tick
-		came  tick.Time // While 10 is the newest tick that began.
+		came  tick.Time // 10 is the newest tick that began.
 		want  tick.Span
 	}{
 		{11, tick.Time{Tick: 10}.Add(3 * quarter), quarter},
 		{11, tick.Time{Tick: 10}, tick.OneTick},
-		{11, tick.Time{Tick: 11}.Add(quarter), 0}, // Read in the frame of its tick, which is later than it should be.
+		{11, tick.Time{Tick: 11}.Add(quarter), 0}, // Read late, in the frame of its tick.
 		{13, tick.Time{Tick: 11}.Add(quarter), 2 * tick.OneTick},
 		{13, tick.Time{Tick: 10}.Add(quarter), 3*tick.OneTick - quarter},
 		{11, tick.Time{Tick: 8}, 3 * tick.OneTick}, // The server hung.
@@ -80,7 +80,7 @@ func TestEarlyAtCountsPartsOfATick(t *testing.T) {
 	}
 }
 
-// The first tick of a server has nothing before it.
+// A server's first tick has no tick before it.
 func TestWindowAtTheStart(t *testing.T) {
 	w := tick.NewWindow(64, 64, 4)
 	require.Equal(t, tick.Accepted, w.Judge(1, tick.None))
@@ -92,7 +92,7 @@ func TestWindowAtTheStart(t *testing.T) {
 	require.Equal(t, tick.TooFar, narrow.Judge(6, 5))
 }
 
-// Case 53: ten times as many inputs as ticks buy no more steps than there are ticks, and a pause buys no more than the catch-up.
+// Case 53: ten times as many inputs as ticks give no more steps than ticks. A pause gives at most the catch-up.
 func TestCase53StepsPerTick(t *testing.T) {
 	w := tick.NewWindow(64, 64, 4)
 	for server := tick.Tick(500); server < 600; server++ {
@@ -114,7 +114,8 @@ func TestCase53StepsPerTick(t *testing.T) {
 	}
 }
 
-// TestCase53Flood sends a hundred inputs a tick, at random around the server's: all that is taken are as many as ticks go by, and the reach once.
+// TestCase53Flood sends a hundred inputs a tick, at random ticks around the server's. It accepts as many as ticks pass,
+// plus the reach once.
 func TestCase53Flood(t *testing.T) {
 	random := rand.New(rand.NewPCG(53, 53))
 	w := tick.NewWindow(64, 64, 4)
@@ -137,7 +138,8 @@ func TestCase53Flood(t *testing.T) {
 	casebook.Injected(t, 100*ticks, "inputs of random ticks")
 }
 
-// TestCase55Window compares the window with a map that never forgets, for reaches of all kinds, across the ends of 31 and 32 bits.
+// TestCase55Window compares the window with a map that never forgets, for many reaches, across the limits of 31 and 32
+// bits.
 func TestCase55Window(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		past, ahead := rapid.IntRange(0, 70).Draw(t, "past"), rapid.IntRange(0, 70).Draw(t, "ahead")
@@ -162,7 +164,7 @@ func TestCase55Window(t *testing.T) {
 			case off <= 0:
 				want = tick.Late
 			}
-			if off > 0 && input < 0 { // The sum went over the end: no tick at all.
+			if off > 0 && input < 0 { // The sum overflowed: not a tick.
 				want = tick.TooOld
 			}
 			require.Equal(t, want, w.Judge(input, server))

@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// link is one direction of a network: a delay, jitter added to it evenly, loss, and a burst of more delay.
+// link is one direction of a network: a delay, uniform jitter added to it, loss, and a burst of more delay.
 type link struct {
 	delay, jitter time.Duration
 	loss          float64
@@ -21,7 +21,7 @@ type link struct {
 	down          func(now time.Duration) bool // nothing passes
 }
 
-// travels is when a packet that is sent at now arrives, if it does.
+// travels returns the arrival time of a packet that is sent at now. ok is false for a lost packet.
 func (l link) travels(now time.Duration, random *rand.Rand) (time.Duration, bool) {
 	lost := random.Float64() < l.loss
 	at := now + l.delay
@@ -34,7 +34,7 @@ func (l link) travels(now time.Duration, random *rand.Rand) (time.Duration, bool
 	return at, !lost && (l.down == nil || !l.down(now))
 }
 
-// flight is a packet that is under way.
+// flight is a packet on its way.
 type flight struct {
 	at   time.Duration
 	down toClient
@@ -82,7 +82,7 @@ type scene struct {
 	watch       func(now time.Duration, w *world)               // after each frame of the client
 }
 
-// world runs a scene millisecond by millisecond.
+// world runs a scene in steps of a millisecond.
 type world struct {
 	scene
 	t      tester
@@ -143,7 +143,7 @@ func newWorld(t tester, s scene) *world {
 	return w
 }
 
-// local is the client's clock.
+// local returns the client's clock.
 func (w *world) local() time.Duration {
 	at := w.now + time.Duration(float64(w.now)*w.drift)
 	if w.jump != nil {
@@ -175,7 +175,7 @@ func (w *world) run(until time.Duration) *world {
 	return w
 }
 
-// take removes what has arrived from flights.
+// take removes and returns the arrived packets.
 func (w *world) take(flights *[]flight) []flight {
 	var came []flight
 	*flights = slices.DeleteFunc(*flights, func(f flight) bool {
@@ -188,7 +188,7 @@ func (w *world) take(flights *[]flight) []flight {
 	return came
 }
 
-// serve is a frame of the server's.
+// serve runs a frame of the server.
 func (w *world) serve() {
 	steps := w.clock.Advance(w.now)
 	first := w.clock.Tick() - tick.Tick(steps) // what has begun before this frame
@@ -212,7 +212,7 @@ func (w *world) serve() {
 	}
 }
 
-// read takes a packet of inputs. Of those that are new, the one that was the least early is told.
+// read handles a packet of inputs. It reports the least early of the new inputs.
 func (w *world) read(f flight, server tick.Tick) {
 	if !w.hasHeard || f.up.number > w.heard.number {
 		w.heard, w.hasHeard = f.up, true
@@ -236,7 +236,7 @@ func (w *world) read(f flight, server tick.Tick) {
 	}
 }
 
-// play is a frame of the client's.
+// play runs a frame of the client.
 func (w *world) play() {
 	now := w.local()
 	for _, f := range w.take(&w.downs) {
@@ -277,7 +277,7 @@ func (w *world) play() {
 	}
 }
 
-// send puts a packet on its way to the server.
+// send sends a packet to the server.
 func (w *world) send(packet toServer) {
 	w.sentPacket++
 	packet.number = w.sentPacket
@@ -300,7 +300,7 @@ func (w *world) measure(rtt time.Duration) {
 	w.sync.RTT(w.rtt, w.dev)
 }
 
-// figures are the results of a simulation between two moments.
+// figures has the results of a simulation between two moments.
 type figures struct {
 	inTime float64 // the part of the server's ticks whose input was there
 	need   float64 // the constant lead, in ticks, that would have had 99.5 % of the inputs there in time
@@ -309,8 +309,8 @@ type figures struct {
 	ticks  int
 }
 
-// inputs takes stock of all ticks that the server began between two moments. A lead is how long before its tick began an
-// input was sent; what was needed is how long it was under way, the wait for a packet that was not lost included.
+// inputs evaluates all ticks that the server began between two moments. A lead is the time from the send of an input to
+// the beginning of its tick. The need is its travel time, with the wait for the next packet after a loss.
 func (w *world) inputs(from, to time.Duration) figures {
 	var f figures
 	var needs []float64
@@ -345,10 +345,10 @@ func (w *world) inputs(from, to time.Duration) figures {
 	return f
 }
 
-// during is true from one moment to another.
+// during returns a function that is true between two moments.
 func during(from, to time.Duration) func(time.Duration) bool {
 	return func(now time.Duration) bool { return now >= from && now < to }
 }
 
-// both returns the scene of a link that is alike in both directions; the jitter is added to the delay.
+// both returns a scene whose two directions have the same link. The jitter is added to the delay.
 func both(seed uint64, l link) scene { return scene{seed: seed, up: l, down: l} }

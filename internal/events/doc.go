@@ -1,2 +1,3 @@
-// Package events keeps what happened to connections until it is safe to tell the game.
+// Package events queues the events of connections until the functions of the game may be called. All code is in
+// events.go.
 package events

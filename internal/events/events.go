@@ -6,34 +6,34 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Queue stores connections that began or ended until it is safe to tell the game. Its functions may kick, send and close, so
-// they are called between packets and never in the middle of one.
+// Queue queues events of connections until the functions of the game may be called. The functions may kick, send and
+// close. They are therefore called between packets, never during one.
 type Queue struct {
-	Connected    []func(wire.ClientID)                                 // Functions of OnConnect,
-	Disconnected []func(wire.ClientID, *peer.Error)                    // OnDisconnect,
-	Left         []func(wire.ClientID)                                 // OnLeave,
-	Migrated     []func(client wire.ClientID, from, to transport.Addr) // and OnMigrate.
-	Over         func(wire.ClientID, *peer.Error)                      // Called after those of Disconnected: the end's own cleanup.
-	Gone         func(wire.ClientID)                                   // Called after those of Left, likewise.
-	Contain      func(name string, with wire.ClientID, f func())       // Calls a function of the game. A panic ends the connection to an end.
-	OfClient     bool                                                  // Functions are told the end's own id, and the other end is 0.
+	Connected    []func(wire.ClientID)                                 // Functions of OnConnect.
+	Disconnected []func(wire.ClientID, *peer.Error)                    // Functions of OnDisconnect.
+	Left         []func(wire.ClientID)                                 // Functions of OnLeave.
+	Migrated     []func(client wire.ClientID, from, to transport.Addr) // Functions of OnMigrate.
+	Over         func(wire.ClientID, *peer.Error)                      // Called after the functions of Disconnected: the end's own cleanup.
+	Gone         func(wire.ClientID)                                   // Called after the functions of Left: the end's own cleanup.
+	Contain      func(name string, with wire.ClientID, f func())       // Calls a function of the game. A panic ends the connection to the client with.
+	OfClient     bool                                                  // The queue of a client: functions get the client's own id, and a panic is blamed on end 0, the server.
 	Waiting      []Event                                               // In order.
 
 	firing bool
 }
 
-// Event is a connection that began, one that ended for a reason, one that goes on at another address, or a client that left for good.
+// Event is the begin, the end or the move of a connection, or a client that left for good.
 type Event struct {
-	Client   wire.ClientID  // Its client.
-	Reason   *peer.Error    // Of one that ended.
-	From, To transport.Addr // Valid where it goes on elsewhere.
+	Client   wire.ClientID  // The client of the connection.
+	Reason   *peer.Error    // The reason of the end; nil for other events.
+	From, To transport.Addr // Valid for a move.
 	Left     bool           // The client left for good.
 }
 
-// Add makes an event wait.
+// Add queues an event.
 func (q *Queue) Add(e Event) { q.Waiting = append(q.Waiting, e) }
 
-// Fire tells all events that wait, and those that the called functions cause.
+// Fire handles all queued events, also those that the called functions add.
 func (q *Queue) Fire() {
 	if len(q.Waiting) == 0 || q.firing {
 		return
@@ -47,7 +47,7 @@ func (q *Queue) Fire() {
 	q.Waiting = q.Waiting[:0]
 }
 
-// tell calls the functions for one event. If one panics, the others are called all the same.
+// tell calls the functions for one event. After a panic of one, the others are still called.
 func (q *Queue) tell(e Event) {
 	with := e.Client
 	if q.OfClient {

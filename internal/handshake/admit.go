@@ -10,8 +10,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// fits returns the reason that there is no place for a client, nil if there is one. Where the game decides, a client that asks may be a player that is
-// connected, and have its place: hasRoom is asked when that is known.
+// fits returns the reason to refuse a client a place, nil if there is a place. If the game decides about clients, the
+// client may be a connected player whose place it takes over: then fits returns nil, and hasRoom is called after the
+// decision.
 func (d *Door) fits(from transport.Addr) *peer.Error {
 	if d.sessions.Asks() && !d.sessions.Shut() {
 		return nil
@@ -19,8 +20,8 @@ func (d *Door) fits(from transport.Addr) *peer.Error {
 	return d.hasRoom(from, Seat{})
 }
 
-// hasRoom returns the reason that there is no place for a client, nil if there is one. A session of the same address is about to
-// be replaced, so its place counts, and so does that of old, which is about to be taken over.
+// hasRoom returns the reason to refuse a client a place, nil if there is a place. A session of the same address is about
+// to be replaced, and old is about to be taken over, so that their places count as free.
 func (d *Door) hasRoom(from transport.Addr, old Seat) *peer.Error {
 	if d.sessions.Shut() {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
@@ -41,7 +42,7 @@ func (d *Door) hasRoom(from transport.Addr, old Seat) *peer.Error {
 	return d.crowded(from.IP.Addr())
 }
 
-// crowded returns the reason to refuse an address a further place, nil if there is none.
+// crowded returns the reason to refuse an address another place, nil if it may have one.
 func (d *Door) crowded(ip netip.Addr) *peer.Error {
 	switch d.places.Crowded(ip) {
 	case admission.Address:
@@ -54,7 +55,7 @@ func (d *Door) crowded(ip netip.Addr) *peer.Error {
 	return nil
 }
 
-// admit makes the session of a client that has proved its address, if the game gives it a place and there is one.
+// admit opens the session of a client that has proved its address, if the game approves it and there is a place.
 func (d *Door) admit(s Seat, payload []byte) {
 	identity := ""
 	if d.sessions.Asks() {
@@ -89,7 +90,8 @@ func (d *Door) admit(s Seat, payload []byte) {
 	d.sessions.Open(s, seed)
 }
 
-// approve returns the game's decision about a client, if it may have a place by now. Otherwise it answers the client.
+// approve returns the game's approval of a client. ok is false, and the client is answered, if it is refused or the
+// decision is open.
 func (d *Door) approve(s Seat, payload []byte) (decision *admission.Decision, ok bool) {
 	if reason := d.decisions.Refusal(s.Nonce, d.frame.Now); reason != nil {
 		d.refuse(s.Address, s.Nonce, reason)
@@ -120,7 +122,8 @@ func (d *Door) approve(s Seat, payload []byte) (decision *admission.Decision, ok
 	return decision, true
 }
 
-// makeRoom ends the session of a player who connects anew. Where it returns a reason to refuse the new one, the old one goes on.
+// makeRoom ends the old session of a player that connects again. If it returns a reason to refuse the new session, the
+// old one continues.
 func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 	old, reason := d.connectedAs(identity)
 	if reason == nil {
@@ -131,10 +134,11 @@ func (d *Door) makeRoom(from transport.Addr, identity string) *peer.Error {
 	}
 	d.out.Stats.TakenOver++
 	d.sessions.TakeOver(old.Client)
-	return d.hasRoom(from, Seat{}) // OnDisconnect may have closed the server, or given the place away.
+	return d.hasRoom(from, Seat{}) // OnDisconnect may have closed the server or filled the place.
 }
 
-// connectedAs returns the session of a player who connects anew, if there is one, or the reason to refuse the new one.
+// connectedAs returns the old session of a player that connects again, if there is one, or the reason to refuse the new
+// session.
 func (d *Door) connectedAs(identity string) (old Seat, refused *peer.Error) {
 	p := d.Players.Find(identity)
 	if p == nil || !p.Connected {
@@ -142,7 +146,7 @@ func (d *Door) connectedAs(identity string) (old Seat, refused *peer.Error) {
 	}
 	old = d.sessions.Of(p.ID)
 	switch {
-	case old.Phase == Leaving: // It has closed in order: who comes now is a new player.
+	case old.Phase == Leaving: // The old session has closed in order: the client is a new player.
 		d.Players.Release(p)
 		return Seat{}, nil
 	case d.config.RefuseSecond:
@@ -152,8 +156,8 @@ func (d *Door) connectedAs(identity string) (old Seat, refused *peer.Error) {
 	return old, nil
 }
 
-// Leave gives the place of a client back whose session ended for a reason. Its player is away, or has left for good. A client of this process
-// has an empty seat.
+// Leave frees the place of a client whose session ended for a reason. Its player is then away or has left for good. For a
+// client of this process s is empty.
 func (d *Door) Leave(s Seat, client wire.ClientID, reason *peer.Error) {
 	d.places.Free(s.Address.IP.Addr())
 	if s.Phase != Nobody {
@@ -174,10 +178,10 @@ func (d *Door) Leave(s Seat, client wire.ClientID, reason *peer.Error) {
 	}
 }
 
-// keeps reports whether a player may come back after its session ended for a reason.
+// keeps reports whether a player may return after its session ended for a reason.
 func (d *Door) keeps(s Seat, reason *peer.Error) bool {
 	switch {
-	case reason.Reason == peer.ReasonTakenOver: // It is back already.
+	case reason.Reason == peer.ReasonTakenOver: // The player is back already.
 		return true
 	case d.sessions.Shut() || d.config.Keep == 0 || s.Phase == Leaving:
 		return false
@@ -185,20 +189,20 @@ func (d *Door) keeps(s Seat, reason *peer.Error) bool {
 	return reason.Reason != peer.ReasonClosed && reason.Reason != peer.ReasonKicked
 }
 
-// endPlayer makes a player have left for good, and tells the game.
+// endPlayer removes a player for good and tells the game.
 func (d *Door) endPlayer(p *admission.Player) {
 	d.Players.Leave(p)
 	d.sessions.Left(p.ID)
 }
 
-// EndAway ends the time of all players that are away.
+// EndAway removes all players that are away.
 func (d *Door) EndAway() {
 	for away := d.Players.Away; len(away) > 0; away = d.Players.Away {
 		d.endPlayer(away[0])
 	}
 }
 
-// Kick ends the time of a player that is away, and reports whether there is one.
+// Kick removes a player that is away. It reports whether there was one.
 func (d *Door) Kick(client wire.ClientID) bool {
 	p := d.Players.Of(client)
 	if p == nil || p.Connected || p.Left {

@@ -15,8 +15,9 @@ const (
 	HelloEvery = 250 * time.Millisecond
 	// JoinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	JoinEvery = 100 * time.Millisecond
-	// cookieFor is the least time for which a cookie is kept. It is a round trip of 1.75 s: three longer ones do not fit into HandshakeTimeout
-	// (5 s). Another cookie that comes in this time answers an earlier Hello, and so does the Accept for that cookie.
+	// cookieFor is the least time for which a client uses a cookie: it allows for a round trip of 1.75 s. Three longer
+	// round trips do not fit into HandshakeTimeout (5 s). Another cookie in this time answers an earlier Hello, and so
+	// does the Accept for that cookie.
 	cookieFor = 7 * HelloEvery
 )
 
@@ -24,60 +25,60 @@ const (
 //
 //	Hello -> Challenge -> Hello with its cookie -> Accept -> Join -> Welcome
 type Attempt struct {
-	Server  transport.Addr // The only one whose answers count.
-	Nonce   uint64         // Names the attempt.
-	Seed    peer.SkipSeed  // Of the connection.
-	Payload []byte         // Of the Join.
-	speaks  []Protocol     // That are left to try, the present one first.
-	refuse  peer.Refuse    // Of the first of them, which the player is told.
-	Rejoins bool           // The session was reset and the client is to connect again (Config.Rejoin).
+	Server  transport.Addr // Only answers of this address count.
+	Nonce   uint64         // The number of the attempt.
+	Seed    peer.SkipSeed  // For the connection.
+	Payload []byte         // Sent with the Join.
+	speaks  []Protocol     // The protocols left to try; the first is offered now.
+	refuse  peer.Refuse    // The first refusal for a wrong protocol, which the player is told.
+	Rejoins bool           // The session was reset and the client connects again (Config.Rejoin).
 
 	cookie   peer.Cookie
-	cookieAt time.Duration // When the cookie came.
-	waits    bool          // Its time runs from the next frame on: only frames know the time.
+	cookieAt time.Duration // The time at which the cookie arrived.
+	waits    bool          // The attempt's time begins with the next frame: only frames know the time.
 	began    time.Duration
-	sayAt    time.Duration // When the next Hello or Join is due.
-	busy     bool          // The server answered that too many attempts come from here.
+	sayAt    time.Duration // The time of the next Hello or Join.
+	busy     bool          // The server answered that too many attempts come from this address.
 	pending  bool          // The server answered that it has not decided yet.
 
-	accept   peer.Accept // The offer of the server,
-	accepted bool        // if it did: then this end joins, until it is welcome.
+	accept   peer.Accept // The offer of the server, valid if accepted.
+	accepted bool        // The server accepted: this end sends Joins until the Welcome.
 	joinedAt time.Duration
 	joins    bool // A Join was sent, the first at joinedAt.
 }
 
 // Protocol describes a protocol in a Hello.
 type Protocol struct {
-	Hash   uint64      // Of the whole,
-	Digest peer.Digest // and of its entries.
+	Hash   uint64      // The hash of the whole protocol.
+	Digest peer.Digest // The digest of its entries.
 }
 
-// New returns an attempt whose time runs from the next frame on. The server is offered the protocols one after the other, until it
-// speaks one.
+// New returns an attempt whose time begins with the next frame. It offers the server the protocols in order, until the
+// server speaks one.
 func New(server transport.Addr, nonce uint64, seed peer.SkipSeed, payload []byte, speaks []Protocol) Attempt {
 	return Attempt{Server: server, Nonce: nonce, Seed: seed, Payload: payload, speaks: speaks, waits: true}
 }
 
-// Protocol returns the one that is offered, and after an Accept the one of the session.
+// Protocol returns the protocol that is offered now; after an Accept, the protocol of the session.
 func (a *Attempt) Protocol() Protocol { return a.speaks[0] }
 
-// Begin notes the time of the first frame of an attempt, or the rest of a frame in which one began.
+// Begin sets the time at which an attempt begins, in its first frame.
 func (a *Attempt) Begin(now time.Duration) {
 	if a.waits {
 		a.began, a.sayAt, a.waits = now, now, false
 	}
 }
 
-// Shift makes up for a stall of this process, in which nothing was read.
+// Shift compensates for a stall of this process, in which nothing was read.
 func (a *Attempt) Shift(stall time.Duration) { a.began += stall }
 
 // Over reports whether the attempt took too long.
 func (a *Attempt) Over(now, limit time.Duration) bool { return now-a.began >= limit }
 
-// Due reports whether a Hello or a Join is to be sent.
+// Due reports whether a Hello or a Join is due.
 func (a *Attempt) Due(now time.Duration) bool { return now >= a.sayAt }
 
-// Append appends the datagram that is due, a Hello or, after an Accept, a Join.
+// Append appends the due datagram: a Hello or, after an Accept, a Join.
 func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind peer.Kind) {
 	if !a.accepted {
 		a.sayAt = now + HelloEvery
@@ -91,7 +92,7 @@ func (a *Attempt) Append(b []byte, now time.Duration) (datagram []byte, kind pee
 	return peer.AppendJoin(b, peer.Join{Nonce: a.Nonce, Cookie: a.cookie, Payload: a.Payload}, fromClient), peer.KindJoin
 }
 
-// Send sends the datagram that is due. It returns the reason of the end of an attempt that takes longer than limit.
+// Send sends the datagram if it is due. It returns the reason of the end if the attempt took longer than limit.
 func (a *Attempt) Send(out Outbox, now, limit time.Duration) (over *peer.Error) {
 	a.Begin(now)
 	if a.Over(now, limit) {
@@ -113,25 +114,25 @@ func (a *Attempt) Send(out Outbox, now, limit time.Duration) (over *peer.Error) 
 	return nil
 }
 
-// Accept is the offer of the server.
+// Accept returns the offer of the server.
 func (a *Attempt) Accept() peer.Accept { return a.accept }
 
-// JoinedAt is the time of the first Join.
+// JoinedAt returns the time of the first Join.
 func (a *Attempt) JoinedAt() time.Duration { return a.joinedAt }
 
-// Checksums returns the start values of the checksums of the session, see the function Checksums.
+// Checksums returns the start values of the session's checksums: see the function Checksums.
 func (a *Attempt) Checksums() (fromClient, fromServer wire.Checksum) {
 	return Checksums(a.accept.Epoch, a.speaks[0].Hash)
 }
 
-// Checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
-// packet that the network sends back to its sender fails: the two never agree.
+// Checksums returns the start values of the checksums of a session, for packets from the client and from the server. They
+// always differ, so that a packet that the network sends back to its sender is invalid.
 func Checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
 	check := wire.NewChecksum(epoch, protocol)
 	return check, ^check
 }
 
-// ParseWelcome reads a Welcome of the session that was accepted.
+// ParseWelcome reads a Welcome of the accepted session.
 func (a *Attempt) ParseWelcome(packet []byte) (peer.Welcome, error) {
 	_, fromServer := a.Checksums()
 	return peer.ParseWelcome(packet, fromServer)
@@ -139,25 +140,25 @@ func (a *Attempt) ParseWelcome(packet []byte) (peer.Welcome, error) {
 
 // Answer is the effect of a datagram of the server.
 type Answer struct {
-	Effect  Effect       // Foreign for none.
-	Refuse  peer.Refuse  // Of Refused.
-	Welcome peer.Welcome // Of Welcomed.
-	Reset   peer.Reset   // Of Reset.
-	Err     error        // Of Malformed.
+	Effect  Effect       // Foreign: no effect.
+	Refuse  peer.Refuse  // For Refused.
+	Welcome peer.Welcome // For Welcomed.
+	Reset   peer.Reset   // For Reset.
+	Err     error        // For Malformed.
 }
 
-// Effect counts the effects of a datagram.
+// Effect is the kind of effect of a datagram.
 type Effect uint8
 
 // The effects.
 const (
-	Foreign    Effect = iota // None: it is no answer to this attempt.
-	Noted                    // It was taken in.
-	Challenged               // It brought a cookie.
+	Foreign    Effect = iota // No answer to this attempt.
+	Noted                    // It changed the state of the attempt.
+	Challenged               // It has a cookie.
 	Refused                  // It ends the attempt.
-	Welcomed                 // The session is there.
-	Malformed                // It has a value that no server can have, which ends the attempt.
-	Reset                    // The server says that it does not know the session.
+	Welcomed                 // The session exists.
+	Malformed                // It has a value that no server can send, which ends the attempt.
+	Reset                    // The server does not know the session.
 )
 
 // Count counts the effect.
@@ -181,7 +182,7 @@ func (a *Answer) Count(stats *peer.HandshakeStats) {
 	}
 }
 
-// Take takes a datagram of the server. Only an end that saw the Hello knows its nonce.
+// Take handles a datagram of the server. The nonce proves that the sender saw the Hello.
 func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer {
 	switch kind {
 	case peer.KindChallenge:
@@ -189,7 +190,7 @@ func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer 
 		if err != nil || challenge.Nonce != a.Nonce {
 			return Answer{}
 		}
-		if challenge.Cookie != a.cookie && (a.cookie.IsZero() || now-a.cookieAt >= cookieFor) { // The one before is not valid any more.
+		if challenge.Cookie != a.cookie && (a.cookie.IsZero() || now-a.cookieAt >= cookieFor) { // The cookie before is no longer valid.
 			a.cookie, a.cookieAt, a.sayAt, a.joins, a.accepted = challenge.Cookie, now, now, false, false
 		}
 		return Answer{Effect: Challenged}
@@ -221,7 +222,8 @@ func (a *Attempt) Take(kind peer.Kind, packet []byte, now time.Duration) Answer 
 	return Answer{}
 }
 
-// outOfRange is the effect of a datagram with an error: Malformed for a value of ours that is out of its range, else none.
+// outOfRange returns the effect of a datagram with an error: Malformed for a value out of range in an answer to this
+// attempt, else none.
 func outOfRange(err error, ours bool) Answer {
 	var field *peer.FieldError
 	if !ours || !errors.As(err, &field) {
@@ -230,8 +232,8 @@ func outOfRange(err error, ours bool) Answer {
 	return Answer{Effect: Malformed, Err: err}
 }
 
-// refused takes a refusal. Some of them pass: this end tries on until its time is over. A server that does not speak the protocol is
-// offered the next one, under a nonce of its own: a refusal that comes twice does not refuse that too.
+// refused handles a refusal. After a temporary one the attempt continues. A server that does not speak the protocol is
+// offered the next one. The offer has a new nonce, so that a duplicate of the refusal does not refuse it too.
 func (a *Attempt) refused(refuse peer.Refuse, now time.Duration) Answer {
 	switch {
 	case refuse.Reason == peer.ReasonBusy:

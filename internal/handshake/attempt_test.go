@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// speaks returns so many protocols: the first has the hash of the tests.
+// speaks returns n protocols: the first has the hash of the tests.
 func speaks(n uint64) (all []Protocol) {
 	for i := range n {
 		all = append(all, Protocol{Hash: hash + i, Digest: peer.NewDigest([]uint32{1 + uint32(i)})})
@@ -45,7 +45,7 @@ func newAttempt() *Attempt {
 	return &a
 }
 
-// take gives an attempt a datagram.
+// take passes a datagram to an attempt.
 func take(a *Attempt, packet []byte, now time.Duration) Answer {
 	return a.Take(peer.KindOf(packet), packet, now)
 }
@@ -94,7 +94,7 @@ func TestEffectsOnAnAttempt(t *testing.T) {
 		before func(a *Attempt)
 		packet []byte
 		want   Effect
-		ends   peer.Reason // Of GivenUp.
+		ends   peer.Reason // From GivenUp.
 	}{
 		"another attempt's Challenge": {nil, peer.AppendChallenge(nil, peer.Challenge{Nonce: 1, Cookie: peer.Cookie{1}}), Foreign, peer.ReasonHandshakeTimeout},
 		"a damaged Challenge":         {nil, other(challenge()), Foreign, peer.ReasonHandshakeTimeout},
@@ -141,7 +141,7 @@ func TestANewCookieStartsAgain(t *testing.T) {
 	require.Equal(t, Foreign, take(a, welcome(), 3*time.Second).Effect)
 }
 
-// A second Hello may be answered with another cookie. The Accept for the first one comes behind it, and its epoch is that of the first.
+// A second Hello may be answered with another cookie. The later Accept belongs to the first cookie, and has its epoch.
 func TestTheAnswerToAnEarlierHelloChangesNoCookie(t *testing.T) {
 	a := newAttempt()
 	take(a, challenge(), time.Second)
@@ -164,8 +164,8 @@ func TestTheTimeOfAnAttemptRunsInFrames(t *testing.T) {
 	require.False(t, a.Over(time.Hour+5*time.Second, 5*time.Second))
 }
 
-// A server of an older build refuses the client's own protocol. The client offers the older ones that it speaks, each under another nonce,
-// and tells the first refusal if there is none that the server speaks.
+// A server of an older build refuses the client's own protocol. The client offers its older protocols, each under another
+// nonce. It reports the first refusal if the server speaks none.
 func TestAnAttemptOffersOlderProtocols(t *testing.T) {
 	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(3))
 	a.Begin(time.Second)
@@ -194,7 +194,7 @@ func TestAnAttemptOffersOlderProtocols(t *testing.T) {
 	}
 }
 
-// The session has the checksum of the protocol that the server speaks.
+// The session has the checksum of the accepted protocol.
 func TestASessionHasTheProtocolThatWasAccepted(t *testing.T) {
 	a := New(transport.MustParseAddr("198.51.100.9:1"), nonce, peer.SkipSeed{}, nil, speaks(2))
 	a.Begin(time.Second)

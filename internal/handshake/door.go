@@ -16,31 +16,31 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Config is the settings of a Door. The fields are those of netcode.Config.
+// Config has the settings of a Door. The fields are those of netcode.Config.
 type Config struct {
 	admission.Limits
-	Clients      int                // The most at a time.
+	Clients      int                // The most clients at a time.
 	Accept       peer.Accept        // Rate, Window and PacketSize of the server.
 	Timeout      time.Duration      // HandshakeTimeout.
-	Keep         time.Duration      // Time for which a player may come back.
-	RefuseSecond bool               // A player that is connected is not taken over.
+	Keep         time.Duration      // The time for which a player may return.
+	RefuseSecond bool               // A connected player is not taken over.
 	ResetKey     [32]byte           // Zero: random.
-	Random       io.Reader          // Of secrets.
+	Random       io.Reader          // The source of secrets.
 	Known        []Protocol         // Protocols that the server speaks, its own first.
-	Canon        *canon.Description // Of its own.
+	Canon        *canon.Description // The description of the server's own protocol.
 }
 
 // Seat is a session, as a Door sees it.
 type Seat struct {
-	Phase    Phase          // Nobody: there is none.
-	Client   wire.ClientID  // Its client,
-	Address  transport.Addr // and where that is.
-	Nonce    uint64         // Of the attempt.
-	Epoch    uint32         // Of its checksums.
-	Before   uint32         // Epoch of the session that the address had before; 0: none.
-	Resumed  uint32         // Number of the newest Resume that counted.
-	Protocol uint64         // Hash of the protocol that the session speaks.
-	Returned bool           // Its player had a session before, with the same id.
+	Phase    Phase          // Nobody: there is no session.
+	Client   wire.ClientID  // The client of the session.
+	Address  transport.Addr // The address of the client.
+	Nonce    uint64         // The nonce of the attempt.
+	Epoch    uint32         // The epoch of the session's checksums.
+	Before   uint32         // The epoch of the address's session before; 0: none.
+	Resumed  uint32         // The number of the newest accepted Resume.
+	Protocol uint64         // The hash of the session's protocol.
+	Returned bool           // The player had a session before, with the same id.
 }
 
 // Phase is the phase of a session.
@@ -49,33 +49,33 @@ type Phase uint8
 // The phases.
 const (
 	Nobody    Phase = iota // There is no session.
-	Connected              // The game knows it.
+	Connected              // The game knows the client.
 	Leaving                // The client closed; its messages are still handled.
-	Ended                  // It only repeats that it is over.
+	Ended                  // The session is over and only repeats its close.
 )
 
 // Sessions is the server behind a Door.
 type Sessions interface {
-	At(address transport.Addr) Seat                 // The session of an address.
-	Of(client wire.ClientID) Seat                   // The session of a client that comes over a network.
-	Taken() int                                     // Number of places in use.
-	Shut() bool                                     // Nobody is let in any more.
-	Asks() bool                                     // The game decides about each client.
-	Ask(d *admission.Decision, payload []byte)      // Asks it.
+	At(address transport.Addr) Seat                 // Returns the session of an address.
+	Of(client wire.ClientID) Seat                   // Returns the session of a remote client.
+	Taken() int                                     // Returns the number of places in use.
+	Shut() bool                                     // Reports whether new clients are refused.
+	Asks() bool                                     // Reports whether the game decides about each client.
+	Ask(d *admission.Decision, payload []byte)      // Asks the game.
 	Open(s Seat, seed peer.SkipSeed)                // Begins a session.
-	Replace(address transport.Addr)                 // Ends the session that an address had: its client has forgotten it.
-	TakeOver(client wire.ClientID)                  // Ends the session of a player who connects anew.
-	Resumed(client wire.ClientID, number uint32)    // A Resume of the session counts.
-	Move(client wire.ClientID, to transport.Addr)   // The session goes on at another address.
-	Left(client wire.ClientID)                      // A client has left for good.
-	Refused(from transport.Addr, difference string) // A client was refused for another version or protocol.
+	Replace(address transport.Addr)                 // Ends the session of an address: its client has forgotten it.
+	TakeOver(client wire.ClientID)                  // Ends the session of a player that connects again.
+	Resumed(client wire.ClientID, number uint32)    // Accepts a Resume of a session.
+	Move(client wire.ClientID, to transport.Addr)   // Moves a session to another address.
+	Left(client wire.ClientID)                      // Handles a client that has left for good.
+	Refused(from transport.Addr, difference string) // Handles the refusal of a client with another version or protocol.
 }
 
-// Door is the server's side of the handshake. It keeps nothing for a client before its Join (docs/adr/0025): Hello and Join are answered
-// from what they bring back, and each answer is no longer than its question until the address is proved.
+// Door is the server's side of the handshake. It stores nothing for a client before its Join (docs/adr/0025): it answers
+// Hello and Join from their contents. Until the address is proved, no answer is longer than its question.
 type Door struct {
 	Players admission.Players // Clients with an identity.
-	LastID  wire.ClientID     // The newest id of a client.
+	LastID  wire.ClientID     // The newest client id.
 
 	config    Config
 	sessions  Sessions
@@ -85,14 +85,14 @@ type Door struct {
 	cookies   *peer.Cookies
 	tokens    *peer.Tokens
 	places    *admission.Places
-	past      peer.PastSessions // Ends of sessions, for Joins and Resumes that come late.
+	past      peer.PastSessions // Ends of sessions, for late Joins and Resumes.
 	decisions admission.Decisions
-	secretAt  time.Duration // When the cookies' secret was last made anew.
-	refused   []string      // The differences that OnError was told of.
-	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
+	secretAt  time.Duration // The time of the cookies' newest secret.
+	refused   []string      // The differences that OnError got.
+	refusedAt time.Duration // The time of the last logged refusal for another protocol; 0: never.
 }
 
-// NewDoor makes a door. The error is that of Config.Random.
+// NewDoor makes a door. The error is from Config.Random.
 func NewDoor(config Config, sessions Sessions, frame *tick.Frame, out Outbox, r *report.Reporter) (Door, error) {
 	var secret [32]byte
 	var places [16]byte
@@ -126,7 +126,7 @@ func (d *Door) Receive(kind peer.Kind, from transport.Addr, packet []byte) {
 	}
 }
 
-// receiveHello answers a Hello: with a Challenge, or if it has a valid cookie, with an Accept.
+// receiveHello answers a Hello with a Challenge or, if it has a valid cookie, with an Accept.
 func (d *Door) receiveHello(from transport.Addr, packet []byte) {
 	hello, err := peer.ParseHello(packet)
 	if err != nil {
@@ -148,8 +148,8 @@ func (d *Door) receiveHello(from transport.Addr, packet []byte) {
 	}
 }
 
-// receiveJoin makes the session of a client that proves by its Join that it has received Accept. For a session that there is
-// already it changes nothing: Welcome is sent with each tick until a packet of the client comes.
+// receiveJoin opens the session of a client whose Join proves that it received Accept. For an existing session it changes
+// nothing: Welcome is sent with each tick until the first packet of the client arrives.
 func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 	join, err := peer.ParseJoin(packet)
 	if err != nil {
@@ -193,8 +193,7 @@ func (d *Door) receiveJoin(from transport.Addr, packet []byte) {
 	d.admit(Seat{Address: from, Nonce: join.Nonce, Epoch: epoch, Before: before, Protocol: protocol}, join.Payload)
 }
 
-// sealOf returns the epoch and the protocol with which a Join is sealed: the server's own, or that of an older build, which the Hello
-// named.
+// sealOf returns the epoch and the protocol of a Join's checksum: the server's own protocol, or an older build's.
 func (d *Door) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, protocol uint64, sealed bool) {
 	for _, of := range d.config.Known {
 		epoch = epochOf(epochs, of.Hash)
@@ -205,9 +204,9 @@ func (d *Door) sealOf(join []byte, epochs peer.Epochs) (epoch uint32, protocol u
 	return 0, 0, false
 }
 
-// cookieEpoch returns the epoch that a cookie must have been made for: that of the session of the address when the cookie was
-// asked for. So a delayed Hello cannot replace a session that came after it, and the Hello that opened a session may come
-// again.
+// cookieEpoch returns the epoch for which a cookie must have been made: the epoch of the address's session when the
+// cookie was requested. A delayed Hello thus cannot replace a later session, and the Hello that opened a session may be
+// repeated.
 func (s Seat) cookieEpoch(nonce uint64) uint32 {
 	switch {
 	case s.Phase == Nobody:
@@ -218,8 +217,7 @@ func (s Seat) cookieEpoch(nonce uint64) uint32 {
 	return s.Epoch
 }
 
-// epochOf returns the epoch of the session that a cookie opens: the first epoch of the cookie with which no checksum starts
-// from zero.
+// epochOf returns the epoch of the session that a cookie opens: its first epoch with which no checksum starts from zero.
 func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
@@ -230,7 +228,7 @@ func epochOf(epochs peer.Epochs, protocol uint64) uint32 {
 	return epoch
 }
 
-// admissible returns the reason to refuse a client, nil if there is none.
+// admissible returns the reason to refuse a client, nil without a reason.
 func (d *Door) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 	if hello.Version != peer.Version {
 		d.noteRefused(from, hello)
@@ -243,11 +241,11 @@ func (d *Door) admissible(from transport.Addr, hello peer.Hello) *peer.Error {
 	return d.fits(from)
 }
 
-// refusalsTold limits the differences of protocols that OnError is told: clients choose them.
+// refusalsTold bounds the protocol differences that OnError gets, since clients choose them.
 const refusalsTold = 16
 
-// noteRefused tells of a client that was refused for another version or protocol: OnError once for each difference, the log once a
-// second, as an old client may ask for ever.
+// noteRefused reports a client that was refused for another version or protocol. OnError gets each difference once. The
+// log gets a line once a second, since an old client may retry for ever.
 func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
 	d.out.Stats.RefusedProtocol++
 	difference := fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
@@ -270,7 +268,7 @@ func (d *Door) noteRefused(from transport.Addr, hello peer.Hello) {
 	}
 }
 
-// challenge sends the cookie that a Hello must bring back.
+// challenge sends the cookie that a Hello must return.
 func (d *Door) challenge(to transport.Addr, nonce uint64) {
 	if d.mayWork(to, nonce, peer.WorkUnproven) {
 		d.sendCookie(to, nonce, d.sessions.At(to).cookieEpoch(nonce))
@@ -286,14 +284,14 @@ func (d *Door) sendCookie(to transport.Addr, nonce uint64, epoch uint32) {
 	})
 }
 
-// accept tells a client the epoch with which it may join; the same Hello again gets the same answer.
+// accept sends a client the epoch with which it may join. The same Hello gets the same answer again.
 func (d *Door) accept(to transport.Addr, nonce uint64, epoch uint32) {
 	accept := d.config.Accept
 	accept.Nonce, accept.Epoch = nonce, epoch
 	d.out.send(to, answerRoom, func(b []byte) []byte { return peer.AppendAccept(b, accept) })
 }
 
-// Welcome tells a client that it has a session.
+// Welcome tells a client that its session exists.
 func (d *Door) Welcome(s Seat) {
 	_, check := Checksums(s.Epoch, s.Protocol)
 	d.out.send(s.Address, answerRoom, func(b []byte) []byte {
@@ -308,18 +306,18 @@ func (d *Door) refuse(to transport.Addr, nonce uint64, reason *peer.Error) {
 	})
 }
 
-// refuseBriefly sends a refusal without a detail: it is shorter than any question.
+// refuseBriefly sends a refusal without a detail. It is shorter than any question.
 func (d *Door) refuseBriefly(to transport.Addr, nonce uint64, reason peer.Reason) {
 	d.out.send(to, answerRoom, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason})
 	})
 }
 
-// answerRoom is enough bytes for any handshake datagram of a server's but Refuse.
+// answerRoom is enough bytes for any handshake datagram of a server except Refuse.
 const answerRoom = 48
 
-// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where the budget is used up it
-// tells the client, which may try again: that costs one table lookup.
+// mayWork takes one piece of handshake work out of the budgets of an address and its network. Without budget it refuses
+// the client briefly, for the cost of one table lookup; the client may retry.
 func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 	switch d.places.Work(from.IP.Addr(), work, d.frame.Now) {
 	case admission.Address:
@@ -333,9 +331,9 @@ func (d *Door) mayWork(from transport.Addr, nonce uint64, work peer.Work) bool {
 	return false
 }
 
-// A session goes on where its client is (docs/adr/0041). A client that hears nothing sends Resume, which names its session.
-// The server lets the new address prove itself by a cookie, and keeps nothing before that. A session that it does not have it
-// answers with a Reset, from the datagram alone.
+// A session follows its client to a new address (docs/adr/0041). A client that receives nothing sends Resume, which names
+// its session. The server lets the new address prove itself by a cookie, and stores nothing before that. For an unknown
+// session it answers with a Reset, from the datagram alone.
 
 // receiveResume answers a Resume.
 func (d *Door) receiveResume(from transport.Addr, packet []byte) {
@@ -363,7 +361,7 @@ func (d *Door) receiveResume(from transport.Addr, packet []byte) {
 	}
 }
 
-// mayMove moves a session to an address that has proved itself, or lets it prove itself.
+// mayMove moves a session to a proved address, or sends an unproved address a cookie.
 func (d *Door) mayMove(s Seat, to transport.Addr, r *peer.Resume) {
 	_, proved := d.cookies.Check(r.Cookie, to, r.Path, s.Epoch, d.frame.Now)
 	switch {
@@ -371,7 +369,7 @@ func (d *Door) mayMove(s Seat, to transport.Addr, r *peer.Resume) {
 		d.sendCookie(to, r.Path, s.Epoch)
 	case !proved || !d.mayWork(to, r.Path, peer.WorkProven):
 	default:
-		d.places.Free(s.Address.IP.Addr()) // A session never stands in its own way.
+		d.places.Free(s.Address.IP.Addr()) // A session's own place never blocks it.
 		if reason := d.crowded(to.IP.Addr()); reason != nil {
 			d.places.Take(s.Address.IP.Addr())
 			d.refuseBriefly(to, r.Path, reason.Reason)
@@ -383,8 +381,8 @@ func (d *Door) mayMove(s Seat, to transport.Addr, r *peer.Resume) {
 	}
 }
 
-// reset tells that a session is over or not known here. A session that still tells its client of its end does that at its
-// address itself.
+// reset answers a Resume of a session that is over or unknown. A session that still repeats its close to the same address
+// needs no Reset.
 func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 	if s := d.sessions.At(to); s.Phase == Ended && s.Nonce == r.Nonce {
 		return
@@ -405,8 +403,8 @@ func (d *Door) reset(to transport.Addr, r *peer.Resume) {
 // secretFor is the time for which a secret of the cookies is used.
 const secretFor = time.Minute
 
-// Expire ends the time of what waits: decisions, players that are away, and the secret of the cookies, so that a leaked one is useless
-// soon. Cookies that were sent stay valid for their few seconds. The error is that of Config.Random.
+// Expire ends overdue decisions and the time of players that are away. It also changes the secret of the cookies, so that
+// a leaked secret is useless soon; sent cookies stay valid for their few seconds. The error is from Config.Random.
 func (d *Door) Expire() error {
 	if len(d.decisions.Waiting) > 0 {
 		late := &peer.Error{Reason: peer.ReasonNotApproved, Detail: fmt.Sprintf("the server did not decide in %v", d.config.Timeout)}

@@ -10,11 +10,11 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Outbox is the place of an end for datagrams of the handshake.
+// Outbox queues an end's datagrams of the handshake.
 type Outbox struct {
-	Buffer *outbox.Buffer       // Of all datagrams of the end.
+	Buffer *outbox.Buffer       // The buffer of all datagrams of the end.
 	Full   *uint64              // Counts datagrams without room.
-	Stats  *peer.HandshakeStats // Counts the others.
+	Stats  *peer.HandshakeStats // Counts sent datagrams.
 }
 
 // send queues a datagram of at most size bytes. It reports whether there was room.
@@ -28,7 +28,7 @@ func (o Outbox) send(to transport.Addr, size int, write func(b []byte) []byte) b
 	return true
 }
 
-// Random is a random number of a Config.Random.
+// Random returns a random number from a Config.Random.
 func Random(from io.Reader) (uint64, error) {
 	var b [8]byte
 	err := random(from, b[:])

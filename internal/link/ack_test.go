@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// An ack that is repeated counts as sent when it goes out, and not where there is no room for it.
+// A repeated ack counts as sent only when it is sent, not without room for it.
 func TestRepeatedAckWithoutRoomIsNotCounted(t *testing.T) {
 	end := func() *peer.Conn {
 		return peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1})

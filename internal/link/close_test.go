@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// An end that closes sends the messages that wait, though nothing was acknowledged for so long that its ring is full.
+// A closing end sends its waiting messages, even if its ring is full for lack of acknowledgements.
 func TestClosingWithAFullRing(t *testing.T) {
 	config := Config{PacketSize: 1200, SendBudget: 64 << 10, TickInterval: time.Second / 30, FlushTimeout: time.Second, Outgoing: peer.OutgoingConfig{
 		PacketSize: 1200, PieceSize: peer.BasePacketSize, UnreliableBytes: 64 << 10, ReliableBytes: 256 << 10, SentPackets: 64,
@@ -47,7 +47,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 		b.Conn.DetectLost(b.Frame.Now, outcomes{b})
 		carry(b, a, func(peer.Incoming) {})
 		switch {
-		case n <= 100: // what a sends is lost
+		case n <= 100: // Packets of a are lost.
 			a.Conn.DetectLost(a.Frame.Now, outcomes{a})
 			if packet, ok := a.Begin(); n > 30 && ok {
 				packet.Add(wire.MessageKeepAlive, 0, 0)
@@ -74,7 +74,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 	require.Zero(t, a.Counters.FlushesCut)
 }
 
-// outcomes tells a link what became of its packets.
+// outcomes tells a link the fate of its packets.
 type outcomes struct{ l *Link }
 
 func (o outcomes) Acked(seq uint64, _ tick.Tick) { o.l.Acked(seq) }

@@ -1,7 +1,10 @@
-// Package link keeps one connection of an end: packets that are opened, filled with messages and state, and closed within a budget; the
-// time since the other end was heard; and the close, with what is delivered before it.
+// Package link implements one connection of an end. It opens packets, fills them with messages and state, and closes them
+// within a budget. It measures the silence of the other end, and runs the close with the delivery of waiting messages.
 //
-// Homes groups links that may share a line.
+// It joins the parts of package peer. It knows no server, client or session: a test runs two links against each other.
 //
-// It joins the parts of package peer. It knows no server, no client and no session: a test drives two links against each other.
+// # Files
+//
+//   - link.go: Link, one connection
+//   - homes.go: Homes, the connections that may share a line, for congestion control
 package link

@@ -9,11 +9,11 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Homes groups the connections of each home, which may share a line (RFC 3124): those of an IPv4 address or of an IPv6 network. Ends on
-// this machine, or without an IP address, share none.
+// Homes groups the connections of each home, which may share a line (RFC 3124): an IPv4 address or an IPv6 network. Ends
+// on this machine or without an IP address belong to no group.
 type Homes map[netip.Prefix]*congestion.Group
 
-// homeOf returns the home of an address; false for one that has none.
+// homeOf returns the home of an address. ok is false for an address without a home.
 func homeOf(address transport.Addr) (home netip.Prefix, ok bool) {
 	switch ip := address.IP.Addr().Unmap(); {
 	case !ip.IsValid() || ip.IsLoopback():
@@ -25,7 +25,7 @@ func homeOf(address transport.Addr) (home netip.Prefix, ok bool) {
 	}
 }
 
-// Join adds a link that begins to send to its address.
+// Join adds a link to the group of its address.
 func (h Homes) Join(l *Link) {
 	home, ok := homeOf(l.Address)
 	if !ok {
@@ -37,14 +37,14 @@ func (h Homes) Join(l *Link) {
 	h[home].Join(&l.Conn.Control)
 }
 
-// Leave removes a link from its address.
+// Leave removes a link from the group of its address.
 func (h Homes) Leave(l *Link) {
 	if home, ok := homeOf(l.Address); ok && h[home].Leave(&l.Conn.Control) == 0 {
 		delete(h, home)
 	}
 }
 
-// EndTick makes the links of a home act together on what their packets of a tick told.
+// EndTick lets the links of each home react together to the acknowledgements of a tick.
 func (h Homes) EndTick(now time.Duration) {
 	for _, group := range h {
 		group.Tick(now)

@@ -10,8 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Clients of one address start with parts of the first rate; those of this machine and of another address do not. An address without
-// clients is forgotten.
+// Clients of one address start with parts of the first rate; clients of this machine and of other addresses do not. An
+// address without clients is removed.
 func TestClientsOfAnAddressStartTogether(t *testing.T) {
 	h, now := Homes{}, time.Duration(0)
 	var links []*Link

@@ -25,70 +25,71 @@ const (
 	LeastPacket = 96
 )
 
-// Link is the part of a connection that both ends have: the packet layer, the queues of messages to send and received, the budget, and the close.
+// Link is the common part of a connection at both ends: the packet layer, the queues of messages, the budget and the
+// close.
 type Link struct {
 	Conn     *peer.Conn      // The packet layer.
-	Address  transport.Addr  // Where the other end is.
-	Remote   wire.ClientID   // The id of the other end.
+	Address  transport.Addr  // The address of the other end.
+	Remote   wire.ClientID   // The id of the other end, 0 for a server.
 	Outgoing *peer.Outgoing  // Messages to send.
-	Arrivals peer.Arrivals   // The channels of messages that came.
-	Source   *message.Source // The messages of the other end in the queues of Dispatch.
+	Arrivals peer.Arrivals   // The channels of received messages.
+	Source   *message.Source // The other end's messages in the queues of Dispatch.
 	Budget   peer.Budget     // Bytes that may be sent now.
-	Saves    time.Duration   // So much of the rate may be saved up, two ticks at least.
-	lent     bool            // Messages had the last loan of the budget: state gets the next one.
-	bounded  bool            // In the last tick the budget kept something from being sent, and the rate did not.
+	Saves    time.Duration   // The budget saves up the rate of this time, at least of two ticks.
+	lent     bool            // Messages had the last loan of the budget: state gets the next.
+	bounded  bool            // In the last tick the budget delayed something, and the rate did not.
 	skipper  peer.Skipper
 
-	Frame    *tick.Frame    // That of this end.
-	Out      *outbox.Buffer // Packets for Drain, likewise.
-	Counters *Counters      // Of all links of this end.
+	Frame    *tick.Frame    // The frame of this end.
+	Out      *outbox.Buffer // The packets of this end for Drain.
+	Counters *Counters      // Counts for all links of this end.
 	config   Config
 
-	ReceivedAt time.Duration // Time of the newest packet that came.
-	SentAt     time.Duration // Time of the newest packet sent that must be acknowledged.
+	ReceivedAt time.Duration // The time of the newest received packet.
+	SentAt     time.Duration // The time of the newest sent packet that must be acknowledged.
 
-	gotMessages bool // Messages of the game came in this frame.
+	gotMessages bool // Messages of the game arrived in this frame.
 	tooMuch     bool // They exceed the quota.
 	floods      int  // Frames beyond the quota, less frames with messages within it.
 
-	Reason     *peer.Error   // Reason of the end; nil before.
+	Reason     *peer.Error   // The reason of the end; nil before.
 	leaveEnd   time.Duration // The other end closed: its messages are handled until then at most.
 	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
 	flushEnd   time.Duration
-	closeFirst uint64 // Sequence of the first close message.
+	closeFirst uint64 // The sequence of the first close message.
 	closesLeft int
 	closeAt    time.Duration
 	PacketSize int  // Bytes of the largest packet that this end sends.
-	Fitted     int  // Bytes of the largest packet of state: less where the path takes less.
+	Fitted     int  // Bytes of the largest packet of state: less if the path takes less.
 	CloseAcked bool // The other end acknowledged a close message.
 
-	Sent func(packet []byte) // Is given each packet; nil where nobody asks.
+	Sent func(packet []byte) // Gets each packet; may be nil.
 }
 
-// Config is the part of an end's configuration that its links need. The fields are those of netcode.Config.
+// Config is the part of an end's configuration that links use. The fields are those of netcode.Config.
 type Config struct {
-	PacketSize    int                 // Bytes of a packet at most.
-	SendBudget    int                 // Bytes a second; below 0 without a bound.
-	TickInterval  time.Duration       // Between two network ticks.
+	PacketSize    int                 // The most bytes of a packet.
+	SendBudget    int                 // Bytes per second; negative: no bound.
+	TickInterval  time.Duration       // The time between two network ticks.
 	Outgoing      peer.OutgoingConfig // Bounds of messages that wait to be sent.
-	FloodFrames   int                 // Frames beyond the quota until the connection ends.
-	ReliableStall time.Duration       // How long reliable messages may wait.
-	FlushTimeout  time.Duration       // How long a close waits for messages to be delivered.
-	LeaveTimeout  time.Duration       // How long messages of an end that closed may wait to be handled.
+	FloodFrames   int                 // The number of frames beyond the quota that ends the connection.
+	ReliableStall time.Duration       // The longest wait of reliable messages.
+	FlushTimeout  time.Duration       // The longest wait of a close for the delivery of messages.
+	LeaveTimeout  time.Duration       // The longest wait for the handlers of messages after the other end closed.
 }
 
-// Counters counts the limits that links reach, as netcode.Stats does.
+// Counters counts the limits that links reach, as in netcode.Stats.
 type Counters struct {
 	BudgetSpent    uint64 // Times that the budget was too small for a packet.
-	SentRingFull   uint64 // Packets without a record in the ring of sent packets.
+	SentRingFull   uint64 // Packets without room in the ring of sent packets.
 	OutputFull     uint64 // Packets without room for Drain.
-	QueueOverflows uint64 // Ends because a reliable message could not be kept.
-	Stalled        uint64 // Ends because reliable messages waited for too long.
-	RateLimited    uint64 // Ends because far too much came.
-	FlushesCut     uint64 // Closes with messages undelivered.
+	QueueOverflows uint64 // Connections that ended because a reliable message did not fit its queue.
+	Stalled        uint64 // Connections that ended because reliable messages waited too long.
+	RateLimited    uint64 // Connections that ended because far too many messages arrived.
+	FlushesCut     uint64 // Closes with undelivered messages.
 }
 
-// Add adds the counters of another.
+// Add adds other counters.
 func (c *Counters) Add(other Counters) {
 	c.BudgetSpent += other.BudgetSpent
 	c.SentRingFull += other.SentRingFull
@@ -99,7 +100,7 @@ func (c *Counters) Add(other Counters) {
 	c.FlushesCut += other.FlushesCut
 }
 
-// Start sets the fields of a fresh connection.
+// Start initialises the link for a new connection.
 func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.Frame.Now
 	l.config, l.Address, l.Conn, l.Remote = config, address, conn, remote
@@ -115,12 +116,13 @@ func (l *Link) Start(config Config, address transport.Addr, conn *peer.Conn, rem
 	l.Reason, l.flushing, l.closesLeft, l.CloseAcked = nil, false, 0, false
 }
 
-// Refill fills the budget at the rate of congestion control, of which two ticks, or saves if that is more, may be saved up.
+// Refill fills the budget at the rate of congestion control. It saves up at most two ticks, or Saves if that is longer.
 func (l *Link) Refill() {
 	l.Budget.Refill(l.Frame.Now, l.Conn.Control.Rate(), max(2*l.config.TickInterval, l.Saves))
 }
 
-// EndTick tells congestion control whether the rate kept something from being sent in this tick.
+// EndTick tells congestion control whether its rate delayed something in this tick. waits means that something waits to
+// be sent.
 func (l *Link) EndTick(waits bool) {
 	waits = waits && l.Conn.CanSend()
 	paced := waits && l.Budget.Paced()
@@ -128,16 +130,16 @@ func (l *Link) EndTick(waits bool) {
 	l.Conn.Control.Tick(l.Frame.Now, paced)
 }
 
-// Line returns the state of congestion control of what this end sends.
+// Line returns the state of congestion control for the sent packets.
 func (l *Link) Line() congestion.State {
 	state := l.Conn.Control.State()
 	if state.Reason == congestion.Application && l.bounded {
-		state.Reason = congestion.Bound // There is more to send than the budget allows.
+		state.Reason = congestion.Bound // The budget delays packets.
 	}
 	return state
 }
 
-// OutOfBudget reports whether the budget is too small for a packet, and counts it.
+// OutOfBudget reports whether the budget is too small for a packet, and counts that.
 func (l *Link) OutOfBudget() bool {
 	if left := l.Budget.Left(); left < 0 || left >= LeastPacket {
 		return false
@@ -146,11 +148,12 @@ func (l *Link) OutOfBudget() bool {
 	return true
 }
 
-// Begin opens the next packet, as large as the budget, congestion control and the path allow. It returns false where there is no room for it.
+// Begin opens the next packet, as large as the budget, congestion control and the path allow. ok is false without room
+// for it.
 func (l *Link) Begin() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.Conn.CanSend()); ok {
 		size := l.Conn.PathSize()
-		if l.Saves == 0 { // Saved state goes out in as few packets as possible: all have to arrive.
+		if l.Saves == 0 { // Saved state is sent in as few packets as possible, since all must arrive.
 			size = min(size, l.Conn.Control.PacketSize()-peer.PacketOverhead)
 		}
 		if left := l.Budget.Left(); left >= 0 {
@@ -161,8 +164,8 @@ func (l *Link) Begin() (b peer.Builder, ok bool) {
 	return b, ok
 }
 
-// mayGrow reports whether a packet may become larger than Begin made it, for one entity or message that does not fit else, and
-// whether the budget lends what it takes.
+// mayGrow reports whether a packet may become larger than Begin made it, for one entity or message that does not fit
+// otherwise. borrows means that the budget lends the difference.
 func (l *Link) mayGrow() (may, borrows bool) {
 	if left := l.Budget.Left(); left < 0 || left >= l.PacketSize {
 		return true, false
@@ -170,10 +173,10 @@ func (l *Link) mayGrow() (may, borrows bool) {
 	return l.Budget.MayBorrow(), true
 }
 
-// pathLeft returns how many bytes a packet may grow by until it is as large as the path is known to take.
+// pathLeft returns the number of bytes by which a packet may grow up to the known size of the path.
 func (l *Link) pathLeft(b *peer.Builder) int { return max(l.Conn.PathSize()-b.Size(), 0) }
 
-// FitPath makes the state of a view fit packets of a size, the SettledSize of the path.
+// FitPath limits the state of a view to packets of a size, the SettledSize of the path.
 func (l *Link) FitPath(view *snapshot.View, size int) {
 	l.Fitted = size
 	view.SetPayload(peer.MaxPayload(size))
@@ -196,8 +199,9 @@ func (l *Link) Probe(n int, payload []byte) {
 	l.Finish(&b)
 }
 
-// open opens the next packet if the ring of sent packets has room for it. One that only acknowledges, or proves that this end is alive,
-// sometimes has room where others have none (Conn.CanSign): two ends that both wait for acknowledgements must not block each other.
+// open opens the next packet if may is true and there is room. Packets that only acknowledge, or only show that this end
+// is alive, have a reserve in the ring of sent packets (Conn.CanSign): two ends that both wait for acknowledgements must
+// not block each other.
 func (l *Link) open(may bool) (peer.Builder, bool) {
 	if !may {
 		l.Counters.SentRingFull++
@@ -230,16 +234,18 @@ func (l *Link) Finish(b *peer.Builder) {
 	}
 }
 
-// MessagesWait reports whether there is something to send beside state: messages, or credit for those of the other end.
+// MessagesWait reports whether there is something to send besides state: messages, or credit for the other end's
+// messages.
 func (l *Link) MessagesWait() bool {
 	_, credit := l.Arrivals.CreditDue()
 	return credit || l.Outgoing.Pending()
 }
 
-// AddMessages puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may take
-// more than half of a packet, so that messages never starve the state. Where half of a packet is too small for state,
-// packets of messages and of state alternate. A message larger than its share of the budget borrows the rest; borrowed is
-// true then.
+// AddMessages writes credit and messages into a packet, in order, as many as fit. If state waits too, only the first
+// message may take more than half of a packet, so that messages never starve the state. If half of a packet is too small
+// for state, packets of messages and of state alternate.
+//
+// A message larger than its share of the budget borrows the rest; borrowed is then true.
 func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.Arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
 		peer.AppendCredit(b.Payload()[:0], low)
@@ -261,7 +267,7 @@ func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if may, borrows := l.mayGrow(); b.Spare() > 0 && may && !(stateWaits && l.lent) {
 		if need := l.Outgoing.Next(b); need > share {
 			grown := need - share
-			if fits := l.pathLeft(b); grown > fits { // Beyond the path only for what does not fit it else.
+			if fits := l.pathLeft(b); grown > fits { // A packet exceeds the path size only if the message does not fit otherwise.
 				grown = max(fits, need-room-wire.MessageHeaderSize)
 			}
 			if grown = b.Grow(grown); borrows {
@@ -276,13 +282,13 @@ func (l *Link) AddMessages(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	return false
 }
 
-// AddState writes rows of a view that the other end lacks into a packet, as many as its share of the budget takes, and
-// returns their payload, nil if there were none. One entity, or group, that is larger than the share borrows the rest.
+// AddState writes rows of a view that the other end lacks into a packet, as many as its share of the budget allows. It
+// returns the payload, nil without rows. One entity or group that is larger than the share borrows the rest.
 func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.EncodeCache) (state []byte) {
 	share := b.Room()
 	lend, borrows := l.mayGrow()
 	spare := b.Spare()
-	if !b.Empty() { // Beyond the path only for what does not fit it else.
+	if !b.Empty() { // A packet exceeds the path size only if it has nothing else.
 		spare = min(spare, l.pathLeft(b))
 	}
 	spare = b.Grow(spare)
@@ -302,7 +308,7 @@ func (l *Link) AddState(b *peer.Builder, view *snapshot.View, cache *snapshot.En
 	return state
 }
 
-// SendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.
+// SendMessages sends packets of messages until no message waits, or the budget or the ring of sent packets is used up.
 func (l *Link) SendMessages() {
 	for l.MessagesWait() {
 		if l.OutOfBudget() {
@@ -319,13 +325,13 @@ func (l *Link) SendMessages() {
 	}
 }
 
-// ResyncSize is the size of a resync message: the epoch that is asked for, 2 bytes little-endian.
+// ResyncSize is the size of a resync message in bytes: the requested epoch, little-endian.
 const ResyncSize = 2
 
 // ParseResync reads the payload of a resync message.
 func ParseResync(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
 
-// SendResync sends a packet that asks the other end for all its state anew. Messages share the packet.
+// SendResync sends a packet that requests all state of the other end again. Messages share the packet.
 func (l *Link) SendResync(epoch uint16) {
 	if l.Budget.Spent() {
 		l.Counters.BudgetSpent++
@@ -365,8 +371,8 @@ func (l *Link) RepeatAck() {
 	}
 }
 
-// KeepAlive sends a message that must be acknowledged, if none was sent for a while: it measures the link and proves that
-// this end is alive. It reports whether it sent one.
+// KeepAlive sends a message that must be acknowledged, if no packet was sent for the time every. It measures the link and
+// shows that this end is alive. It reports whether it sent a packet.
 func (l *Link) KeepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.Frame.Now-l.SentAt < every {
 		return false
@@ -379,15 +385,15 @@ func (l *Link) KeepAlive(every time.Duration, payload []byte) (sent bool) {
 	return ok
 }
 
-// PulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
-// empty. Zeros behind the tick tell that state of it may be missing.
+// PulseSize is the size of a server's keep-alive in bytes: the 16 low bits of its tick, little-endian. Zeros behind the
+// tick mean that state of the tick may be missing. A client's keep-alive is empty.
 const PulseSize = 2
 
 // ParsePulse returns the low bits of the tick in a payload of PulseSize bytes or more.
 func ParsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
 
-// PulsePayload returns the payload of this end's keep-alives, which is empty at a client. complete tells the client that the server has sent
-// all state up to the tick.
+// PulsePayload returns the payload of this end's keep-alives, which is empty at a client. complete means that the server
+// has sent all state up to the tick.
 func (l *Link) PulsePayload(room *[PulseSize + 1]byte, complete bool) []byte {
 	if l.Remote == 0 {
 		return nil
@@ -399,19 +405,19 @@ func (l *Link) PulsePayload(room *[PulseSize + 1]byte, complete bool) []byte {
 	return room[:]
 }
 
-// Shift makes up for a stall of this process, in which nothing was read.
+// Shift compensates for a stall of this process, in which nothing was read.
 func (l *Link) Shift(stall time.Duration) {
 	l.ReceivedAt += stall
 	l.leaveEnd += stall
 }
 
-// NoteMessages notes that messages of the game came in this frame, and whether the queues refused some.
+// NoteMessages notes that messages of the game arrived in this frame, and whether the queues refused some.
 func (l *Link) NoteMessages() {
 	l.gotMessages, l.tooMuch = true, l.tooMuch || l.Source.Refused() > 0
 }
 
-// SetPacketSize bounds the packets that this end sends, in bytes. It returns false, without any effect, while messages wait that were cut
-// for another size.
+// SetPacketSize bounds the packets that this end sends, in bytes. It returns false, without any effect, while messages
+// wait that were fragmented for another size.
 func (l *Link) SetPacketSize(n int) bool {
 	if !l.Outgoing.SetPacketSize(n) {
 		return false
@@ -421,18 +427,18 @@ func (l *Link) SetPacketSize(n int) bool {
 	return true
 }
 
-// SetBudget bounds the bytes that are sent in a second. Below 0 there is neither a bound nor congestion control.
+// SetBudget bounds the bytes sent per second. A negative value disables the bound and congestion control.
 func (l *Link) SetBudget(bytesPerSecond int) {
 	l.Conn.SetBound(Bound(bytesPerSecond))
 	l.Budget.SetBound(bytesPerSecond)
 	l.Budget.Pace(l.Conn.Control.Rate())
 }
 
-// maxBudget is the highest budget that is a limit, in bytes a second.
+// maxBudget is the highest budget that counts as a bound, in bytes per second.
 const maxBudget = 1 << 30
 
-// Bound returns the most bytes a second that a budget may take of a line: with the headers of IP and UDP, where all packets are
-// small. It is 0 for an unlimited budget.
+// Bound returns the most bytes per second that a budget can take of a line, with the headers of IP and UDP, if all
+// packets are small. It is 0 for an unlimited budget.
 func Bound(budget int) int {
 	if budget < 0 {
 		return 0
@@ -441,14 +447,15 @@ func Bound(budget int) int {
 	return budget + budget/LeastPacket*peer.PacketOverhead
 }
 
-// Overrun returns, once a frame, the reason to end the connection; nil if there is none. A queue of reliable messages
-// overflowed at one of the two ends, or a client exceeded its quota for long. t is the tick that messages wait for.
+// Overrun returns the reason to end the connection, nil without a reason. It is called once a frame. The reasons: a queue
+// of reliable messages overflowed at an end, or a client exceeded its quota for long. t is the tick that messages wait
+// for.
 func (l *Link) Overrun(t tick.Tick) *peer.Error {
 	if freed := l.Source.TakeFreed(); freed > 0 {
 		l.Arrivals.Freed(freed)
 	}
 	if l.gotMessages {
-		if l.tooMuch && l.Remote != 0 { // A server does not know the quotas of its clients, and they trust it.
+		if l.tooMuch && l.Remote != 0 { // A server does not know its clients' quotas, and clients trust it.
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)
@@ -470,7 +477,7 @@ func (l *Link) Overrun(t tick.Tick) *peer.Error {
 	return nil
 }
 
-// Acked takes an acknowledgement.
+// Acked handles an acknowledgement.
 func (l *Link) Acked(seq uint64) {
 	if l.Reason != nil && !l.flushing && seq >= l.closeFirst {
 		l.CloseAcked = true
@@ -479,14 +486,14 @@ func (l *Link) Acked(seq uint64) {
 	l.Arrivals.Acked(seq)
 }
 
-// Lost takes a packet that is presumed lost.
+// Lost handles a packet that is presumed lost.
 func (l *Link) Lost(seq uint64) {
 	l.Outgoing.Lost(seq)
 	l.Arrivals.Lost(seq)
 }
 
-// StartClose begins the end of a connection. With flush, waiting messages and reliable ones that are not acknowledged are
-// delivered before the first close message, for Config.FlushTimeout at most.
+// StartClose begins the end of a connection. With flush, waiting and unacknowledged reliable messages are delivered
+// before the first close message, for at most Config.FlushTimeout.
 func (l *Link) StartClose(reason *peer.Error, flush bool) {
 	l.Reason = reason
 	if flush && l.config.FlushTimeout > 0 && l.hasUnconfirmed() {
@@ -499,7 +506,7 @@ func (l *Link) StartClose(reason *peer.Error, flush bool) {
 // hasUnconfirmed reports whether the other end may lack messages, as far as this end knows.
 func (l *Link) hasUnconfirmed() bool { return l.Outgoing.Unconfirmed() > 0 || l.Outgoing.Waiting() > 0 }
 
-// flush delivers messages, and sends the first close message when none is left or the time is over.
+// flush delivers messages. It sends the first close message when no message is left or the time is over.
 func (l *Link) flush(out peer.Outcome) {
 	if l.Frame.Due {
 		l.Conn.DetectLost(l.Frame.Now, out)
@@ -526,8 +533,8 @@ func (l *Link) flush(out peer.Outcome) {
 	l.sendFirstClose()
 }
 
-// ContinueClose is a frame of a connection that is over: it flushes, or repeats the close message. It reports whether the
-// close is done: acknowledged, or sent often enough.
+// ContinueClose runs a frame of a connection that is over: it flushes or repeats the close message. It reports whether
+// the close is done: acknowledged, or sent often enough.
 func (l *Link) ContinueClose(out peer.Outcome) (over bool) {
 	switch {
 	case l.flushing:
@@ -544,7 +551,7 @@ func (l *Link) ContinueClose(out peer.Outcome) (over bool) {
 	return false
 }
 
-// sendFirstClose sends the first close message; ContinueClose sends the others.
+// sendFirstClose sends the first close message. ContinueClose sends the repeats.
 func (l *Link) sendFirstClose() {
 	l.flushing = false
 	l.Outgoing.Clear()
@@ -564,8 +571,8 @@ func (l *Link) sendClose() {
 	}
 }
 
-// ClosingPacket takes a packet that came after this end closed: credit lets waiting messages leave, and a close message of
-// the other end ends the wait. It reports whether there was one. A packet with a message that has no effect any more is not
+// ClosingPacket handles a packet that arrived after this end closed. Credit lets waiting messages leave. A close message
+// of the other end ends the wait; closed reports it. A packet with a message that has no effect any more is not
 // acknowledged, so that its sender does not count it as handled.
 func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 	dropped := false
@@ -588,8 +595,8 @@ func (l *Link) ClosingPacket(in peer.Incoming, role peer.Role) (closed bool) {
 	return closed
 }
 
-// StartDrain begins the wait for the handlers of messages that the other end sent before it closed in order. Nothing is sent
-// there any more but acknowledgements of its close message.
+// StartDrain begins the wait for the handlers of messages that the other end sent before it closed in order. This end
+// then sends only acknowledgements of the close message.
 func (l *Link) StartDrain(reason *peer.Error) {
 	l.Reason, l.leaveEnd = reason, l.Frame.Now+l.config.LeaveTimeout
 	l.Outgoing.Clear()

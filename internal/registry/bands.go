@@ -12,18 +12,18 @@ import (
 
 // Band is a distance band of a component. The fields are those of netcode.Band.
 type Band struct {
-	Beyond float32 // Distance at which the band begins.
-	Scale  int     // Steps of the component in one step of the band.
+	Beyond float32 // The distance at which the band begins.
+	Scale  int     // The number of steps of the component in one step of the band.
 	Every  int     // Ticks between two sends.
 }
 
-// MaxEvery is the most that Band.Every takes, and the option Every, as components.Rate does.
+// MaxEvery is the largest value of Band.Every, the option Every and components.Rate.
 const MaxEvery = 1<<16 - 1
 
 // bandName returns the wire name of a band.
 func bandName(name string, i int) string { return fmt.Sprintf("%s~%d", name, i+1) }
 
-// checkBand panics for a band that does not follow the one before. every is the rate of the component.
+// checkBand panics on a band that must not follow the band before. every is the rate of the component.
 func checkBand(t reflect.Type, every int, before, b Band) {
 	fail := func(format string, args ...any) {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Bands: a band with Beyond %v: %s", t, b.Beyond, fmt.Sprintf(format, args...)))
@@ -79,14 +79,15 @@ func (r *Registry) addBands(t reflect.Type, base *quantize.Plan, o *Options) {
 	r.banded = append(r.banded, of)
 }
 
-// bandedPlan is the plans of a component and its bands.
+// bandedPlan has the plans of a component and its bands.
 type bandedPlan struct {
 	base   *quantize.Plan
 	bands  []*quantize.Plan
 	beyond []float32
 }
 
-// setBands tells the schema which rows are bands, and which are forms of older builds. The rows are known.
+// setBands tells the schema which rows are bands, and which are forms of older builds. It is called once the rows are
+// known.
 func (r *Registry) setBands() {
 	for _, of := range r.banded {
 		r.Schema.SetBands(r.family(of))
@@ -96,7 +97,7 @@ func (r *Registry) setBands() {
 	}
 }
 
-// family returns the row of a component and those that stand for it.
+// family returns the row of a component and the rows of its bands or forms.
 func (r *Registry) family(of bandedPlan) (row int, bands []format.Band) {
 	for i, plan := range of.bands {
 		bands = append(bands, format.Band{Row: slices.Index(r.components, plan), Beyond: of.beyond[i]})
@@ -104,7 +105,7 @@ func (r *Registry) family(of bandedPlan) (row int, bands []format.Band) {
 	return slices.Index(r.components, of.base), bands
 }
 
-// describeBands adds to the entry of each band which component it is of.
+// describeBands adds the name of the component to the entry of each of its bands.
 func (r *Registry) describeBands() {
 	for _, of := range r.banded {
 		for _, plan := range of.bands {

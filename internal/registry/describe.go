@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// Kinds of entries, as they stand in a canonical description.
+// Kinds of entries in a canonical description.
 const (
 	kindLimits    = "limits"
 	kindComponent = "component"
@@ -20,7 +20,8 @@ const (
 	kindSection   = "section"
 )
 
-// limitOfRows returns the limit on components as it stands in the description. A protocol that any build may have is the same in all.
+// limitOfRows returns the limit on components for the description. It depends on the count, so that a protocol of at most
+// 64 components has the same description in every build.
 func limitOfRows(components int) int {
 	if components <= 64 {
 		return 64
@@ -28,7 +29,7 @@ func limitOfRows(components int) int {
 	return snapshot.MaxRows
 }
 
-// describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
+// describe returns the entries of limits, components and messages in canonical order. The lists are sorted by wire name.
 func (r *Registry) describe() []canon.Entry {
 	entries := make([]canon.Entry, 0, 1+len(r.components)+len(r.Handled))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
@@ -54,13 +55,13 @@ func (r *Registry) describe() []canon.Entry {
 	return entries
 }
 
-// describePlan is the entry of one type.
+// describePlan returns the entry of one type.
 func describePlan(kind string, plan *quantize.Plan) canon.Entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return canon.Entry{Kind: kind, Name: plan.Name(), Text: string(text)}
 }
 
-// describeMessage is the entry of one message type. Questions and answers say so after the rest.
+// describeMessage returns the entry of one message type. Questions and answers are marked at the end.
 func describeMessage(m Handled) canon.Entry {
 	text := m.Type.Describe([]byte(kindMessage + " "))
 	switch m.Role {
@@ -72,8 +73,8 @@ func describeMessage(m Handled) canon.Entry {
 	return canon.Entry{Kind: kindMessage, Name: m.Type.Name, Text: string(text)}
 }
 
-// describeTables returns the tables' part of the canonical description: the hash of the shipped ones and, behind a plus, of the
-// chosen ones.
+// describeTables returns the tables' part of the description: the hash of the shipped tables and, after a plus, of the
+// chosen tables.
 func (r *Registry) describeTables() string {
 	text := fmt.Sprintf("%016x", delta.Shipped().Hash())
 	if r.tables != nil && !r.unpacked {
@@ -82,7 +83,7 @@ func (r *Registry) describeTables() string {
 	return text
 }
 
-// WriteSchema writes the canonical description as a text: each field is a line.
+// WriteSchema writes the canonical description as a text, one line for each field.
 func (r *Registry) WriteSchema(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# The protocol of a game, by netcode.WriteSchema. Change the game, and not this file.\n")
@@ -105,7 +106,7 @@ func (r *Registry) WriteSchema(w io.Writer) error {
 	return err
 }
 
-// writeOptions writes the options of a component, each as a line.
+// writeOptions writes the options of a component, one line each.
 func writeOptions(b *strings.Builder, o snapshot.RowOptions) {
 	if o.Every > 1 {
 		fmt.Fprintf(b, "option every %d\n", o.Every)

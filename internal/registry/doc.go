@@ -1,10 +1,11 @@
-// Package registry keeps the contents of a protocol: components, messages and features, their numbers, and the canonical description
-// that both ends must share. Package netcode adds the types that game code meets, and the handlers.
+// Package registry stores the contents of a protocol: components, messages and features, their numbers, and the canonical
+// description that both ends must share. Package netcode adds the types for game code, and the handlers.
 //
 // # Files
 //
-//   - registry.go: registration, and the freeze that numbers all
+//   - registry.go: registration, and the freeze that numbers everything
 //   - describe.go: the canonical description, and the protocol as a text
-//   - bands.go: distance bands of components; features.go: what extensions add
+//   - bands.go: distance bands of components
+//   - features.go: the parts that extensions add
 //   - older.go: sessions with an older build
 package registry

@@ -15,35 +15,35 @@ import (
 // FreeSection lets the registry choose the type of a packet section.
 const FreeSection wire.MessageType = 255
 
-// Feature is the part of an extension that shapes the protocol. The fields are those of netcode.Extension.
+// Feature is the part of an extension that changes the protocol. The fields are those of netcode.Extension.
 type Feature struct {
 	Name               string             // Unique.
-	Kind               string             // Of the entries that it describes.
-	BeforeMessages     bool               // These entries stand before those of messages.
-	ToServer, ToClient wire.MessageType   // Of its packet sections; once frozen the chosen ones.
+	Kind               string             // The kind of the entries that it describes.
+	BeforeMessages     bool               // Its entries precede those of messages.
+	ToServer, ToClient wire.MessageType   // The types of its packet sections; once frozen, the chosen types.
 	Upstream           bool               // Clients send state.
-	Freeze             func(at *Freezing) // Nil for none.
+	Freeze             func(at *Freezing) // May be nil.
 }
 
-// featureName names a feature in errors.
+// featureName is the name of a feature in errors.
 type featureName string
 
 // String implements fmt.Stringer.
 func (n featureName) String() string { return string(n) }
 
-// featurePlan is a plan that Plan made.
+// featurePlan is a plan made by Plan.
 type featurePlan struct {
 	call string
 	plan *quantize.Plan
 }
 
-// described is the parts of the canonical description that features add.
+// described has the parts of the canonical description that features add.
 type described struct {
-	before, behind []canon.Entry // The messages.
+	before, behind []canon.Entry // Before and behind the messages.
 	components     []string      // By row.
 }
 
-// Extend adds a feature, or panics.
+// Extend adds a feature. It panics on a name that is taken and on a frozen protocol.
 func (r *Registry) Extend(f Feature) {
 	r.MustBeOpen("Extend", featureName(f.Name))
 	if slices.ContainsFunc(r.Features, func(other Feature) bool { return other.Name == f.Name }) {
@@ -68,7 +68,7 @@ func (r *Registry) Plan(call string, t reflect.Type, o *Options) *quantize.Plan 
 	return plan
 }
 
-// freezeFeatures calls Freeze of the features, once rows are known.
+// freezeFeatures calls Freeze of the features, once the rows are known.
 func (r *Registry) freezeFeatures() {
 	r.described = described{components: make([]string, r.Schema.Rows())}
 	r.settings = make([][]any, r.Schema.Rows())
@@ -85,7 +85,7 @@ func (r *Registry) freezeFeatures() {
 	slices.SortStableFunc(r.described.behind, byKind)
 }
 
-// chooseSections gives packet sections the types that they let the registry choose, by the names of their features.
+// chooseSections assigns types to packet sections with FreeSection, in the order of their features' names.
 func (r *Registry) chooseSections() {
 	byName := make([]*Feature, len(r.Features))
 	for i := range r.Features {
@@ -110,7 +110,7 @@ func (r *Registry) chooseSections() {
 	}
 }
 
-// freeSection takes the next free type of a packet section.
+// freeSection returns the next free type of a packet section.
 func (r *Registry) freeSection(name string) wire.MessageType {
 	r.sections = max(r.sections, wire.MessageInput) + 1
 	if r.sections >= wire.FirstUserMessage {
@@ -119,7 +119,7 @@ func (r *Registry) freeSection(name string) wire.MessageType {
 	return r.sections
 }
 
-// Freezing is the registry as it freezes, for one feature.
+// Freezing is the registry during the freeze, for one feature.
 type Freezing struct {
 	*Registry
 	Unpacked bool // Packing is off.
@@ -136,13 +136,13 @@ func (f *Freezing) Describe(name, text string) {
 	*list = append(*list, canon.Entry{Kind: f.of.Kind, Name: name, Text: text})
 }
 
-// DescribeComponent adds to the entry of a component, behind its fields.
+// DescribeComponent appends a text to the entry of a component, behind its fields.
 func (f *Freezing) DescribeComponent(row int, text string) { f.described.components[row] += text }
 
-// Set keeps a setting of a component.
+// Set stores a setting of a component.
 func (f *Freezing) Set(row int, setting any) { f.settings[row] = append(f.settings[row], setting) }
 
-// Settings returns the settings of a component; none for a row that is not there.
+// Settings returns the settings of a component, none for an unknown row.
 func (r *Registry) Settings(row int) []any {
 	if row < 0 || row >= len(r.settings) {
 		return nil

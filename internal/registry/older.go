@@ -14,21 +14,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// mostOlder is the most protocols that Support takes: a Join is tried with the checksum of each.
+// mostOlder bounds the protocols of Support: a Join is checked with the checksum of each.
 const mostOlder = 8
 
-// Older is the protocol of an older build with which the ends of this one play. Both ends of such a session speak it: the newer end leaves
-// out what it lacks. It is made once, when the protocol freezes. A nil Older is a session between equal builds.
+// Older is the protocol of an older build that ends of this build also speak. Both ends of such a session speak it: the
+// newer end omits everything that it lacks. It is made once, by the freeze. A nil Older means a session between equal
+// builds.
 type Older struct {
 	canon   canon.Description
-	unknown snapshot.Mask // Rows that it lacks.
-	grown   snapshot.Mask // Rows that have fewer fields there,
-	forms   snapshot.Mask // and those that stand for them.
+	unknown snapshot.Mask // Rows that the older build lacks.
+	grown   snapshot.Mask // Rows with fewer fields in the older build.
+	forms   snapshot.Mask // The rows that replace those of grown.
 	types   peer.Types
-	nobody  wire.MessageType // No type of it. Messages that it lacks have this number there.
+	nobody  wire.MessageType // A number without a type in the older build. Message types that it lacks have this number.
 }
 
-// Support lets sessions speak the protocol of an older build, or panics.
+// Support lets sessions speak the protocol of an older build. It panics on a frozen protocol and on too many builds.
 func (r *Registry) Support(description []string) {
 	r.mustBeOpenTo("Support", "name the older builds")
 	if len(r.supported) == mostOlder {
@@ -47,7 +48,7 @@ func (r *Registry) freezeOlder() {
 	}
 }
 
-// compareOlder makes the plan for one older build.
+// compareOlder makes the Older for one build. It panics on differences that are not supported.
 func (r *Registry) compareOlder(description []string) *Older {
 	o := &Older{}
 	here, theirs := map[string]string{}, map[string]bool{}
@@ -91,7 +92,7 @@ func (r *Registry) compareOlder(description []string) *Older {
 	return o
 }
 
-// addForms gives a component that has fewer fields in an older build another row, behind its own, with these fields.
+// addForms adds a row for each component that has fewer fields in an older build, behind the component's own row.
 func (r *Registry) addForms() {
 	var all []*quantize.Plan
 	for _, plan := range r.components {
@@ -108,7 +109,7 @@ func (r *Registry) addForms() {
 	r.components = all
 }
 
-// formsOf compiles a component as older builds have it, where it has fewer fields there.
+// formsOf compiles the forms of a component that have fewer fields in older builds.
 func (r *Registry) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
 	if slices.ContainsFunc(r.banded, func(of bandedPlan) bool { return of.base == plan || slices.Contains(of.bands, plan) }) {
 		return nil
@@ -120,7 +121,7 @@ func (r *Registry) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
 		form, err := quantize.CompileOlder(plan.Type(), plan.Name(), canon.Fields(text))
 		same := func(other *quantize.Plan) bool { return slices.Equal(other.Fields(), form.Fields()) }
 		if err != nil || same(plan) || slices.ContainsFunc(forms, same) {
-			continue // One that cannot be compiled is refused by compareOlder.
+			continue // compareOlder refuses a form that cannot be compiled.
 		}
 		r.rows[form] = snapshot.RowOptions{Importance: r.rows[plan].Importance}
 		forms = append(forms, form)
@@ -128,7 +129,8 @@ func (r *Registry) formsOf(plan *quantize.Plan) (forms []*quantize.Plan) {
 	return forms
 }
 
-// formOf returns the row that stands for a component of an older build, -1 if there is none. What is behind its fields must be as it was.
+// formOf returns the row with a component's form of an older build, -1 without one. The text behind its fields must be
+// unchanged.
 func (r *Registry) formOf(text string) int {
 	for rows := r.Schema.Older; !rows.IsZero(); rows = rows.Rest() {
 		row := rows.Lowest()
@@ -149,7 +151,7 @@ func kindAndName(text string) string {
 	return name
 }
 
-// rowOf returns the row of a component.
+// rowOf returns the row of a component. There must be one.
 func rowOf(s *snapshot.Schema, name string) (row int) {
 	for s.Plan(row).Name() != name {
 		row++
@@ -157,7 +159,7 @@ func rowOf(s *snapshot.Schema, name string) (row int) {
 	return row
 }
 
-// number numbers message types for the older build, which has those of the names, in their order.
+// number maps the message types to the numbers of the older build, which has the types of names, in their order.
 func (o *Older) number(ours []*message.Type, names []string) {
 	if most := max(len(ours), len(names)); wire.FirstUserMessage+wire.MessageType(most) > wire.MaxMessageType {
 		panic(fmt.Sprintf("netcode: Support: with %d message types no number is left for those that one end lacks", most))
@@ -167,7 +169,7 @@ func (o *Older) number(ours []*message.Type, names []string) {
 	for i := range o.types.In {
 		o.types.In[i], o.types.Out[i] = unknown, o.nobody
 	}
-	last := len(o.types.In) - 1 // No message has this number, so it stays malformed.
+	last := len(o.types.In) - 1 // No message has this number: it stays malformed.
 	o.types.In[last], o.types.Out[last] = wire.MessageType(last), wire.MessageType(last)
 	for n, name := range names {
 		for _, t := range ours {
@@ -178,7 +180,7 @@ func (o *Older) number(ours []*message.Type, names []string) {
 	}
 }
 
-// OlderOf returns the plan for an older build whose protocol has this hash, nil if it is none.
+// OlderOf returns the Older with this hash, nil without one.
 func (r *Registry) OlderOf(hash uint64) *Older {
 	for _, o := range r.Older {
 		if o.canon.Hash == hash {
@@ -196,7 +198,7 @@ func (r *Registry) HashWith(o *Older) uint64 {
 	return o.canon.Hash
 }
 
-// Speaks lists what a client says in its Hellos, one after the other: its own protocol, and those of older builds.
+// Speaks returns the protocols that a client offers in its Hellos, in order: its own, then those of older builds.
 func (r *Registry) Speaks() []handshake.Protocol {
 	all := []handshake.Protocol{{Hash: r.Canon.Hash, Digest: r.Canon.Digest}}
 	for _, o := range r.Older {
@@ -210,7 +212,7 @@ func (o *Older) Lacks(t wire.MessageType) bool {
 	return o != nil && t >= wire.FirstUserMessage && o.types.Out[t] == o.nobody
 }
 
-// State is a configuration of state for the session.
+// State returns the configuration of state for the session.
 func (o *Older) State(c snapshot.Config) snapshot.Config {
 	if o != nil {
 		c.Unknown, c.Older = o.unknown.Union(o.grown), o.forms
@@ -218,7 +220,7 @@ func (o *Older) State(c snapshot.Config) snapshot.Config {
 	return c
 }
 
-// Conn is a configuration of packets for the session.
+// Conn returns the configuration of packets for the session.
 func (o *Older) Conn(c peer.ConnConfig) peer.ConnConfig {
 	if o != nil {
 		c.Types = &o.types

@@ -18,35 +18,35 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Registry is the contents of a protocol. Freeze ends registration; from then on any number of goroutines may read it.
+// Registry has the contents of a protocol. Freeze ends registration; after that any number of goroutines may read it.
 type Registry struct {
-	Messages message.Registry       // With numbers, once frozen.
-	Handled  []Handled              // By wire name, once frozen.
+	Messages message.Registry       // Numbered once frozen.
+	Handled  []Handled              // Sorted by wire name once frozen.
 	Roles    [1 << 8]Role           // By number, once frozen.
-	Naming   [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
-	Schema   *snapshot.Schema       // Once frozen.
-	Canon    canon.Description      // Likewise.
-	Upstream bool                   // Clients send state: a feature's Upstream.
-	Features []Feature              // In the order of Extend; once frozen with the types of their sections.
+	Naming   [1 << 8]*quantize.Plan // By number, once frozen: types with fields that refer to entities.
+	Schema   *snapshot.Schema       // Set by the freeze.
+	Canon    canon.Description      // Set by the freeze.
+	Upstream bool                   // Clients send state: a feature has Upstream.
+	Features []Feature              // In the order of Extend. The freeze sets the types of their sections.
 
 	components []*quantize.Plan
-	rows       map[*quantize.Plan]snapshot.RowOptions // looked up only
-	tables     *delta.Tables                          // Nil: those that ship.
+	rows       map[*quantize.Plan]snapshot.RowOptions // Only for lookup.
+	tables     *delta.Tables                          // Nil: the shipped tables.
 	plans      []featurePlan                          // Of packet sections.
 	sections   wire.MessageType
 	described  described
-	settings   [][]any // Of components, by row, once frozen.
+	settings   [][]any // By row of a component, once frozen.
 	banded     []bandedPlan
-	forms      []bandedPlan // Components with fewer fields in older builds, in bandedPlan.bands.
+	forms      []bandedPlan // Components with fewer fields in older builds; the forms are in bandedPlan.bands.
 
 	frozen   bool
 	unpacked bool
 
-	supported [][]string // Descriptions of older builds,
-	Older     []*Older   // and once frozen their plans.
+	supported [][]string // Descriptions of older builds.
+	Older     []*Older   // Their plans, once frozen.
 }
 
-// New returns a registry without contents.
+// New returns an empty registry.
 func New() Registry { return Registry{rows: map[*quantize.Plan]snapshot.RowOptions{}} }
 
 // Role is the use of a message type.
@@ -55,39 +55,39 @@ type Role uint8
 // The roles.
 const (
 	Alone    Role = iota // Sent by itself.
-	Question             // Asked with a call.
+	Question             // Sent by a call.
 	Answer               // The answer to a call.
 )
 
 // Handled is a message type and its use.
 type Handled struct {
-	Type   *message.Type // Its registration.
-	Role   Role          // Its use.
-	Answer reflect.Type  // Of a question.
+	Type   *message.Type // The registration.
+	Role   Role          // The use.
+	Answer reflect.Type  // The answer type of a question.
 }
 
-// Options is the result of the options of one registration.
+// Options has the options of one registration.
 type Options struct {
 	Name string // The wire name.
 
-	Stage     tick.Stage        // Of messages, if Staged.
+	Stage     tick.Stage        // For messages, if Staged.
 	Staged    bool              // Stage was given.
-	Delivery  wire.Delivery     // Of messages.
+	Delivery  wire.Delivery     // For messages.
 	Delivered bool              // Delivery was given.
-	Channel   int               // Of messages, 0 to wire.MaxChannels-1.
-	Direction message.Direction // Of messages.
+	Channel   int               // For messages, 0 to wire.MaxChannels-1.
+	Direction message.Direction // For messages.
 	OwnerOnly bool              // Messages are about an entity of their sender.
-	Answer    string            // Wire name of a question's answer.
-	Last      string            // The last option that is for messages only.
+	Answer    string            // The wire name of a question's answer.
+	Last      string            // The name of the last given option that is for messages alone.
 
-	Rows         snapshot.RowOptions    // Of components.
-	Component    string                 // The name of a feature's option of components.
-	Bands        []Band                 // Of components.
+	Rows         snapshot.RowOptions    // For components.
+	Component    string                 // The name of a feature's option for components.
+	Bands        []Band                 // For components.
 	Extrapolator string                 // The name of Extrapolate.
-	Extrapolate  quantize.Extrapolation // Of components; nil: the usual one.
+	Extrapolate  quantize.Extrapolation // For components; nil: the default.
 }
 
-// MustFit panics for options that the call does not take, and for a name that cannot be a wire name.
+// MustFit panics on options that the call does not accept, and on an illegal wire name.
 func (o *Options) MustFit(call string, t reflect.Type) {
 	for _, of := range [...]struct {
 		given bool
@@ -103,7 +103,7 @@ func (o *Options) MustFit(call string, t reflect.Type) {
 		}
 	}
 	if o.Name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
+		compile(call, t, "unnamed") // compile panics with the reason if such a type cannot be sent.
 	}
 	MustBeName(call, t, o.Name)
 }
@@ -116,8 +116,8 @@ func fail(call string, t fmt.Stringer, format string, args ...any) {
 // maxName is the longest wire name, in bytes.
 const maxName = 128
 
-// MustBeName panics on a name that cannot stand in a canonical description without ambiguity. call is the function that was given the
-// name, t its type.
+// MustBeName panics on a name that would be ambiguous in a canonical description. call is the function that got the name,
+// t its type.
 func MustBeName(call string, t fmt.Stringer, name string) {
 	illegal := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("{};", c) }
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, illegal) {
@@ -125,14 +125,14 @@ func MustBeName(call string, t fmt.Stringer, name string) {
 	}
 }
 
-// MustBeOpen panics when it is too late to register.
+// MustBeOpen panics on a frozen protocol.
 func (r *Registry) MustBeOpen(call string, t fmt.Stringer) {
 	if r.frozen {
 		fail(call, t, "the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash")
 	}
 }
 
-// mustBeOpenTo is MustBeOpen for a call without a type. advice says the way out.
+// mustBeOpenTo is MustBeOpen for a call without a type. advice is a part of the error.
 func (r *Registry) mustBeOpenTo(call, advice string) {
 	if r.frozen {
 		panic(fmt.Sprintf("netcode: %s: the protocol is frozen: %s before the first NewServer or NewClient", call, advice))
@@ -145,13 +145,13 @@ func (r *Registry) Debug() {
 	r.unpacked = true
 }
 
-// UseTables makes state travel in the codes of tables.
+// UseTables sets the code tables of state.
 func (r *Registry) UseTables(tables *delta.Tables) {
 	r.mustBeOpenTo("UseTables", "choose the tables")
 	r.tables = tables
 }
 
-// AddComponent registers a component type, or panics.
+// AddComponent registers a component type. It panics on an illegal one.
 func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
 	const call = "Replicate"
 	switch {
@@ -181,7 +181,7 @@ func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
 	return plan
 }
 
-// compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
+// compile compiles a type to its list of fields. It panics with the field that cannot be sent. It refuses events.
 func compile(call string, t reflect.Type, name string) *quantize.Plan {
 	plan := compileEvents(call, t, name)
 	if plan.Events() {
@@ -212,7 +212,7 @@ func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, ot
 	}
 }
 
-// MustTake panics where a message type cannot be added, whatever its fields are.
+// MustTake panics if a message type with these options cannot be added, whatever its fields are.
 func (r *Registry) MustTake(call string, t reflect.Type, o *Options) {
 	switch {
 	case !o.Stage.Valid():
@@ -229,7 +229,8 @@ func (r *Registry) MustTake(call string, t reflect.Type, o *Options) {
 	}
 }
 
-// AddMessage registers a message type with its codec, or panics. MustTake was called.
+// AddMessage registers a message type with its codec. It panics on a message that is too large. MustTake must have been
+// called.
 func (r *Registry) AddMessage(call string, o *Options, role Role, answer reflect.Type, codec message.Codec) {
 	if size, limit := codec.Size(), maxBody(o.Delivery); size > limit {
 		fail(call, codec.GoType(), "a message has at most %d bytes, this one %d", limit, size)
@@ -240,8 +241,8 @@ func (r *Registry) AddMessage(call string, o *Options, role Role, answer reflect
 	})})
 }
 
-// maxBody returns the largest size of a message of a mode of delivery, in the largest possible packets. A connection with smaller
-// packets may take less; Send returns an error then.
+// maxBody returns the largest size of a message with a mode of delivery, in the largest possible packets. A connection
+// with smaller packets may accept less; then Send returns an error.
 func maxBody(mode wire.Delivery) int {
 	if mode.Reliable() {
 		return peer.InitialCredit * 3 / 4
@@ -249,7 +250,7 @@ func maxBody(mode wire.Delivery) int {
 	return peer.MaxPayload(peer.MaxSessionPacket)
 }
 
-// Freeze ends registration: it sorts the components, numbers the messages and computes the hash. It is called once.
+// Freeze ends registration. It sorts the components, numbers the messages and computes the hash. It is called once.
 func (r *Registry) Freeze() {
 	r.frozen = true
 	sort.Slice(r.components, func(a, b int) bool { return r.components[a].Name() < r.components[b].Name() })
@@ -277,7 +278,7 @@ func (r *Registry) Freeze() {
 	r.freezeOlder()
 }
 
-// turnPackingOff makes every type travel in the debug encoding.
+// turnPackingOff sets the debug encoding for every type.
 func (r *Registry) turnPackingOff() {
 	for _, plan := range r.components {
 		plan.Debug()
@@ -288,7 +289,7 @@ func (r *Registry) turnPackingOff() {
 	r.Messages.Debug()
 }
 
-// setTables makes state travel in the chosen codes, or in those that ship. With packing off there are none.
+// setTables sets the chosen code tables, or the shipped ones. With packing off there are no tables.
 func (r *Registry) setTables() {
 	if r.unpacked {
 		return

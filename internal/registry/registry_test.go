@@ -41,7 +41,7 @@ func TestExplainBearsAnyText(t *testing.T) {
 	}
 }
 
-// The server can describe the difference to any protocol that a client claims to have.
+// The server describes the difference to any protocol that a client claims to have.
 func TestDifferenceBearsAnyDigest(t *testing.T) {
 	p := New()
 	replicate[struct{ X int8 }](&p, Options{Name: "thing"})
@@ -79,7 +79,7 @@ type goldenChat struct {
 	Number uint32
 }
 
-// The canonical description and its hash are part of the wire format: a second implementation has to come to the same.
+// The canonical description and its hash are part of the wire format: a second implementation must produce the same.
 func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 	p := New()
 	handle[goldenChat](&p, "Chat")
@@ -101,7 +101,7 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 	require.Equal(t, sum.Sum64(), p.Canon.Hash)
 }
 
-// Other tables are another protocol, and the refusal says so.
+// Other tables are another protocol, and the refusal names the difference.
 func TestTablesAreInTheHash(t *testing.T) {
 	build := func(symbols ...int) *Registry {
 		p := New()

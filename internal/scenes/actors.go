@@ -2,15 +2,15 @@ package scenes
 
 import "github.com/arche-netcode/netcode/snapshot"
 
-// Characters, vehicles, machines and shots: what moves by rules of a game rather than of physics.
+// Characters, vehicles, machines and shots: things that move by rules of a game rather than of physics.
 
-// person walks to places, stops, looks about, fights and is born again.
+// person walks to places, stops, looks about, fights and respawns.
 type person struct {
 	at, speed   vec
 	goal        vec
-	yaw, wanted float64 // turns
+	yaw, wanted float64 // In turns.
 	pitch       float64
-	rest        int // frames to stand
+	rest        int // Frames to stand still.
 	health      int
 	armour      int
 	ammo        int
@@ -19,7 +19,7 @@ type person struct {
 	heat        float64
 }
 
-// people walks characters about a hilly ground.
+// people moves characters on a hilly ground.
 func people(seed uint64, n, frames int, hz float64, trips []int) scene {
 	random, c := dice(seed), cast{}
 	list := make([]person, n)
@@ -83,9 +83,9 @@ func (p *person) walk(random *dice, hz float64) {
 	p.yaw += min(max(turn, -0.8/hz), 0.8/hz)
 }
 
-// direction is the heading of a vector in turns, to about a hundredth: found by halving, as sine gives it.
+// direction returns the heading of a vector in turns, to about a hundredth. It inverts sine by bisection.
 func direction(v vec) float64 {
-	low, high := -0.25, 0.25 // of the half plane to the right
+	low, high := -0.25, 0.25 // Of the half plane to the right.
 	x, y := v[0], v[1]
 	half := 0.0
 	if x < 0 {
@@ -139,7 +139,7 @@ func (p *person) fight(random *dice, hz float64, frame int) {
 	p.score.Alive = p.health > 5
 }
 
-// traffic drives vehicles along curved ways, with speed and steering.
+// traffic drives vehicles along curved roads, with speed and steering.
 func traffic(seed uint64, n, frames int, hz float64, trips []int) scene {
 	type vehicle struct {
 		at                       vec
@@ -185,7 +185,7 @@ func machines(seed uint64, n, frames int, hz float64, trips []int) scene {
 	return scene{types(exactPlace{}, flatBody{}, lift{}, turning{}), frames, trips, func(s *snapshot.Store, frame int) {
 		for i := range n {
 			if (frame/int(2*hz)+i)%3 == 0 && frame > 0 {
-				continue // it rests for two seconds
+				continue // It rests for two seconds.
 			}
 			id := c.id(s, i)
 			phase[i] += 1 / float64(period[i]*hz)
@@ -199,7 +199,7 @@ func machines(seed uint64, n, frames int, hz float64, trips []int) scene {
 	}}
 }
 
-// shots fly straight or fall, and are gone when they hit.
+// shots fly straight or fall, and despawn when they hit.
 func shots(seed uint64, n, frames int, hz float64, trips []int) scene {
 	type shot struct {
 		at, speed vec

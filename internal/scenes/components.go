@@ -1,6 +1,6 @@
 package scenes
 
-// Components of made-up games: the same motion in coarser and finer steps, in one component or in several.
+// Components of invented games: the same motion in coarser and finer steps, in one component or in several.
 
 type (
 	place struct {
@@ -11,7 +11,7 @@ type (
 	}
 	touched struct{ On bool }
 
-	body struct { // all in one
+	body struct { // Everything in one component.
 		X, Y, Z float32    `net:"min=-512,max=512,step=0.001"`
 		Q       [4]float32 `net:"quat,bits=11"`
 	}
@@ -25,7 +25,7 @@ type (
 		X, Y float32 `net:"min=-400,max=400,step=0.004"`
 		A    float32 `net:"angle,bits=12"`
 	}
-	solid struct { // 1 + 4 + 2 lanes in groups of four and three
+	solid struct { // 1 + 4 + 2 lanes in groups of four and three.
 		X, Y, Z float32 `net:"min=-512,max=512,step=0.0078125"`
 		Q       [4]float32
 	}
@@ -70,7 +70,7 @@ type (
 	lift struct {
 		H float32 `net:"min=0,max=64,step=0.005"`
 	}
-	everything struct { // every class of lane
+	everything struct { // Every class of lane.
 		Place place
 		Q     [4]float32 `net:"quat,bits=9"`
 		A     float32    `net:"angle,bits=10"`

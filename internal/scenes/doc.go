@@ -1,8 +1,11 @@
-// Package scenes generates the motion of made-up games that the shipped tables are trained on: cubes, discs, people, traffic,
+// Package scenes generates the motion of invented games, to train the shipped code tables: cubes, discs, people, traffic,
 // machines, shots.
 //
 // # Files
 //
-//   - scene.go, scenes.go, components.go: the games and their components; trains the tables
-//   - rigid.go, flat.go, actors.go, vector.go: what moves in them
+//   - scene.go: a scene, and Train, which trains the tables
+//   - scenes.go: the list of scenes
+//   - components.go: the components of the games
+//   - rigid.go, flat.go, actors.go: the moving things
+//   - vector.go: arithmetic with the same results on every machine
 package scenes

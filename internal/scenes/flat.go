@@ -2,11 +2,11 @@ package scenes
 
 import "github.com/arche-netcode/netcode/snapshot"
 
-// Discs on a plane: shot about, they strike each other and the walls, spin, and are slowed down until they rest.
+// Discs on a plane: they are shot, strike each other and the walls, spin, and slow down until they rest.
 
 type disc struct {
 	x, y, vx, vy float64
-	angle, spin  float64 // turns, turns a second
+	angle, spin  float64 // In turns, and turns per second.
 	size         float64
 }
 
@@ -27,7 +27,7 @@ func newPlane(seed uint64, n int, hz float64) *plane {
 }
 
 func (p *plane) step(frame int) {
-	if frame%int(p.hz/4) == 0 { // something is struck four times a second
+	if frame%int(p.hz/4) == 0 { // Four times a second a disc is struck.
 		d := &p.discs[p.random.below(len(p.discs))]
 		d.vx, d.vy = p.random.between(-30, 30), p.random.between(-30, 30)
 		d.spin = p.random.between(-3, 3)
@@ -58,7 +58,7 @@ func bounced(at, speed float64) (float64, float64) {
 	return at, speed
 }
 
-// collide makes two discs of a mass with their area bounce off each other.
+// collide lets two discs, with masses proportional to their areas, bounce off each other.
 func collide(a, b *disc) {
 	n := vec{a.x - b.x, a.y - b.y}
 	reach := a.size + b.size
@@ -80,9 +80,9 @@ func collide(a, b *disc) {
 	b.spin -= float64(slide * 0.05)
 }
 
-const radians = 6.283185307179586 // of a turn
+const radians = 6.283185307179586 // In a turn.
 
-// discs sends place and heading apart.
+// discs has place and heading in two components.
 func discs(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 	p, c := newPlane(seed, n, hz), cast{}
 	return scene{types(heading{}, pair{}), frames, trips, func(s *snapshot.Store, frame int) {
@@ -95,7 +95,7 @@ func discs(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 	}}
 }
 
-// discsInOne sends them together.
+// discsInOne has place and heading in one component.
 func discsInOne(seed uint64, n, frames int, hz, scale float64, trips []int) scene {
 	p, c := newPlane(seed, n, hz), cast{}
 	return scene{types(flatBody{}), frames, trips, func(s *snapshot.Store, frame int) {

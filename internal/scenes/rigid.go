@@ -2,16 +2,16 @@ package scenes
 
 import "math"
 
-// Rigid cubes under gravity, on a floor: they are thrown and dropped, pushed and pulled by a few that are steered, bounce,
-// slide, roll, pile up and come to rest. Contacts are corners against the floor and against other cubes, solved by
-// impulses with friction.
+// Rigid cubes under gravity, on a floor. They are thrown and dropped, pushed and pulled by a few steered cubes. They
+// bounce, slide, roll, pile up and come to rest. Contacts are corners against the floor and against other cubes, solved
+// by impulses with friction.
 
 type cube struct {
 	at, velocity, spin vec
 	turn               quat
-	half               float64 // of an edge, in metres
+	half               float64 // Of an edge, in metres.
 	axes               [3]vec
-	still              int // frames of hardly moving; at restFrames it sleeps
+	still              int // Frames with hardly any motion; at restFrames the cube sleeps.
 	near               bool
 }
 
@@ -20,14 +20,14 @@ const (
 	restSpeed    = 0.12
 	gravity      = 9.8125
 	solverRounds = 6
-	penetration  = 0.01 // metres that contacts may overlap for good
+	penetration  = 0.01 // Metres that contacts may overlap permanently.
 )
 
-// contact is a point at which a cube touches the floor, other being -1, or another cube.
+// contact is a point at which a cube touches the floor (other is -1) or another cube.
 type contact struct {
 	a, b         int
 	point        vec
-	normal       vec // from b to a
+	normal       vec // From b to a.
 	depth        float64
 	impulse      float64
 	drag         [2]float64
@@ -38,13 +38,13 @@ type contact struct {
 type rigid struct {
 	random    dice
 	cubes     []cube
-	steered   int // the first so many are driven about
+	steered   int // The number of steered cubes: the first of the list.
 	goals     []vec
-	pull      bool // they also draw others towards them
+	pull      bool // Steered cubes also pull others towards them.
 	bounce    float64
 	friction  float64
-	width     float64 // of the square that goals lie in
-	throwEach int     // frames between two throws, 0 for none
+	width     float64 // Of the square with the goals.
+	throwEach int     // Frames between two throws; 0: no throws.
 	hz        float64
 	frame     int
 	contacts  []contact
@@ -68,7 +68,7 @@ func newRigid(seed uint64, n, steered int, width, hz float64) *rigid {
 	return r
 }
 
-// step moves the world on by one frame, in two halves.
+// step advances the world by one frame, in two halves.
 func (r *rigid) step() {
 	for i := range r.steered {
 		if r.frame%int(r.hz*1.5) == i*7 {
@@ -88,7 +88,7 @@ func (r *rigid) step() {
 	r.frame++
 }
 
-// throw puts a cube into the air and gives it speed and spin.
+// throw puts a cube into the air with speed and spin.
 func (r *rigid) throw(i int) {
 	c := &r.cubes[i]
 	w := r.width / 3
@@ -98,7 +98,7 @@ func (r *rigid) throw(i int) {
 	c.still = 0
 }
 
-// settle puts a cube that has hardly moved for a while to sleep.
+// settle puts a cube to sleep that has hardly moved for a while.
 func (r *rigid) settle(c *cube, i int) {
 	if c.velocity.dot(c.velocity)+float64(c.spin.dot(c.spin)*0.05) > restSpeed*restSpeed || i < r.steered {
 		c.still = 0
@@ -144,7 +144,7 @@ func (r *rigid) advance(seconds float64) {
 	}
 }
 
-// steer drives the steered cubes towards their goals, and what they pull towards them.
+// steer drives the steered cubes towards their goals, and pulls cubes towards them.
 func (r *rigid) steer(seconds float64) {
 	for i := range r.steered {
 		c := &r.cubes[i]
@@ -244,7 +244,7 @@ func (c *cube) corners() (list [8]vec) {
 	return list
 }
 
-// pointVelocity is a cube's velocity where the contact is, zero for the floor.
+// pointVelocity returns a cube's velocity at a contact, zero for the floor.
 func (r *rigid) pointVelocity(i int, p vec) vec {
 	if i < 0 {
 		return vec{}
@@ -253,18 +253,18 @@ func (r *rigid) pointVelocity(i int, p vec) vec {
 	return c.velocity.add(c.spin.cross(p.sub(c.at)))
 }
 
-// closing returns the speed at which the two part.
+// closing returns the speed at which the two sides of a contact separate.
 func (r *rigid) closing(k *contact) float64 {
 	return r.pointVelocity(k.a, k.point).sub(r.pointVelocity(k.b, k.point)).dot(k.normal)
 }
 
-// mass of a cube, of one density, and what it resists to being turned.
+// mass returns the mass of a cube of unit density, and its moment of inertia.
 func (c *cube) mass() (mass, inertia float64) {
 	mass = float64(float64(c.half*c.half)*c.half) * 125
 	return mass, float64(float64(mass*c.half)*c.half) * (2.0 / 3)
 }
 
-// give returns the distance by which an impulse along a direction moves the contact's points apart.
+// give returns the change of the separation speed of a contact by a unit impulse along a direction.
 func (r *rigid) give(k *contact, direction vec) float64 {
 	sum := 0.0
 	for _, i := range [2]int{k.a, k.b} {
@@ -279,7 +279,7 @@ func (r *rigid) give(k *contact, direction vec) float64 {
 	return sum
 }
 
-// push applies an impulse to both.
+// push applies an impulse to both sides of a contact.
 func (r *rigid) push(k *contact, impulse vec) {
 	for n, i := range [2]int{k.a, k.b} {
 		if i < 0 || r.cubes[i].still >= restFrames {
@@ -296,7 +296,7 @@ func (r *rigid) push(k *contact, impulse vec) {
 	}
 }
 
-// solve makes one contact part, and drags it along.
+// solve separates one contact, with friction.
 func (r *rigid) solve(k *contact) {
 	give := r.give(k, k.normal)
 	if give == 0 {

@@ -13,19 +13,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// scene is one kind of motion, in the components of one made-up game, as clients at several distances would get it.
+// scene is one kind of motion in the components of one invented game, as clients at several distances receive it.
 type scene struct {
-	types  []reflect.Type // of the components, in the order of their rows
+	types  []reflect.Type // The component types, in the order of their rows.
 	frames int
-	trips  []int // round trips, in ticks; those of clients over lossy links are in lossyTrips
+	trips  []int // Round trips in ticks. Those of clients over lossy links are in lossyTrips.
 	play   func(s *snapshot.Store, frame int)
 }
 
-// lossyTrips are round trips over links that lose half of all packets: on short ones loss is most of what makes versions old.
+// lossyTrips returns round trips over links that lose half of all packets. On short round trips loss is the main reason
+// for old baselines.
 func lossyTrips() []int { return []int{2, 3, 6} }
 
-// Train makes the tables that ship: those of the classes, from motion that this package generates. They come out the same on
-// every machine.
+// Train trains the shipped tables of all classes, from generated motion. The result is the same on every machine.
 func Train() (*delta.Tables, error) {
 	trainer := delta.NewTrainer()
 	counting := delta.NewCounting(trainer, true)
@@ -40,7 +40,7 @@ func Train() (*delta.Tables, error) {
 	return trainer.Build()
 }
 
-// askForAll makes a table of each class, also of one that no scene should come to use.
+// askForAll makes a table of each class, also of a class that no scene uses.
 func askForAll(source delta.TableSource) error {
 	var plans []*quantize.Plan
 	for n, t := range []reflect.Type{
@@ -87,10 +87,10 @@ func (s *scene) train(counting *delta.Counting) error {
 	return nil
 }
 
-// cast gives the entities of a scene their ids.
+// cast assigns ids to the entities of a scene.
 type cast struct{ ids []wire.NetworkID }
 
-// id is the n-th entity, which is spawned when it is first asked for.
+// id returns the n-th entity. The first call spawns it.
 func (c *cast) id(s *snapshot.Store, n int) wire.NetworkID {
 	for n >= len(c.ids) {
 		c.ids = append(c.ids, s.Spawn())
@@ -98,7 +98,7 @@ func (c *cast) id(s *snapshot.Store, n int) wire.NetworkID {
 	return c.ids[n]
 }
 
-// replace ends an entity and puts a new one in its place.
+// replace despawns an entity and spawns a new one in its place.
 func (c *cast) replace(s *snapshot.Store, n int) {
 	if n < len(c.ids) {
 		s.Despawn(c.ids[n])
@@ -106,7 +106,7 @@ func (c *cast) replace(s *snapshot.Store, n int) {
 	}
 }
 
-// types lists component types.
+// types returns the types of values.
 func types(values ...any) (list []reflect.Type) {
 	for _, v := range values {
 		list = append(list, reflect.TypeOf(v))

@@ -2,7 +2,7 @@ package scenes
 
 import "github.com/arche-netcode/netcode/snapshot"
 
-// scenes is the motion that the shipped tables know. docs/recording.md describes it.
+// scenes lists the motion that the shipped tables are trained on. docs/recording.md describes it.
 func scenes() []scene {
 	near, middle, far := []int{1, 3, 6, 9, 14}, []int{1, 2, 6, 10, 20}, []int{1, 2, 4, 7}
 	return []scene{
@@ -46,7 +46,7 @@ func (q quat) single() [4]float32 {
 	return [4]float32{float32(q[0]), float32(q[1]), float32(q[2]), float32(q[3])}
 }
 
-// cubesInParts sends cubes as three components; scale makes the quantisation coarser or finer.
+// cubesInParts has cubes as three components. scale makes the quantisation coarser or finer.
 func cubesInParts(r *rigid, scale float64, frames int, trips []int) scene {
 	var c cast
 	return scene{types(touched{}, turning{}, place{}), frames, trips, func(s *snapshot.Store, _ int) {
@@ -61,7 +61,7 @@ func cubesInParts(r *rigid, scale float64, frames int, trips []int) scene {
 	}}
 }
 
-// cubesInOne sends cubes as one component.
+// cubesInOne has cubes as one component.
 func cubesInOne(r *rigid, scale float64, frames int, trips []int) scene {
 	var c cast
 	return scene{types(body{}), frames, trips, func(s *snapshot.Store, _ int) {
@@ -73,7 +73,7 @@ func cubesInOne(r *rigid, scale float64, frames int, trips []int) scene {
 	}}
 }
 
-// exactCubes sends cubes as floats that lose nothing.
+// exactCubes has cubes as lossless floats.
 func exactCubes(r *rigid, frames int, trips []int) scene {
 	var c cast
 	return scene{types(exactTurn{}, exactPlace{}, exactSpeed{}), frames, trips, func(s *snapshot.Store, _ int) {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 )
 
-// The tables that ship are what the generator gives, to the byte. `go run ./cmd/netcode ship` writes them anew.
+// The shipped tables equal the output of the generator, to the byte. `go run ./cmd/netcode ship` rewrites them.
 func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays all scenes")
@@ -19,7 +19,7 @@ func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
 		"the shipped tables are others: run `go run ./cmd/netcode ship`")
 }
 
-// Physics stays in bounds: nothing flies off, and what is left alone comes to rest.
+// Physics stays in bounds: nothing flies off, and everything that is left alone comes to rest.
 func TestRigidCubesComeToRest(t *testing.T) {
 	r := newRigid(9, 40, 0, 12, 60)
 	for range 12 {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// put sets the row of a component's type to a value. A value out of range is clamped, as it is for any game.
+// put sets the row of a component's type to a value. It clamps a value out of range.
 func put[T any](s *snapshot.Store, id wire.NetworkID, value T) {
 	schema := s.Schema()
 	for row := range schema.Rows() {

@@ -2,8 +2,8 @@ package scenes
 
 import "math"
 
-// Motion that ships tables must come out the same on every machine: each product is converted, which keeps compilers
-// from fusing it with a sum, and of package math only Sqrt and Floor are used, which are exact.
+// Motion for the shipped tables must be the same on every machine. Each product is converted to float64, which prevents
+// compilers from fusing it with a sum. Of package math only Sqrt and Floor are used, which are exact.
 
 type vec [3]float64
 
@@ -31,7 +31,7 @@ func (a vec) length() float64 { return math.Sqrt(a.dot(a)) }
 // quat is a unit quaternion x, y, z, w.
 type quat [4]float64
 
-// spun is the rotation after a time of turning with angular velocity w.
+// spun returns the rotation after turning with angular velocity w for a time.
 func (q quat) spun(w vec, seconds float64) quat {
 	h := w.times(seconds / 2)
 	d := quat{
@@ -52,7 +52,7 @@ func (q quat) spun(w vec, seconds float64) quat {
 	return q
 }
 
-// axes are the body's own axes in the world.
+// axes returns the body's own axes in the world.
 func (q quat) axes() [3]vec {
 	x, y, z, w := q[0], q[1], q[2], q[3]
 	xx, yy, zz := float64(x*x), float64(y*y), float64(z*z)
@@ -65,7 +65,7 @@ func (q quat) axes() [3]vec {
 	}
 }
 
-// sine is the sine of a number of turns, by a series of eleven terms that every machine sums alike.
+// sine returns the sine of a number of turns. It sums a series of eleven terms in a fixed order.
 func sine(turns float64) float64 {
 	turns -= math.Floor(turns + 0.5)
 	x := float64(turns * 6.283185307179586)
@@ -79,7 +79,7 @@ func sine(turns float64) float64 {
 
 func cosine(turns float64) float64 { return sine(turns + 0.25) }
 
-// dice is a generator of numbers: splitmix64.
+// dice is a random generator: splitmix64.
 type dice uint64
 
 func (d *dice) next() uint64 {
@@ -90,11 +90,11 @@ func (d *dice) next() uint64 {
 	return z ^ z>>31
 }
 
-// unit is a number from 0 up to 1.
+// unit returns a number from 0 up to, and without, 1.
 func (d *dice) unit() float64 { return float64(d.next()>>11) / (1 << 53) }
 
-// between is a number from low up to high.
+// between returns a number from low up to high.
 func (d *dice) between(low, high float64) float64 { return low + float64((high-low)*d.unit()) }
 
-// below is a whole number from 0 to n-1.
+// below returns a whole number from 0 to n-1.
 func (d *dice) below(n int) int { return int((d.next() >> 33) % uint64(n)) }
