@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hard limits, whatever Config says. Those that shape what travels are part of the protocol hash.
+// Hard limits, whatever Config says. Those that shape packets are part of the protocol hash.
 const (
 	// MaxClients is the most clients that one server takes.
 	MaxClients = 1024

@@ -30,7 +30,7 @@ var (
 	ErrLeftOut = errors.New("netcode: the build of the other end does not have this question")
 	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call asks what is no
 	// question, or names another answer than Answer did. Send and Call wrap it with what is the matter.
-	ErrQuestion = errors.New("netcode: questions and answers travel by Call")
+	ErrQuestion = errors.New("netcode: questions and answers are sent by Call")
 	// ErrNotVisible says that there is no such entity, or that the recipient may not see it. An entity of this frame has no id before the
 	// next network tick: send about it from OnSpawn of the server's systems.
 	ErrNotVisible = errors.New("netcode: no such entity, or not to be seen by the recipient")

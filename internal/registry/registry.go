@@ -95,15 +95,15 @@ func (o *Options) MustFit(call string, t reflect.Type) {
 	}{
 		{o.Extrapolate != nil, "ExtrapolatedBy is for components: of messages nothing is extrapolated"},
 		{o.Component != "", o.Component + " is for components"},
-		{o.Bands != nil, "Bands is for components: a message travels as it is"},
-		{o.Rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message travels when it is sent"},
+		{o.Bands != nil, "Bands is for components: a message is sent as it is"},
+		{o.Rows != (snapshot.RowOptions{}), "Every, Once, Marked and Importance are for components: a message is sent when Send is called"},
 	} {
 		if of.given && call != "Replicate" {
 			fail(call, t, "%s", of.text)
 		}
 	}
 	if o.Name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // It panics with the reason where such a type cannot travel.
+		compile(call, t, "unnamed") // It panics with the reason where such a type cannot be sent.
 	}
 	MustBeName(call, t, o.Name)
 }
@@ -145,7 +145,7 @@ func (r *Registry) Debug() {
 	r.unpacked = true
 }
 
-// UseTables makes state travel in the codes of tables.
+// UseTables sends state in the codes of tables.
 func (r *Registry) UseTables(tables *delta.Tables) {
 	r.mustBeOpenTo("UseTables", "choose the tables")
 	r.tables = tables
@@ -158,7 +158,7 @@ func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
 	case o.Last != "":
 		fail(call, t, "%s is an option of messages, for Handle and Answer: a component is sent as state, without it", o.Last)
 	case o.Rows.Once && o.Rows.Every > 0:
-		fail(call, t, "Once and Every(%d) contradict each other: what travels once has no next turn", o.Rows.Every)
+		fail(call, t, "Once and Every(%d) contradict each other: what is sent once has no next turn", o.Rows.Every)
 	case t == reflect.TypeFor[components.Replicated]():
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
 	case len(r.components) == snapshot.MaxRows:
@@ -181,7 +181,7 @@ func (r *Registry) AddComponent(t reflect.Type, o *Options) *quantize.Plan {
 	return plan
 }
 
-// compile turns T into its list of fields, or panics with the field that cannot travel. Events are refused.
+// compile turns T into its list of fields, or panics with the field that cannot be sent. Events are refused.
 func compile(call string, t reflect.Type, name string) *quantize.Plan {
 	plan := compileEvents(call, t, name)
 	if plan.Events() {
@@ -277,7 +277,7 @@ func (r *Registry) Freeze() {
 	r.freezeOlder()
 }
 
-// turnPackingOff makes every type travel in the debug encoding.
+// turnPackingOff sends every type in the debug encoding.
 func (r *Registry) turnPackingOff() {
 	for _, plan := range r.components {
 		plan.Debug()
@@ -288,7 +288,7 @@ func (r *Registry) turnPackingOff() {
 	r.Messages.Debug()
 }
 
-// setTables makes state travel in the chosen codes, or in those that ship. With packing off there are none.
+// setTables sends state in the chosen codes, or in those that ship. With packing off there are none.
 func (r *Registry) setTables() {
 	if r.unpacked {
 		return
