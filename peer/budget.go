@@ -67,7 +67,7 @@ func NewBudget(rate int, now time.Duration) Budget {
 	return b
 }
 
-// SetBound changes the bytes a second. What is saved up beyond those of a quarter of a second is lost.
+// SetBound changes the bytes a second, below 0 to unlimited. It keeps what is saved up, at most the bytes of a quarter of a second.
 func (b *Budget) SetBound(rate int) {
 	b.bound.rate = min(int64(rate), maxBudgetRate)
 	b.bound.full = max(b.bound.rate*int64(burst), minBurst*byteNanoseconds)
@@ -86,7 +86,9 @@ func (b *Budget) Pace(rate int) {
 func (b *Budget) Refill(now time.Duration, rate int, saved time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
-	b.bound.refill(passed, b.bound.full)
+	if b.bound.rate >= 0 {
+		b.bound.refill(passed, b.bound.full)
+	}
 	if b.pace.rate >= 0 {
 		b.pace.rate = min(int64(max(rate, 0)), maxBudgetRate)
 		saved = max(saved, min(passed, burst))
