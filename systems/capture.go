@@ -17,7 +17,7 @@ type Capture struct {
 	// Server has the store.
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that has just got its network id, before anything about it is sent.
-	// The world is unlocked.
+	// The world is unlocked. Set it before ServerSystems.OnSpawn, which adds to it.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
 	// MarksOnly makes captures cost what was written and not what there is. Game code then calls Mark, or a Marker, for every

@@ -21,7 +21,6 @@ type ServerSystems struct {
 	Accept  *Accept         // Nil for a protocol in which clients write nothing.
 	Away    *Away           // After Receive: the entities of players that are away.
 
-	spawned   []func(ecs.Entity, netcode.NetworkID)
 	detaching bool   // Detach was called, and clients are still being told.
 	next      Socket // It follows then; nil for none.
 }
@@ -51,14 +50,16 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 
 // OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
 // sent: the place to Hide it from clients. The world is unlocked; the next tick captures changes that the function makes.
-// If it panics, Server.OnError is given a *netcode.PanicError, and the frame continues. OnSpawn panics on nil.
+// If it panics, Server.OnError is given a *netcode.PanicError, and the frame continues. The functions are called in the order of these calls,
+// after Capture.Spawned if the game has set that. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
-	s.spawned = append(s.spawned, f)
+	before := s.Capture.Spawned
 	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
-		for _, f := range s.spawned {
-			s.Server.Contain("OnSpawn", func() { f(e, id) })
+		if before != nil {
+			before(e, id)
 		}
+		s.Server.Contain("OnSpawn", func() { f(e, id) })
 	}
 }
 
