@@ -433,13 +433,6 @@ func (c *Client) extend() {
 	c.tellSent()
 }
 
-// call calls the functions of a hook.
-func call(hooks []func()) {
-	for _, f := range hooks {
-		f()
-	}
-}
-
 // keepState stores the state that an extension made for a session.
 func (c *Session) keepState(state any) {
 	if state != nil {

@@ -327,7 +327,9 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	if c.sender != nil {
 		c.sender.openUpstream(o.State(c.agreed.snapshot()))
 	}
-	call(c.hooks.opened)
+	for _, f := range c.hooks.opened {
+		f()
+	}
 	c.link.SentAt = c.frame.Now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.Add(events.Event{Client: c.id})

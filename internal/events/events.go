@@ -17,9 +17,9 @@ type Queue struct {
 	Gone         func(wire.ClientID)                                   // Called after those of Left, likewise.
 	Contain      func(name string, with wire.ClientID, f func())       // Calls a function of the game. A panic ends the connection to an end.
 	OfClient     bool                                                  // Functions are told the end's own id, and the other end is 0.
-	Waiting      []Event                                               // In order.
 
-	firing bool
+	waiting []Event // In order.
+	firing  bool
 }
 
 // Event is a connection that began, one that ended for a reason, one that goes on at another address, or a client that left for good.
@@ -31,20 +31,23 @@ type Event struct {
 }
 
 // Add makes an event wait.
-func (q *Queue) Add(e Event) { q.Waiting = append(q.Waiting, e) }
+func (q *Queue) Add(e Event) { q.waiting = append(q.waiting, e) }
 
-// Fire tells all events that wait, and those that the called functions cause.
+// Fire tells all events that wait, and those that the called functions cause. It is inlined: most frames have none.
 func (q *Queue) Fire() {
-	if len(q.Waiting) == 0 || q.firing {
-		return
+	if len(q.waiting) > 0 && !q.firing {
+		q.tellAll()
 	}
+}
+
+func (q *Queue) tellAll() {
 	q.firing = true
 	defer func() { q.firing = false }()
-	for i := 0; i < len(q.Waiting); i++ {
-		q.tell(q.Waiting[i])
+	for i := 0; i < len(q.waiting); i++ {
+		q.tell(q.waiting[i])
 	}
-	clear(q.Waiting)
-	q.Waiting = q.Waiting[:0]
+	clear(q.waiting)
+	q.waiting = q.waiting[:0]
 }
 
 // tell calls the functions for one event. If one panics, the others are called all the same.
