@@ -1,7 +1,6 @@
 package netcode
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -10,10 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 )
-
-// ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
-// or connecting, the two were not made with the same *Protocol, or the server is full or closing.
-var ErrHost = errors.New("netcode: the client cannot play at this server")
 
 // CanHost returns the error of Host without any effect, nil if Host would succeed. The error wraps ErrHost.
 func CanHost(s *Server, c *Client) error {
@@ -93,8 +88,8 @@ func (s *Server) openNear(id ClientID, near *endpointCore, seed peer.SkipSeed) *
 	return c
 }
 
-// seat is the session of a client that plays at its own server as its host, nil for any other.
-func (c *Client) seat() *Session {
+// sessionAtHost is the session of a client that plays at its own server as its host, nil for any other.
+func (c *Client) sessionAtHost() *Session {
 	if c.host == nil {
 		return nil
 	}

@@ -117,7 +117,9 @@ func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 }
 
 // MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
-func MustBeName(call string, t fmt.Stringer, name string) { registry.MustBeName(call, t, name) }
+func (p *Protocol) MustBeName(call string, t fmt.Stringer, name string) {
+	registry.MustBeName(call, t, name)
+}
 
 // Replicate registers component T: on every entity that has components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags set the encoding of its fields (see quantize.Compile). A field of Arche's
