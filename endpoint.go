@@ -21,7 +21,7 @@ import (
 type endpointCore struct {
 	server *Server // One of the two is nil.
 	client *Client
-	self   endpoint // The same as endpoint.
+	self   endpoint // The server or the client itself.
 	role   peer.Role
 
 	protocol *Protocol
@@ -48,10 +48,12 @@ type endpointCore struct {
 	sections sections
 	states   []any // Of extensions.
 
-	from      *connection  // Connection of the packet that is being queued.
 	toldTypes [1 << 8]bool // Types without a handler here, or unknown, that were reported.
-	fault     error        // Error of that packet that shows late.
-	arrived   func(a *peer.Arrival)
+
+	// While queue runs.
+	from    *connection           // Connection of the packet,
+	fault   error                 // and an error of it that shows late.
+	arrived func(a *peer.Arrival) // queueArrival; made once, so that a packet allocates nothing.
 }
 
 // coreOf returns the core of an end: a server, a client, or a type that embeds one. It returns nil for any other value.

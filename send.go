@@ -118,9 +118,9 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 	if c.client != nil {
 		c.client.awaitAction(to)
 	}
-	held := c.holdsBack(l, to)
-	if held || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
-		return writeHeld(c, l, of, codec, to, m, held)
+	waits := c.holdsBack(l, to)
+	if waits || tapped || c.server != nil && c.server.store.Reserves() && c.protocol.types.Naming[p.Type] != nil {
+		return writeHeld(c, l, of, codec, to, m, waits)
 	}
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
@@ -149,18 +149,18 @@ func write[T any](c *endpointCore, l *connection, of *message.Type, codec *messa
 
 // writeHeld is write for a message that is held back, or may be: because it names an entity that is not captured yet. So is one that extensions
 // are told of.
-func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, held bool) error {
+func writeHeld[T any](c *endpointCore, l *connection, of *message.Type, codec *message.CodecOf[T], to *held.Envelope, m *T, waits bool) error {
 	buffer := c.borrow(codec.Size())
 	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 	if err == nil && l.near == nil && c.server != nil && c.server.namesEarly(to.Type, buffer[:n]) {
 		c.server.awaitBirth(to)
-		held = true
+		waits = true
 	}
 	switch {
 	case err != nil:
 	case l.near != nil:
 		err = l.handBytes(c.inbound.Local().ID(), &to.Post, buffer[:n])
-	case held:
+	case waits:
 		err = l.delay(to, of.Name, buffer[:n])
 	default:
 		err = c.push(l, of.Name, &to.Post, c.server.unseen(c.server.client(l.Remote), to.Type, buffer[:n]))
@@ -457,11 +457,11 @@ func (s *Server) sendToOne(c *Session, of *message.Type, to *held.Envelope, body
 		return c.link.leaveOut(p, of.Name)
 	}
 	var err error
-	held := s.holdsBack(&c.link, to)
+	waits := s.holdsBack(&c.link, to)
 	if early {
 		s.awaitBirth(to)
 	}
-	if held || early {
+	if waits || early {
 		err = c.link.delay(to, of.Name, body)
 	} else {
 		err = s.push(&c.link, of.Name, p, body)

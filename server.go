@@ -74,7 +74,7 @@ type Server struct {
 
 	byAddress map[transport.Addr]*Session
 	byID      map[wire.ClientID]*Session
-	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
+	leavers   []*message.Source // Those of the sessions that are leaving, in finishLeaving.
 	sessions  []*Session        // In the order in which they came; the ended ones leave in sweep.
 	counts    [numSessionStates]int
 	closing   bool
