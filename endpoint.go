@@ -310,7 +310,7 @@ func (c *endpointCore) endName() string {
 // connection is a link and what messages of the game need beside it.
 type connection struct {
 	link.Link
-	near   *endpointCore   // The other end, where it is in this process; nil else. Then no packets are sent.
+	near   *endpointCore   // The other end, if it is in this process: no packets are sent. Without inbound for a recorded player.
 	held   *held.Queue     // Messages that wait for their entity; nil for one in this process.
 	older  *registry.Older // The protocol of the session, if it is that of an older build.
 	handed uint64          // Sections that were handed to an end in this process.

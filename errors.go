@@ -141,8 +141,8 @@ func (e *OversizeError) Error() string {
 		e.Entity, e.Client, e.Max)
 }
 
-// ViewpointError says that a client has had no viewpoint in its interest.Grid for Ticks network ticks: it sees no entity that has a position. OnError is told
-// once for each client.
+// ViewpointError says that a client has had no viewpoint in its interest.Grid for Ticks network ticks: it sees no entity that has a
+// position. OnError is told once for each client.
 type ViewpointError struct {
 	Client ClientID // The client that sees nothing.
 	Ticks  int      // For how many network ticks.

@@ -39,9 +39,9 @@ func CanHost(s *Server, c *Client) error {
 // systems.NewHost runs both in one loop, and HostSystems.View is the player's part of the world. For a player with a world of its own
 // connect a client over package transport/memory.
 //
-// Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
-// server handles the reliable messages that the player had sent, as those of any client. Messages that wait for the player are
-// dropped.
+// Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of
+// Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the server handles the reliable
+// messages that the player had sent, as those of any client. Messages that wait for the player are dropped.
 func Host(s *Server, c *Client) error {
 	if err := CanHost(s, c); err != nil {
 		return err

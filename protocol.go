@@ -19,9 +19,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Protocol lists the component and message types that both ends must share, and their encoding. Build it once with NewProtocol, Replicate and Handle, on server and client alike; the order of those
-// calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
-// clients, on any goroutines, may share it.
+// Protocol lists the component and message types that both ends must share, and their encoding. Build it once with NewProtocol, Replicate
+// and Handle, on server and client alike; the order of those calls does not matter. The first NewServer or NewClient freezes it, and from
+// then on any number of servers and clients, on any goroutines, may share it.
 type Protocol struct {
 	types      registry.Registry
 	extensions []Extension
@@ -97,9 +97,9 @@ func WriteSchema(w io.Writer, p *Protocol) error {
 	return p.types.WriteSchema(w)
 }
 
-// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description
-// lists it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol: components, fields of
-// components and messages that the older build lacks are left out. The older build needs no change.
+// Support lets the ends of this protocol play with ends of an older build, whose protocol was description, as Protocol.Description lists
+// it; package schema reads it from a lock file. Give it to the newer build alone. The newer end then speaks the older protocol:
+// components, fields of components and messages that the older build lacks are left out. The older build needs no change.
 //
 // All entries of the older build must be here unchanged, but for messages, which may be gone. Else the first NewServer or NewClient panics
 // and names the entry. A component that has more fields takes a second place among the components of the protocol, and
@@ -259,8 +259,9 @@ type Band struct {
 }
 
 // Bands makes clients get a component in coarser steps, or less often, of entities that are far from their viewpoints. An interest.Bands
-// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has exactly the value that the
-// band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity gets its components as they are.
+// of the server measures the distances: without one every client gets the component as it is, and OnError is told. Each client has
+// exactly the value that the band sends. When it comes nearer, the finer value replaces it in one tick. The client that owns an entity
+// gets its components as they are.
 //
 // A band takes a place among the components of the protocol, and memory of one more component at the server; clients in the same band share its
 // encoded deltas. Bands panics without a band, and Replicate, naming the type, where the bands are not in order, a
