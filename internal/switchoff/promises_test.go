@@ -15,6 +15,8 @@ func promises() []mutation {
 			"ecs/tracker.go", "if locked && !w.locked {", "if false {"),
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if locked {"),
+		change("promises", "OnSpawn takes the place of Capture.Spawned", "TestOnSpawnKeepsTheFunctionOfCapture",
+			"systems/server.go", "\t\tif before != nil {\n", "\t\tif false {\n"),
 		change("promises", "two groups drive one server", "TestTwoGroupsForOneEndAreRefused",
 			"systems/system.go", "if !orderOf(end).attach() {", "if !orderOf(end).attach() && false {"),
 		change("promises", "a loop has no frames", "TestRunnerRefusesARateOfNoFrames", "systems/runner.go", "\tif rate < 1 {\n\t\tpanic(", "\tif false {\n\t\tpanic("),
