@@ -56,7 +56,7 @@ func register(p *netcode.Protocol, call string, of kind, name string, element, k
 	call = "collections." + call
 	shown := shownElement(of, element)
 	p.MustBeOpen(call, shown)
-	netcode.MustBeName(call, shown, name)
+	p.MustBeName(call, shown, name)
 	all, extended := netcode.ExtensionOf[*types](p)
 	if !extended {
 		all = &types{}

@@ -6,6 +6,8 @@ func handshake() []mutation {
 	const bounds = "TestClientTakesOnlyValuesThatAServerMayDecide"
 	const flood, places = "TestHonestClientsJoinUnderAFlood", "TestPlacesOfAnAddressAndANetwork"
 	return []mutation{
+		change("handshake", "a Hello is accepted without a cookie", "TestADoorKeepsNothingOfUnprovenAddresses",
+			"internal/handshake/door.go", "\tcase !proved:\n\t\td.challenge(from, hello.Nonce)\n", "\tcase !proved && false:\n"),
 		change("handshake", "an Accept of another attempt is taken", bounds+"/accept:_another_nonce,_above",
 			"internal/handshake/attempt.go", "if accept.Nonce != a.Nonce || err != nil {\n\t\t\treturn outOfRange(err, accept.Nonce == a.Nonce)", "if err != nil {\n\t\t\treturn outOfRange(err, true)").inFolder("."),
 		change("handshake", "a Refuse of another attempt is taken", bounds+"/refuse:_another_nonce",
