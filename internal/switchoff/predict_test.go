@@ -139,6 +139,12 @@ func laterPredictions() []mutation {
 			"predict/compare.go", "c.slots[n+1].id.Index == c.slots[n].id.Index+1 && ", ""),
 		change("predict", "masks of another order are taken", "TestAPlaceIsKeptAnew",
 			"predict/order.go", "known := h.arranged[t%Window] == o.version && !plain.On", "known := h.arranged[t%Window] > 0 && !plain.On"),
+		change("predict", "a tolerance has no effect", "TestADifferenceBelowTheToleranceIsNoMisprediction",
+			"predict/compare.go", "from.Row(p.row), p.tolerance)", "from.Row(p.row), 0)"),
+		change("predict", "a correction beyond Snap is shown bit by bit", "TestACorrectionBeyondSnapIsAJump",
+			"predict/show.go", "!(p.snap > 0 && d >= p.snap)", "d >= 0"),
+		change("predict", "random numbers are those of the entity alone", "TestRandIsAFunctionOfTickAndEntity",
+			"predict/step.go", "sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15", "sim.config.Seed"),
 		change("predict", "a misprediction has the input of another tick", "TestAMispredictionHasTheInput",
 			"predict/step.go", "return input.Own[T](sim.client.end, m.Tick)", "return input.Own[T](sim.client.end, m.Tick-1)"),
 	}
