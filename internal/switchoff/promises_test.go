@@ -8,7 +8,7 @@ func promises() []mutation {
 			"internal/report/report.go", `"stack", stack)`, `"stack", stack[:0])`)),
 		change("promises", "OnError gets no stack", panics, "endpoint.go", "= debug.Stack(), report.PanickedAt()", "= debug.Stack()[:0], report.PanickedAt()"),
 		testedIn(".", change("promises", "OnError is not told of a panic", panics,
-			"internal/report/report.go", "beside the text.\n\t}\n\tfor _, f := range r.OnError {", "beside the text.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
+			"internal/report/report.go", "put private data into them.\n\t}\n\tfor _, f := range r.OnError {", "put private data into them.\n\t}\n\tfor _, f := range r.OnError[:0] {")),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
 			"ecs/apply_local.go", "\tfor ; !rows.IsZero(); rows = rows.Rest() {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows = rows.Rest() {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded"),
 		change("promises", "an open query at a server is not reported", "TestLockedServerWorldIsReported",
