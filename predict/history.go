@@ -196,10 +196,22 @@ func (h *history) correct(t netcode.Tick, slot, count, k int, theirs []uint32, s
 	}
 }
 
-// structure gives an entity of the world the components of a mask.
+// structure changes the components of entities of the world. Its lists are lent to the world: others would be on the heap.
 type structure struct{ add, remove []ecs.ID }
 
-// change adds and removes components.
+// with adds one component.
+func (s *structure) with(w *ecs.World, e ecs.Entity, id ecs.ID) {
+	s.add = append(s.add[:0], id)
+	w.Add(e, s.add...)
+}
+
+// without removes one component.
+func (s *structure) without(w *ecs.World, e ecs.Entity, id ecs.ID) {
+	s.remove = append(s.remove[:0], id)
+	w.Remove(e, s.remove...)
+}
+
+// change gives an entity the components of a mask.
 func (s *structure) change(h *history, w *ecs.World, e ecs.Entity, tagged ecs.ID, mask uint64) {
 	now := h.maskOf(w, e, tagged)
 	if now == mask {

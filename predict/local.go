@@ -152,6 +152,7 @@ type locals struct {
 	known   []localState        // Answers that wait until their tick is simulated.
 	taken   []localState        // Those of the last Window ticks: a replay of their tick ends with them.
 	scratch []byte
+	reader  wire.Reader // Scratch: a variable would be on the heap.
 }
 
 // localState is the local components of an entity in a tick.
@@ -297,8 +298,8 @@ func (c *client) takeLocal(n int, l *localState) (changed bool) {
 		mask |= bit
 		if row.size > 0 {
 			c.locals.scratch = append(c.locals.scratch[:0], to...)
-			r := wire.NewReader(data[:row.size])
-			row.read(&r, to)
+			c.locals.reader = wire.NewReader(data[:row.size])
+			row.read(&c.locals.reader, to)
 			changed = changed || !bytes.Equal(to, c.locals.scratch)
 			data = data[row.size:]
 		}

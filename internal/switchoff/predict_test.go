@@ -69,7 +69,7 @@ func predictions() []mutation {
 		change("predict", "a server does not learn which entities a client chose", "TestAChosenEntityThatRestsIsCorrected",
 			"predict/rest.go", "r.also = append(r.also, id)", "_ = id"),
 		change("predict", "what a step despawned is shown", "TestADespawnedEntityIsNotShown",
-			"predict/predicted.go", "w.Remove(e, p.shown.id)", "_ = w"),
+			"predict/predicted.go", "c.structure.without(w, e, p.shown.id)", "_ = w"),
 		change("predict", "the end of a prediction is a jump", "TestTheEndOfAPredictionIsNoJump",
 			"predict/show.go", "c.leaving = append(c.leaving, leaving{", "_ = append(c.leaving, leaving{"),
 		change("predict", "a component that a client writes is predicted", "TestAComponentThatAClientWritesIsNotPredicted",
