@@ -44,7 +44,8 @@ type control struct {
 	Fire bool    `net:"event"`
 }
 
-func newProtocol() *netcode.Protocol {
+// newProtocol takes options of position.
+func newProtocol(options ...predict.Option) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[velocity](p)
@@ -53,7 +54,7 @@ func newProtocol() *netcode.Protocol {
 	netcode.Replicate[components.Predicted](p)
 	interpolate.Register[position](p)
 	input.Register[control](p)
-	predict.Register[position](p)
+	predict.Register[position](p, options...)
 	predict.Register[velocity](p)
 	predict.Register[heat](p)
 	predict.Local[cooldown](p)

@@ -73,11 +73,12 @@ func (c *client) spawn(t netcode.Tick, origin components.SpawnOf) ecs.Entity {
 		if s.used && s.spawned == t && s.origin == origin && w.Alive(s.entity) {
 			s.spawnIn = c.returns
 			c.strip(s.entity)
-			w.Add(s.entity, c.tagged)
+			c.structure.with(w, s.entity, c.tagged)
 			return s.entity
 		}
 	}
-	e := w.NewEntity(c.owner, c.spawnOf, c.tagged, c.placed)
+	c.structure.add = append(c.structure.add[:0], c.owner, c.spawnOf, c.tagged, c.placed)
+	e := w.NewEntity(c.structure.add...)
 	ownerAt(w, e, c.owner).Client = origin.Client
 	*spawnOfAt(w, e, c.spawnOf) = origin
 	c.newSlot(slot{entity: e, origin: origin, spawned: t, spawnIn: c.returns})
