@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// kind is how elements are identified.
+// kind selects how elements are identified.
 type kind uint8
 
 // The kinds.

@@ -26,7 +26,7 @@ var (
 	ErrCodeUnderfull = errors.New("wire: under-full prefix code")
 	// ErrCodeTooDeep means that a code is longer than MaxCodeLength.
 	ErrCodeTooDeep = errors.New("wire: prefix code too deep")
-	// ErrAlphabet means that the number of symbols or contexts is not the one that is needed, or is none that can be.
+	// ErrAlphabet means that the number of symbols or contexts is wrong or out of range.
 	ErrAlphabet = errors.New("wire: wrong alphabet")
 )
 

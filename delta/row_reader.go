@@ -555,7 +555,7 @@ func (t *SymbolReader) want(class int) {
 	}
 }
 
-// make makes the entries of a class of age.
+// make computes the entries of an age class.
 //
 //go:noinline
 func (t *SymbolReader) make(class int) {
@@ -613,7 +613,7 @@ func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	return uint16(int(length)+raw) | uint16(length)<<lengthShift | top<<topShift | sign<<signShift | miss<<missShift
 }
 
-// long is the entry of a code that is longer than decoderBits, of the context whose entries begin at a place.
+// long returns the entry of a code longer than decoderBits. Its context's entries start at place.
 //
 //go:noinline
 func (t *SymbolReader) long(place uint, acc uint64) uint {

@@ -111,7 +111,7 @@ func flatSize(symbols int) int {
 	return (symbols + line - 1) / line * line
 }
 
-// unfold brings the codes of a context to where flatten made room, and returns that of a symbol.
+// unfold copies the codes of a context to flat and returns that of a symbol.
 //
 //go:noinline
 func (t *Table) unfold(context, symbol int) uint32 {

@@ -21,7 +21,7 @@ type Type struct {
 	Stage      tick.Stage   // where it is handled by default, if StageGiven
 	StageGiven bool         // Stage is set; else the message is handled in the sender's present stage
 	Channel    wire.Channel // mode of delivery and channel, by default
-	Direction  Direction    // who may send it
+	Direction  Direction    // ends that may send it
 	OwnerOnly  bool         // a client may send it only about an entity that it owns
 
 	id wire.MessageType

@@ -291,7 +291,7 @@ func (b *Blend) Shift(dst unsafe.Pointer, from, to []uint32, part float64) {
 
 // MixInto is Mix into a value of the Blend's type.
 func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
-	// SAFETY: who calls it has made the blend for T, as NewBlendFunc does.
+	// SAFETY: the caller has made the blend for T, as NewBlendFunc does.
 	b.Mix(way, unsafe.Pointer(dst))
 }
 
@@ -407,7 +407,7 @@ func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 	if !kernel.HostLittle {
 		return p.appendEachField(dst, src)
 	}
-	// SAFETY: src points to a value of p.typ, of which the spans are the travelling fields in their order.
+	// SAFETY: src points to a value of p.typ, and the spans are its sent fields, in order.
 	for _, s := range p.spans {
 		dst = append(dst, memory(src, s.offset, s.size)...)
 	}
