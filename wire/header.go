@@ -21,8 +21,8 @@ import (
 //	| H | 0 | delay | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
 //	+---+---+-------+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
 //
-// Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too.
-// Where all arrives every ack-bits byte is 0xFF and none is sent.
+// Ack is the newest sequence received; bit i of the ack bits tells that sequence Ack-1-i arrived too. Without loss
+// every ack-bits byte is 0xFF and none is sent.
 type PacketHeader struct {
 	Sequence Sequence // this packet's number
 	HasAck   bool     // Ack and AckBits are set: a packet was received

@@ -1,4 +1,4 @@
-// Command netcode makes tables of prefix codes from recordings of a game, looks at recordings, plays, cuts and compares them, makes keys for
+// Command netcode trains tables of prefix codes on recordings of a game, inspects recordings, plays, cuts and compares them, makes keys for
 // transport/secure, compares lock files of protocols, and lets bots play.
 //
 //	netcode train -o game.tables recording...
