@@ -40,6 +40,7 @@ type client struct {
 	ended   uint64       // Despawns of the replica that were followed.
 	seen    [Window]seen // By tick modulo Window.
 	others  []int32      // Scratch: slots.
+	made    []int        // Slots of the entities that the present step has spawned.
 	unlike  []uint64     // Scratch: a bit for each entity.
 	locals  locals
 	leaving []leaving // Components that are shown between the prediction and the past.
@@ -200,8 +201,10 @@ func (c *client) replay(to netcode.Tick) {
 // advance takes the next step. Where the server's state of its tick is known, that is the result.
 func (c *client) advance() {
 	t := c.now + 1
+	c.made = c.made[:0]
 	c.run(t, t > c.newest)
 	c.now, c.newest = t, max(c.newest, t)
+	c.noteAdded()
 	c.dropNotRespawned(t)
 	c.keep(t)
 	if len(c.locals.taken) > 0 {

@@ -36,6 +36,9 @@ type sprite struct{ Number int }
 // heat is a component that comes and goes in steps.
 type heat struct{ Value uint16 }
 
+// damage is the game's own: it is neither replicated nor local.
+type damage struct{ Points int }
+
 // cooldown never travels.
 type cooldown struct{ Ticks int32 }
 
@@ -72,12 +75,13 @@ type mover struct {
 	score                   *score
 	list                    []ecs.Entity
 	log                     map[netcode.Tick]control
-	cold                    bool    // Nothing gets warm, so that what stands still does not change.
-	mines                   bool    // It spawns what does not move.
-	always, never           bool    // It fires without an end, or never: the server and the client are not the same.
-	limit                   float32 // Of positions; 0: 499 metres, within the bounds of the component.
-	wall                    float32 // Nobody comes past it; 0: there is none.
-	wind                    float32 // Not the same on both sides: mispredictions.
+	cold                    bool                                  // Nothing gets warm, so that what stands still does not change.
+	mines                   bool                                  // It spawns what does not move.
+	adds                    func(w *ecs.World, bullet ecs.Entity) // Nil, or it adds more to a bullet.
+	always, never           bool                                  // It fires without an end, or never: the server and the client are not the same.
+	limit                   float32                               // Of positions; 0: 499 metres, within the bounds of the component.
+	wall                    float32                               // Nobody comes past it; 0: there is none.
+	wind                    float32                               // Not the same on both sides: mispredictions.
 	entered                 bool
 	coolID, heatID, spawnID ecs.ID
 }
@@ -129,6 +133,9 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 					fast = velocity{}
 				}
 				m.bodies.Assign(b, &position{from.X, from.Y}, &fast)
+				if m.adds != nil {
+					m.adds(s.World, b)
+				}
 			}
 			at, v = m.bodies.Get(e)
 		}

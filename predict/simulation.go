@@ -125,7 +125,8 @@ type group interface {
 }
 
 // Simulate adds the simulation to a group: *systems.ServerSystems, *systems.HostSystems or *systems.ClientSystems. Give all of
-// them the same systems, in the same order. A step runs in stage Update: set inputs before, as in PreUpdate. Simulate panics on another
+// them the same systems, in the same order; a system that keeps filters or mappers is a value of its own for each world. A server of
+// predicted components that has no simulation tells OnError when clients give inputs. A step runs in stage Update: set inputs before, as in PreUpdate. Simulate panics on another
 // group, on an end that has a simulation, on a configuration out of range, and where no component was given to Register.
 func Simulate(g group, config Config, list ...System) *Simulation {
 	if config.InputDelay < 0 || config.InputDelay > 8 {
