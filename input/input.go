@@ -41,7 +41,7 @@ const (
 
 // ErrNotRegistered means that the input type was not given to Register before the protocol was frozen. Set wraps it with the
 // type's name: ask with errors.Is.
-var ErrNotRegistered = errors.New("netcode: input type not registered")
+var ErrNotRegistered = errors.New("netcode: input type not registered: call input.Register on both sides")
 
 // types is the inputs of a protocol, by number: their place in the order of wire names.
 type types struct {
