@@ -21,7 +21,7 @@ type slot struct {
 	hidden  bool         // Spawned here, and the server is not known to have it though it should have been shown.
 	late    bool         // It begins with the server's state: that came before the step was replayed that spawns it here, or when it was hidden.
 	spawnIn uint32       // The run in which a step spawned it last.
-	added   ecs.Mask     // What that step added: no predicted and no local component.
+	added   ecs.Mask     // That step added these, beside predicted and local components.
 	asked   netcode.Tick // When its local components were asked for.
 	show    correction
 }
