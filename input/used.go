@@ -2,7 +2,6 @@ package input
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -312,7 +311,7 @@ func Own[T any](c *netcode.Client, at netcode.Tick) (v T, ok bool) {
 		n = t.in.number(reflect.TypeFor[T]())
 	}
 	if n < 0 {
-		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]()))
+		netcode.Misused(c, "input.Own", reflect.TypeFor[T](), ErrNotRegistered)
 		return v, false
 	}
 	lanes := t.own(c, n, at)

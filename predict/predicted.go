@@ -21,6 +21,7 @@ type slot struct {
 	hidden  bool         // Spawned here and hidden: the server should have shown it by now, and has not.
 	late    bool         // It begins with the server's state: the server's entity arrived before its step was replayed, or while it was hidden.
 	spawnIn uint32       // The value of client.returns when a step spawned it last.
+	added   ecs.Mask     // Components that this step added, beside predicted and local ones.
 	asked   netcode.Tick // The tick at which its local components were last requested.
 	show    correction
 }

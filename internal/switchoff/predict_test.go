@@ -145,5 +145,11 @@ func laterPredictions() []mutation {
 			"predict/step.go", "sim.config.Seed^uint64(s.Tick)*0x9E3779B97F4A7C15", "sim.config.Seed"),
 		change("predict", "a misprediction has the input of another tick", "TestAMispredictionHasTheInput",
 			"predict/step.go", "return input.Own[T](sim.client.end, m.Tick)", "return input.Own[T](sim.client.end, m.Tick-1)"),
+		change("predict", "a replay spawns an entity with what its step added", "TestAReplaySpawnsTheEntityAsItWas",
+			"predict/spawn.go", "if s.added.Get(id) {", "if false {"),
+		change("predict", "a replay takes the game's sprite from a spawn", "TestAReplaySpawnsTheEntityAsItWas",
+			"predict/spawn.go", "if s.added.Get(id) {", "if id != c.owner && id != c.spawnOf && id != c.tagged && id != c.placed && id != c.replicated {"),
+		change("predict", "a step gives a spawn a component that the server replaces", "TestASpawnHasNoReplicatedComponentThatIsNotPredicted",
+			"predict/spawn.go", "\t\t\tc.mustNotTravel(s.added)\n", ""),
 	}
 }
