@@ -166,8 +166,8 @@ func (c *Client) Err() *CloseError { return c.err }
 // first connection and stays after the last.
 func (c *Client) ID() ClientID { return c.id }
 
-// RTT returns the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
-// before anything is known.
+// RTT returns the smoothed round-trip time, the server's wait for its next tick included (up to 33 ms at 30
+// ticks a second, on loopback too), and its smoothed mean deviation; 0 before anything is known.
 func (c *Client) RTT() (smoothed, jitter time.Duration) {
 	if c.link.Conn == nil {
 		return 0, 0

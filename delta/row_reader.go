@@ -588,7 +588,7 @@ func (t *SymbolReader) make(class int) {
 // addLong adds a code of more than decoderBits bits. first is the entry of its first bits. If first names no part, long
 // finds the code alone.
 func (t *SymbolReader) addLong(class int, first uint16, length, code uint32, symbol int) {
-	part := t.more[class][first>>symbolShift<<furtherBits:][:1<<furtherBits]
+	part := t.more[class][int(first>>symbolShift)<<furtherBits:][:1<<furtherBits]
 	for i := int(code >> decoderBits); first != 0 && i < len(part); i += 1 << (length - decoderBits) {
 		part[i] = t.entry(length, symbol)
 	}

@@ -242,3 +242,39 @@ func readReaderCase(r *wire.BitReader, which *[MaxGroupRows + 1]*Table, deltas [
 	}
 	return !r.Failed()
 }
+
+// Trained tables have more long codes than those that ship: the entries of each must be those that long finds.
+func TestEntriesOfManyLongCodes(t *testing.T) {
+	if !kernel.Wide() {
+		t.Skip("only assembly uses them")
+	}
+	const contexts = 84 // of an age class
+	random := rand.New(rand.NewPCG(1, 2))
+	lengths := make([][]uint8, AgeClasses*contexts)
+	for context := range lengths {
+		weights := make([]uint64, 131)
+		for i := range weights {
+			weights[i] = 1 + random.Uint64N(1<<random.IntN(14))
+		}
+		lengths[context] = codeLengths(weights, MaxCodeLength)
+	}
+	table, err := NewTable("test", lengths)
+	require.NoError(t, err)
+	r, most := table.tokenReader(), 0
+	for class := range AgeClasses {
+		r.want(class)
+		for context := class * contexts; context < (class+1)*contexts; context++ {
+			for code := range 1 << MaxCodeLength {
+				first := int(r.entries[context<<decoderBits|code&(1<<decoderBits-1)])
+				if part := first >> symbolShift; first&sizeMask == 0 && part != 0 {
+					most = max(most, part)
+					want := r.long(uint(context<<decoderBits), uint64(code))
+					if got := uint(r.more[class][part<<furtherBits|code>>decoderBits]); got != want {
+						t.Fatalf("class %d, context %d, bits %x: entry %x, want %x", class, context, code, got, want)
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, most, 512)
+}

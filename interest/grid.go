@@ -496,6 +496,12 @@ func (g *Grid) Refine(client wire.ClientID, view View, sees, shown Set) {
 	v.crossed = v.crossed[:0]
 }
 
+// astray reports whether a client follows an entity that never had a position in the grid.
+func (g *Grid) astray(client wire.ClientID) bool {
+	v := g.sights.get(client)
+	return v != nil && !v.looks && v.follows != wire.NetworkID{}
+}
+
 // Blind reports whether a client has no viewpoint.
 func (g *Grid) Blind(client wire.ClientID) bool {
 	v := g.sights.get(client)

@@ -2,6 +2,7 @@ package interest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -210,8 +211,13 @@ func (c *combined) RefreshClient(client wire.ClientID) {
 	}
 }
 
-// Blind reports whether no part shows anything. For an intersection one blind part is enough.
+// Blind reports whether no part shows anything. For an intersection one blind part is enough, and for a union a grid that follows
+// an entity without a position.
 func (c *combined) Blind(client wire.ClientID) bool {
+	astray := func(p Policy) bool { g, ok := p.(*Grid); return ok && g.astray(client) }
+	if slices.ContainsFunc(c.parts, astray) {
+		return true
+	}
 	for _, part := range c.parts {
 		if isBlind(part, client) == c.both {
 			return c.both

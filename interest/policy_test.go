@@ -46,6 +46,22 @@ func TestCombinationsEqualTheirModel(t *testing.T) {
 	})
 }
 
+// A client is blind where one of two grids follows an entity that has no position there: that grid never shows it anything.
+func TestAnyOfAGridThatFollowsNothing(t *testing.T) {
+	nowhere := func(*snapshot.Store, wire.NetworkID) (x, y, z float32, ok bool) { return 0, 0, 0, false }
+	here, other := NewGrid(GridConfig{Position: positions(), Enter: 10}), NewGrid(GridConfig{Position: nowhere, Enter: 10})
+	both := New(Any(here, other), Despawn)
+	w := newWorld(t, Any(here, other), Despawn)
+	w.join(1)
+	w.step(func() { here.Follow(1, w.spawnAt(0, 0, 0)) })
+	require.False(t, both.Blind(1), "the other grid was never told of the client")
+	other.Follow(1, w.living[0])
+	w.step(nil)
+	require.True(t, both.Blind(1))
+	other.Look(1, 0, 0, 0)
+	require.False(t, both.Blind(1))
+}
+
 // Why names each policy that shows an entity, and looks into those that are around others.
 func TestWhyAnEntityIsSeen(t *testing.T) {
 	a, b, owned, teams := NewExplicit(), NewExplicit(), NewOwnerOnly(OwnerConfig{}), NewTeams(NewExplicit())

@@ -15,9 +15,11 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -26,7 +28,7 @@ import (
 
 // begin guide
 type Body struct {
-	X, Y float32 `net:"min=-512,max=512,step=0.01"`
+	X, Y float32 `net:"min=-512,max=512,step=0.001"`
 }
 
 type Pace struct {
@@ -94,7 +96,7 @@ type gun struct {
 }
 
 func (g *gun) Step(s *predict.Step) {
-	if g.tanks == nil { // filters and mappers, made once; nothing else stays from step to step
+	if g.tanks == nil { // one gun for each world: it keeps filters and mappers of that world, and nothing else
 		g.tanks = generic.NewFilter3[components.Simulate, components.Owner, Body]()
 		g.shells, g.reload = generic.NewMap2[Body, Pace](s.World), generic.NewMap1[Reload](s.World)
 	}
@@ -150,6 +152,30 @@ func relayed(p *netcode.Protocol) { // on both sides
 
 // end guide
 
+// begin guide
+func place(schema *snapshot.Schema) interest.Position { // of entities with a Body, and of those with a Position
+	bodies := interest.PositionOf(schema, func(p *Body) (x, y, z float32) { return p.X, p.Y, 0 })
+	others := interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, 0 })
+	return func(s *snapshot.Store, id netcode.NetworkID) (x, y, z float32, ok bool) {
+		if x, y, z, ok = bodies(s, id); !ok {
+			x, y, z, ok = others(s, id)
+		}
+		return x, y, z, ok
+	}
+}
+
+// end guide
+
+// begin guide
+func dressShells(group *systems.ClientSystems) {
+	bare := generic.NewFilter1[components.SpawnOf]().Without(generic.T[Sprite]())
+	group.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) { // before the one that draws
+		w.Batch().Add(bare.Filter(w), ecs.ComponentID[Sprite](w))
+	}))
+}
+
+// end guide
+
 const bang = 1
 
 func explain(sim *predict.Simulation, play, stop func(predict.Effect), drop func(ecs.Entity), log func(string)) {
@@ -185,6 +211,7 @@ func TestGuidePrediction(t *testing.T) {
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 			sim = join(c, func() Stick { return stick }, predict.Func(move), &gun{})
 			explain(sim, func(predict.Effect) { heard++ }, func(predict.Effect) { heard-- }, func(ecs.Entity) { unspawned++ }, func(s string) { wrong = append(wrong, s) })
+			dressShells(c)
 		},
 	})
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))
@@ -203,11 +230,20 @@ func TestGuidePrediction(t *testing.T) {
 		n.Step()
 	}
 	require.NotZero(t, at(), "in the tick of the input")
+	dressed, bare := generic.NewFilter2[components.SpawnOf, Sprite](), generic.NewFilter1[components.SpawnOf]().Without(generic.T[Sprite]())
+	sprites := 0
 	for frame := range 360 {
 		stick.Fire = frame%60 == 30
 		stick.X = float32(math.Sin(float64(frame) / 40))
 		n.Step()
+		shells := dressed.Query(&n.Clients[0].World)
+		sprites = max(sprites, shells.Count())
+		shells.Close()
+		naked := bare.Query(&n.Clients[0].World)
+		require.Zero(t, naked.Count())
+		naked.Close()
 	}
+	require.Positive(t, sprites)
 	stick = Stick{}
 	n.Run(6 * time.Second)
 	require.Empty(t, wrong)
@@ -223,6 +259,42 @@ func TestGuidePrediction(t *testing.T) {
 	page, err := os.ReadFile("prediction.md")
 	require.NoError(t, err)
 	require.LessOrEqual(t, strings.Count(shown("prediction.md", string(page))[0].code, "\n"), 60, "lines to a predicted player")
+}
+
+// The page's grid shows a client what has a Position beside what has a Body. A slow stick moves the tank.
+func TestGuideGridOfTwoComponents(t *testing.T) {
+	p := netcode.NewProtocol()
+	predicted(p)
+	predict.Spawns(p)
+	predict.Local[Reload](p)
+	netcode.Replicate[Position](p)
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 6,
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			driven(s, w)
+			near := interest.NewGrid(interest.GridConfig{Position: place(p.Schema()), Enter: 100})
+			s.Server.SetInterest(interest.New(near, interest.Despawn))
+			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
+				if owner := s.Server.Owner(id); owner != 0 {
+					near.Follow(owner, id)
+				}
+			})
+			build := generic.NewMap2[components.Replicated, Position](w)
+			build.NewWith(&components.Replicated{}, &Position{X: 50})
+			build.NewWith(&components.Replicated{}, &Position{X: 500})
+		},
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+			join(c, func() Stick { return Stick{X: 1. / 127} }, predict.Func(move), &gun{})
+		},
+	})
+	n.Run(3 * time.Second)
+	bodies, others := generic.NewFilter1[Body]().Query(&n.Clients[0].World), generic.NewFilter1[Position]().Query(&n.Clients[0].World)
+	require.Equal(t, 1, bodies.Count())
+	require.Equal(t, 1, others.Count())
+	require.True(t, bodies.Next())
+	require.Greater(t, bodies.Get().X, float32(.1), "it is not rounded away")
+	bodies.Close()
+	others.Close()
 }
 
 // Two players of the page predict each other with relayed inputs.

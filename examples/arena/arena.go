@@ -33,6 +33,7 @@ type arena struct {
 	clients []*arenaClient // none in the server's half
 	trace   io.Closer
 	result  Result
+	failed  bool // the worlds differ, or did not get to be compared and nobody stopped the run
 
 	next   time.Duration // when the next frame begins
 	second time.Duration // when the table is printed next
@@ -119,7 +120,7 @@ func (a *arena) run(ctx context.Context) *Result {
 	}
 	a.assemble(ctx)
 	a.move(ctx)
-	a.settle()
+	a.settle(ctx)
 	a.part()
 	a.gather()
 	if account := a.server.ledger.account; account != nil {
@@ -162,7 +163,7 @@ func (a *arena) move(ctx context.Context) {
 // settle lets the packets that are on their way arrive until every client's world equals the server's, or until the
 // time for it is over, and then compares. The time is counted in the server's ticks: where the machine stalls, ticks
 // slip, and packets get no more time than they are due.
-func (a *arena) settle() {
+func (a *arena) settle(ctx context.Context) {
 	equal := func() bool { return a.difference() == "" }
 	if len(a.clients) == 0 {
 		equal = a.server.agrees
@@ -181,17 +182,26 @@ func (a *arena) settle() {
 	}
 	took := a.now() - begin
 	a.final()
+	difference, differs := a.difference(), true
 	if len(a.clients) == 0 {
-		a.result.Difference = a.server.disagreement()
-	} else {
-		a.result.Difference = a.difference()
+		difference, differs = a.server.disagreement(), a.server.differs()
 	}
-	a.result.Converged = a.result.Difference == ""
-	if a.result.Converged {
+	if a.result.Converged = difference == ""; a.result.Converged {
 		a.table.Say("converged within %.0f ms of the end of motion", inMilliseconds(took))
-	} else {
-		a.table.Say("NOT converged: %s", a.result.Difference)
+		return
 	}
+	a.fail(difference, differs || ctx.Err() == nil)
+}
+
+// fail notes why the worlds were not found equal. Without failed it says only that the user stopped the run before they were compared.
+func (a *arena) fail(why string, failed bool) {
+	a.result.Converged, a.result.Difference = false, why
+	if !failed {
+		a.table.Say("stopped: %s", why)
+		return
+	}
+	a.failed = true
+	a.table.Say("NOT converged: %s", why)
 }
 
 // difference names the first value in which a client's world differs from the server's. Empty: all are equal.
@@ -251,9 +261,8 @@ func (a *arena) follow(ctx context.Context) {
 	a.result.Converged = true
 	for _, c := range a.clients {
 		if c.judge(); !c.equal {
-			a.result.Converged = false
-			a.result.Difference = fmt.Sprintf("client %d: %s", c.number, c.verdict())
-			a.table.Say("NOT converged: %s", a.result.Difference)
+			unknown := c.settled == nil && c.newest > 0
+			a.fail(fmt.Sprintf("client %d: %s", c.number, c.verdict()), !unknown || ctx.Err() == nil)
 		}
 	}
 	a.gather()

@@ -148,6 +148,31 @@ func TestArenaStopsEarlyWhenInterrupted(t *testing.T) {
 	require.NotContains(t, stdout, "{", "no JSON unless it is asked for")
 }
 
+// A server's half that its user stops has nothing to compare if no client is left. Without that, it is a failure.
+func TestServerWithoutClients(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"-seconds 1000": {statusConverged, "stopped: no client is connected"},
+		"-seconds 0.1":  {statusDiffers, "NOT converged: no client is connected"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			out := trigger{text: "listening on", heard: func() {}}
+			if line == "-seconds 1000" {
+				out.heard = stop
+			}
+			status := run(ctx, strings.Fields(line+" -listen 127.0.0.1:0 -entities 5 -loss 0 -rtt 0 -jitter 0"), &out, &out)
+			require.Equal(t, want.status, status, out.all.String())
+			require.Contains(t, out.all.String(), want.text)
+		})
+	}
+}
+
 func TestArenaRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for line, status := range map[string]int{

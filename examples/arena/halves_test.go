@@ -68,6 +68,7 @@ func (h *halves) still() {
 	require.Zero(h.t, h.report().Settled)
 	server.stop(&h.server.result)
 	require.Contains(h.t, server.disagreement(), "has not answered", "a report from before does not count")
+	require.False(h.t, server.differs(), "it is not known")
 }
 
 // part closes the server and gives the client its verdict.
@@ -133,6 +134,7 @@ func TestHalvesNoticeSabotage(t *testing.T) {
 	h.still()
 	h.until("an answer", func() bool { return h.report().Settled != 0 })
 	require.Contains(t, h.server.server.disagreement(), "differs")
+	require.True(t, h.server.server.differs())
 	result := h.part()
 	require.False(t, result.Converged)
 	require.Contains(t, result.Difference, "differs")

@@ -53,7 +53,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run is the whole command. When ctx ends, motion ends early and what follows it follows.
+// run is the whole command. When ctx ends, motion ends early and what follows it follows. Worlds that were then not compared are no failure.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bots" {
 		return load.Main(ctx, args[1:], stdout, stderr, botGame())
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return statusDiffers
 		}
 	}
-	if !result.Converged {
+	if a.failed {
 		return statusDiffers
 	}
 	return statusConverged

@@ -295,6 +295,16 @@ func (s *arenaServer) stop(r *Result) {
 // agrees tells if all connected clients have reported the server's hash.
 func (s *arenaServer) agrees() bool { return s.disagreement() == "" }
 
+// differs tells if a client has answered Settled with another hash than the server's.
+func (s *arenaServer) differs() bool {
+	for id := range s.net.Clients {
+		if hash, known := s.hashFor(id); known && s.reports[id].Settled == s.settled.Tick && s.reports[id].Hash != hash {
+			return true
+		}
+	}
+	return false
+}
+
 // disagreement names the first connected client whose newest report is another world than the server's. Only answers to
 // Settled count: a client that has not heard of it cannot tell yet that it is equal, and must not be sent away.
 func (s *arenaServer) disagreement() string {
