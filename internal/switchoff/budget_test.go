@@ -12,7 +12,7 @@ func budgets() []mutation {
 		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",
 			"snapshot/priority.go", "if v.store.schema.Weighed {", "if false {"),
 		change("budget", "what is larger than a share keeps others waiting", "TestLargeRecordDelaysNoOthers",
-			"snapshot/atomic.go", "if !p.short || !p.v.plan.active || !p.refused(index) {", "if p.v != nil {"),
+			"snapshot/atomic.go", "if !p.short || !p.v.plan.active || !p.noteNoRoom(index) {", "if p.v != nil {"),
 		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfItsIncome",
 			"peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
 		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",
