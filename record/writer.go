@@ -135,7 +135,7 @@ func (w *Writer) Tick(s *snapshot.Store) error {
 		}
 	} else {
 		w.gone(s.Deaths())
-		for id := range s.Recent {
+		for id := range s.Changes {
 			w.entity(s, id)
 		}
 	}

@@ -85,8 +85,8 @@ func (v *View) shown(index uint32, now Mask) Mask {
 	return v.acks[index].mask
 }
 
-// alone takes an index out of the members of its page. It returns the index's own ack record, which the caller may change.
-func (v *View) alone(index uint32) *ackRecord {
+// leavePage takes an index out of the members of its page. It returns the index's own ack record, which the caller may change.
+func (v *View) leavePage(index uint32) *ackRecord {
 	g := &v.pages[index/format.PageEntities]
 	if bit := uint64(1) << (index % format.PageEntities); g.members&bit != 0 {
 		v.acks[index].ackState = v.ack(index)
@@ -96,10 +96,10 @@ func (v *View) alone(index uint32) *ackRecord {
 	return &v.acks[index]
 }
 
-// allAlone takes some entities out of the members of a page.
-func (v *View) allAlone(w uint32, of uint64) {
+// removeMembers takes some entities out of the members of a page.
+func (v *View) removeMembers(w uint32, of uint64) {
 	for of &= v.pages[w].members; of != 0; of &= of - 1 {
-		v.alone(firstOf(w, of))
+		v.leavePage(firstOf(w, of))
 	}
 }
 
@@ -122,19 +122,19 @@ func (v *View) otherRows(index uint32, after tick.Tick) bool {
 	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the test of the page comes first: most often it decides
 }
 
-// keepMost divides the members of a page into those in of and the others, and takes the smaller part out of the page. It returns the
+// splitMembers divides the members of a page into those in of and the others, and takes the smaller part out of the page. It returns the
 // members in of that remain: all of them or none.
-func (v *View) keepMost(w uint32, of uint64) uint64 {
+func (v *View) splitMembers(w uint32, of uint64) uint64 {
 	g := &v.pages[w]
 	in := of & g.members
 	if in == g.members || in == 0 {
 		return in
 	}
 	if 2*bits.OnesCount64(in) >= bits.OnesCount64(g.members) {
-		v.allAlone(w, g.members&^in)
+		v.removeMembers(w, g.members&^in)
 		return in
 	}
-	v.allAlone(w, in)
+	v.removeMembers(w, in)
 	return 0
 }
 
@@ -143,7 +143,7 @@ func (v *View) keepMost(w uint32, of uint64) uint64 {
 func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 	g := &v.pages[w]
 	if g.sending != 0 && g.sentTo != t {
-		v.settlePage(w)
+		v.flushSending(w)
 	}
 	if in := of & g.members; in != 0 {
 		if g.sending, g.sentTo = g.sending|in, t; g.sending == g.members {
@@ -153,14 +153,14 @@ func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 		of &^= in
 	}
 	for ; of != 0; of &= of - 1 {
-		v.alone(firstOf(w, of)).sends(t)
+		v.leavePage(firstOf(w, of)).sends(t)
 	}
 }
 
-// settlePage puts the sends that are noted in sending into the shared ack state. Members that were not sent leave the page, or those
+// flushSending puts the sends that are noted in sending into the shared ack state. Members that were not sent leave the page, or those
 // that were, whichever are fewer.
-func (v *View) settlePage(w uint32) {
-	if g := &v.pages[w]; g.sending != 0 && v.keepMost(w, g.sending) != 0 {
+func (v *View) flushSending(w uint32) {
+	if g := &v.pages[w]; g.sending != 0 && v.splitMembers(w, g.sending) != 0 {
 		g.sends(g.sentTo)
 		g.sending = 0
 	}
@@ -174,7 +174,7 @@ func (v *View) joinPage(index uint32) {
 	if v.otherRows(index, own.base) {
 		return
 	}
-	v.settlePage(w)
+	v.flushSending(w)
 	if g.members == 0 {
 		g.ackState = own
 	} else if g.ackState != own {
@@ -183,15 +183,15 @@ func (v *View) joinPage(index uint32) {
 	g.members |= 1 << (index % format.PageEntities)
 }
 
-// gather makes members of entities with a record of the page's newest complete tick, if their ack states are equal. Without it, each
+// regroup makes members of entities with a record of the page's newest complete tick, if their ack states are equal. Without it, each
 // entity has its own ack state, and the same bytes are sent.
-func (v *View) gather(w uint32) {
+func (v *View) regroup(w uint32) {
 	if plain.On {
 		return
 	}
 	g := &v.pages[w]
 	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
-		v.allAlone(w, g.members)
+		v.removeMembers(w, g.members)
 	}
 	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
 		if index := firstOf(w, of); v.acks[index].base == g.top {

@@ -132,14 +132,14 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.answer, v.answered = true, false
 	v.stats.Resyncs++
 	for w := range v.pages {
-		v.allAlone(uint32(w), ^uint64(0))
+		v.removeMembers(uint32(w), ^uint64(0))
 		v.pages[w].forget(v.store.tick)
 	}
 	for i := range v.acks {
 		v.acks[i].dropBase()
 	}
 	v.waits = true
-	v.ties.changes++
+	v.links.changes++
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}
@@ -161,7 +161,7 @@ func (v *View) Acked(seq uint64) {
 		return
 	}
 	p.pending, p.acked = false, true
-	v.ties.changes++
+	v.links.changes++
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true
 	}
@@ -171,23 +171,23 @@ func (v *View) Acked(seq uint64) {
 		g := v.sent.group(p, i)
 		switch {
 		case g.despawn:
-			v.settle(firstOf(g.word, g.of), p.tick)
+			v.settleDespawn(firstOf(g.word, g.of), p.tick)
 		case counts:
 			page := &v.pages[g.word]
 			v.ackedAt(g.word, p.tick)
 			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
 			if page.top == p.tick && page.topOf&^page.members != 0 {
-				v.gather(g.word)
+				v.regroup(g.word)
 			}
 		}
 	}
 }
 
-// settle notes that the client has received a despawn that was sent at tick t.
-func (v *View) settle(index uint32, t tick.Tick) {
+// settleDespawn notes that the client has received a despawn that was sent at tick t.
+func (v *View) settleDespawn(index uint32, t tick.Tick) {
 	p := &v.lifetimes[index]
-	if v.ties.n > 0 && t >= p.ended {
-		v.ties.untie(index, t)
+	if v.links.n > 0 && t >= p.ended {
+		v.links.endLinks(index, t)
 	}
 	if !v.despawnOwed.has(index) || t < p.ended {
 		return // the despawn of an earlier lifetime: each despawn is sent after the end of its lifetime and before the next end
@@ -201,19 +201,19 @@ func (v *View) settle(index uint32, t tick.Tick) {
 // confirm makes a record of tick t the entity's baseline. It does nothing for a record of an earlier lifetime or older than the
 // baseline. span is that of the record's group.
 func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
-	q := v.alone(index)
+	q := v.leavePage(index)
 	if q.base == tick.None {
 		// The first tick of a lifetime is after all records of earlier ones.
 		if !v.visible.has(index) || t < v.lifetimes[index].life {
 			return
 		}
-		v.meet(index)
+		v.noteMet(index)
 	}
 	if t > q.base {
 		q.base, q.mask, q.span, q.after = t, rows, span, 0
 	}
-	if v.ties.n > 0 {
-		v.ties.untie(index, t)
+	if v.links.n > 0 {
+		v.links.endLinks(index, t)
 	}
 	if v.moved(index) <= t {
 		// The client has the newest state, whatever else is on its way.
@@ -226,15 +226,15 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 // Members of the page are noted together, the others by confirm.
 func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
 	g, rest := &v.pages[w], of
-	v.settlePage(w)
+	v.flushSending(w)
 	if in := of & g.members; in != 0 && t > g.base {
-		if in = v.keepMost(w, in); in != 0 {
+		if in = v.splitMembers(w, in); in != 0 {
 			g.base, g.span, g.after = t, span, 0
-			v.confirmed(w, in, t)
+			v.clearAcked(w, in, t)
 			rest &^= in
 		}
 	} else if in != 0 { // an acknowledgement of a newer tick came before
-		v.confirmed(w, in, t)
+		v.clearAcked(w, in, t)
 		rest &^= in
 	}
 	for ; rest != 0; rest &= rest - 1 {
@@ -242,11 +242,11 @@ func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint1
 	}
 }
 
-// confirmed clears the unsent and unacked bits of members of a page whose newest state is of tick t or before.
-func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
+// clearAcked clears the unsent and unacked bits of members of a page whose newest state is of tick t or before.
+func (v *View) clearAcked(w uint32, of uint64, t tick.Tick) {
 	s := v.store
-	if v.ties.n > 0 {
-		v.ties.untieWord(w, of, t)
+	if v.links.n > 0 {
+		v.links.endLinksIn(w, of, t)
 	}
 	own := len(v.ownWrites.newest) > 0
 	if t < s.tick && !own {
@@ -263,8 +263,8 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	v.unsent[w] &^= of
 }
 
-// meet notes the first acknowledgement of an attended entity in its present lifetime. See Met.
-func (v *View) meet(index uint32) {
+// noteMet notes the first acknowledgement of an attended entity in its present lifetime. See Met.
+func (v *View) noteMet(index uint32) {
 	if v.store.lives.attended.has(index) {
 		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
 	}

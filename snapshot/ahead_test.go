@@ -83,7 +83,7 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 		store.Commit()
 	}
 	of := &store.cache.batch
-	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, format.FromWords(1), 2, 1
+	of.index[0], of.n, of.mask, of.t, of.previous = ids[1].Index, 1, format.FromWords(1), 2, 1
 	store.cache.begin()
 	store.cache.deltas.addAll(store, of)
 	got := &store.cache.deltas.entries[store.cache.deltas.find(ids[1].Index, format.FromWords(1), 2, 1)]
@@ -114,7 +114,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 				of.n++
 			}
 		}
-		of.mask, of.t, of.before = mask, base, before
+		of.mask, of.t, of.previous = mask, base, before
 		s.cache.deltas.addAll(s, of)
 		var alone deltaCache
 		alone.reset(s)

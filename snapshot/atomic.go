@@ -28,14 +28,14 @@ type groupLink struct {
 	before, follower int32     // neighbours in the list of its head
 }
 
-// tiesEach bounds the average number of links of an index.
-const tiesEach = 2
+// linksEach bounds the average number of links of an index.
+const linksEach = 2
 
 // has reports whether an index has a link.
 func (t *groupLinks) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
 
-// tie links an index to a group as of tick at. An existing link gets that tick. It returns false if there is no room.
-func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
+// addLink links an index to a group as of tick at. An existing link gets that tick. It returns false if there is no room.
+func (t *groupLinks) addLink(index, group uint32, at tick.Tick) bool {
 	t.changes++
 	for n := t.first[index]; n != 0; n = t.nodes[n].next {
 		if t.nodes[n].group == group {
@@ -47,7 +47,7 @@ func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
 	switch {
 	case n != 0:
 		t.free = t.nodes[n].next
-	case len(t.nodes) > tiesEach*len(t.first):
+	case len(t.nodes) > linksEach*len(t.first):
 		return false
 	default:
 		n = int32(len(t.nodes))
@@ -70,8 +70,8 @@ func (t *groupLinks) lead(n int32) {
 	*head = n
 }
 
-// untie ends the links of an index that were made at tick at or before.
-func (t *groupLinks) untie(index uint32, at tick.Tick) {
+// endLinks ends the links of an index that were made at tick at or before.
+func (t *groupLinks) endLinks(index uint32, at tick.Tick) {
 	if !t.has(index) {
 		return
 	}
@@ -103,7 +103,7 @@ func (t *groupLinks) reserve(n, room int) {
 		t.nodes = append(t.nodes, groupLink{})
 	}
 	t.first = grown(t.first, n, room)
-	t.marked, t.mine, t.parting = t.marked.grownTo(n), t.mine.grownTo(n), t.parting.grownTo(n)
+	t.marked, t.unitMembers, t.despawnsNow = t.marked.grownTo(n), t.unitMembers.grownTo(n), t.despawnsNow.grownTo(n)
 	if n <= len(t.heads) {
 		return
 	}
@@ -125,16 +125,16 @@ func (v *View) bind(index uint32, t tick.Tick) {
 	if group == 0 {
 		return
 	}
-	if len(v.ties.first) < len(v.acks) {
-		v.ties.reserve(len(v.acks), cap(v.acks))
+	if len(v.links.first) < len(v.acks) {
+		v.links.reserve(len(v.acks), cap(v.acks))
 	}
-	if !v.ties.tie(index, group, t) {
+	if !v.links.addLink(index, group, t) {
 		v.stats.TornGroups++
 	}
 }
 
-// left links the entities that left a group in the newest commit to that group, if the client lacks changes of them.
-func (v *View) left() {
+// linkDepartures links the entities that left a group in the newest commit to that group, if the client lacks changes of them.
+func (v *View) linkDepartures() {
 	for _, index := range v.store.groups.left {
 		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
 			v.bind(index, v.store.tick)
@@ -142,17 +142,17 @@ func (v *View) left() {
 	}
 }
 
-// untieWord ends links of some entities of word w: a packet of tick at with them was acknowledged.
-func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
+// endLinksIn ends links of some entities of word w: a packet of tick at with them was acknowledged.
+func (t *groupLinks) endLinksIn(w uint32, of uint64, at tick.Tick) {
 	for ; of != 0; of &= of - 1 {
-		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
+		t.endLinks(w<<6+uint32(bits.TrailingZeros64(of)), at)
 	}
 }
 
-// untie ends all links of an index.
-func (v *View) untie(index uint32) {
-	if v.ties.n > 0 {
-		v.ties.untie(index, v.store.tick+1)
+// endAllLinks ends all links of an index.
+func (v *View) endAllLinks(index uint32) {
+	if v.links.n > 0 {
+		v.links.endLinks(index, v.store.tick+1)
 	}
 }
 
@@ -165,18 +165,18 @@ type atomicUnits struct {
 	marked  bitset   // collected unit: its indexes
 	out     bool     // collected unit: a part of it belongs to packets of another tick
 
-	seen    unitsKey  // the state for which due and mine were computed
-	changes uint64    // counts changes of links, of what the client lacks and of what waits, except by packets
-	anew    bool      // for tests: due and mine are computed for each packet
-	looked  int       // for tests: number of collected units
-	due     []uint32  // units that may be sent: the lowest index with a despawn of each
-	placed  []uint32  // those of due that are in this packet
-	mine    bitset    // indexes of any unit with a despawn
-	parting bitset    // indexes whose despawn is in this packet, by its unit
-	cursor  uint32    // the unit to begin with: the last packet had no room for it; 0: none
-	waited  bool      // the units of the last packet took more than a third of it
-	slack   int       // bits that the units may take beyond what measure wrote, since runs are aligned
-	stuck   tick.Tick // first tick of the packets that had too little room for the first unit, beside messages; tick.None: none
+	seen        unitsKey  // the state for which due and unitMembers were computed
+	changes     uint64    // counts changes of links, of what the client lacks and of what waits, except by packets
+	anew        bool      // for tests: due and unitMembers are computed for each packet
+	looked      int       // for tests: number of collected units
+	due         []uint32  // units that may be sent: the lowest index with a despawn of each
+	placed      []uint32  // those of due that are in this packet
+	unitMembers bitset    // indexes of any unit with a despawn
+	despawnsNow bitset    // indexes whose despawn is in this packet, by its unit
+	cursor      uint32    // the unit to begin with: the last packet had no room for it; 0: none
+	tookThird   bool      // the units of the last packet took more than a third of it
+	slack       int       // bits that the units may take beyond what measure wrote, since runs are aligned
+	stuck       tick.Tick // first tick of the packets that had too little room for the first unit, beside messages; tick.None: none
 }
 
 // unitsKey is everything that units depend on, except packets. While it stays the same, the units are those of the last packet without
@@ -187,18 +187,18 @@ type unitsKey struct {
 }
 
 func (v *View) unitsKey() unitsKey {
-	return unitsKey{v.store.tick, v.observed, v.ties.changes, v.sights, v.overrides.looks}
+	return unitsKey{v.store.tick, v.observed, v.links.changes, v.sights, v.overrides.looks}
 }
 
 // collectUnit collects the unit of an index into View.lacking and atomicUnits.leaving: what the client lacks of the index, of its
 // groups, and of the groups of all of these.
 func (p *packetWriter) collectUnit(index uint32) {
 	v := p.v
-	t := &v.ties
+	t := &v.links
 	v.lacking, t.leaving, t.out = v.lacking[:0], t.leaving[:0], false
 	t.groups.clear()
 	t.looked++
-	p.reach(index)
+	p.addToUnit(index)
 	for i := 0; i < len(t.groups.list); i++ {
 		group := t.groups.list[i]
 		if m := v.store.groups.members[group]; m != nil {
@@ -207,13 +207,13 @@ func (p *packetWriter) collectUnit(index uint32) {
 			}
 			for _, index := range m.indexes {
 				if !v.despawnOwed.has(index) { // whose despawn is due: its links tell the groups that it had when it was hidden
-					p.reach(index)
+					p.addToUnit(index)
 				}
 			}
 		}
 		for n := t.heads[group&uint32(len(t.heads)-1)]; n != 0; n = t.nodes[n].follower {
 			if t.nodes[n].group == group {
-				p.reach(t.nodes[n].index)
+				p.addToUnit(t.nodes[n].index)
 			}
 		}
 	}
@@ -225,10 +225,10 @@ func (p *packetWriter) collectUnit(index uint32) {
 	}
 }
 
-// reach adds an index and its groups to the collected unit, if the client lacks anything of it.
-func (p *packetWriter) reach(index uint32) {
+// addToUnit adds an index and its groups to the collected unit, if the client lacks anything of it.
+func (p *packetWriter) addToUnit(index uint32) {
 	v := p.v
-	t := &v.ties
+	t := &v.links
 	group := uint32(0)
 	switch {
 	case t.marked.has(index):
@@ -257,12 +257,12 @@ func (t *atomicUnits) join(group uint32) {
 	}
 }
 
-// each calls do for each index of the collected unit.
-func (p *packetWriter) each(do func(index uint32)) {
+// forEachMember calls do for each index of the collected unit.
+func (p *packetWriter) forEachMember(do func(index uint32)) {
 	for _, index := range p.v.lacking {
 		do(index)
 	}
-	for _, index := range p.v.ties.leaving {
+	for _, index := range p.v.links.leaving {
 		do(index)
 	}
 }
@@ -270,16 +270,16 @@ func (p *packetWriter) each(do func(index uint32)) {
 // chooseUnits chooses the units with despawns of this packet and reserves their room.
 func (p *packetWriter) chooseUnits() {
 	v := p.v
-	t := &v.ties
-	p.tied = true
+	t := &v.links
+	p.linked = true
 	if now := v.unitsKey(); t.anew || now != t.seen {
 		t.seen = now
 		p.collectAll()
 	} else {
-		p.drop()
+		p.dropSent()
 	}
 	t.placed = t.placed[:0]
-	t.parting.clear()
+	t.despawnsNow.clear()
 	if len(t.due) == 0 {
 		return
 	}
@@ -291,29 +291,29 @@ func (p *packetWriter) chooseUnits() {
 	if p.refers {
 		p.ending = delta.MaxCodeLength // the end of a list
 	}
-	p.place()
+	p.fitUnits()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()+t.slack
 	p.w, p.run = mark, openRun{}
 }
 
-// collectAll computes due and mine: all units with a despawn.
+// collectAll computes due and unitMembers: all units with a despawn.
 func (p *packetWriter) collectAll() {
 	v := p.v
-	t := &v.ties
+	t := &v.links
 	t.due = t.due[:0]
-	t.mine.clear()
+	t.unitMembers.clear()
 	for w := range v.despawnOwed {
-		for word := v.despawnOwed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
-			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.mine.has(index) {
-				p.find(index)
+		for word := v.despawnOwed[w] &^ t.unitMembers[w]; word != 0; word &= word - 1 {
+			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.unitMembers.has(index) {
+				p.collectDue(index)
 			}
 		}
 	}
 }
 
-// drop removes from due the units that the last packet sent.
-func (p *packetWriter) drop() {
-	t := &p.v.ties
+// dropSent removes from due the units that the last packet sent.
+func (p *packetWriter) dropSent() {
+	t := &p.v.links
 	for i := 0; i < len(t.placed); {
 		from, _ := slices.BinarySearch(t.due, t.placed[i])
 		upTo := from
@@ -332,21 +332,21 @@ func (p *packetWriter) drop() {
 // remains reports whether the unit of a despawn is still due in this tick.
 func (p *packetWriter) remains(index uint32) (due bool) {
 	p.collectUnit(index)
-	p.each(func(index uint32) { due = due || p.v.unsent.has(index) })
-	return due && !p.v.ties.out
+	p.forEachMember(func(index uint32) { due = due || p.v.unsent.has(index) })
+	return due && !p.v.links.out
 }
 
-// find collects the unit of a despawn, and adds it to due if it may be sent now.
-func (p *packetWriter) find(index uint32) {
+// collectDue collects the unit of a despawn, and adds it to due if it may be sent now.
+func (p *packetWriter) collectDue(index uint32) {
 	v := p.v
-	t := &v.ties
+	t := &v.links
 	p.collectUnit(index)
 	if len(t.leaving)+len(v.lacking) == 1 {
 		return // a despawn alone is no unit: writeDespawns writes it
 	}
 	due := false
-	p.each(func(index uint32) {
-		t.mine.set(index)
+	p.forEachMember(func(index uint32) {
+		t.unitMembers.set(index)
 		due = due || v.unsent.has(index)
 	})
 	if due && !t.out {
@@ -354,10 +354,10 @@ func (p *packetWriter) find(index uint32) {
 	}
 }
 
-// place chooses those of the due units that fit the packet, in order from the cursor. If the last packet's units took more than a
+// fitUnits chooses those of the due units that fit the packet, in order from the cursor. If the last packet's units took more than a
 // third of it, these get at most a third while other records wait. A unit that does not even fit an empty packet is split.
-func (p *packetWriter) place() {
-	t := &p.v.ties
+func (p *packetWriter) fitUnits() {
+	t := &p.v.links
 	first, _ := slices.BinarySearch(t.due, t.cursor)
 	if t.due[first%len(t.due)] != t.cursor {
 		t.stuck = tick.None
@@ -374,9 +374,9 @@ func (p *packetWriter) place() {
 			p.full = min(need+p.full, p.most) // the first unit borrows its room, and other records keep theirs
 		}
 		fits := !p.w.Overflowed() && p.w.Bits()+t.slack+p.ending+dead <= p.full && p.sent.n+p.waiting+len(t.leaving)+len(p.v.lacking) <= maxRecords
-		if fits && (alone || !t.waited || used+size <= third) {
+		if fits && (alone || !t.tookThird || used+size <= third) {
 			for _, index := range t.leaving {
-				t.parting.set(index)
+				t.despawnsNow.set(index)
 			}
 			p.ending, p.waiting, used = p.ending+dead, p.waiting+len(t.leaving)+len(p.v.lacking), used+size
 			if t.placed = append(t.placed, index); i == 0 {
@@ -401,14 +401,14 @@ func (p *packetWriter) place() {
 			break
 		}
 	}
-	t.waited = used > third
+	t.tookThird = used > third
 }
 
 // othersWait reports whether anything waits that is in no unit with a despawn.
 func (p *packetWriter) othersWait() bool {
 	v := p.v
 	for w := range v.unsent {
-		if v.unsent[w]&^v.ties.mine[w] != 0 {
+		if v.unsent[w]&^v.links.unitMembers[w] != 0 {
 			return true
 		}
 	}
@@ -419,7 +419,7 @@ func (p *packetWriter) othersWait() bool {
 // despawns alone.
 func (p *packetWriter) measure() (size, dead int) {
 	v := p.v
-	t := &v.ties
+	t := &v.links
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
 		p.prepare(index, &v.single)
@@ -442,37 +442,37 @@ func (p *packetWriter) despawnBits(index uint32) int {
 func (p *packetWriter) splitUnit() {
 	v := p.v
 	v.stats.TornGroups++
-	p.each(func(index uint32) {
-		v.ties.untie(index, v.store.tick+1)
-		v.ties.mine.unset(index)
+	p.forEachMember(func(index uint32) {
+		v.links.endLinks(index, v.store.tick+1)
+		v.links.unitMembers.unset(index)
 	})
 }
 
 // despawnMask returns the entities of word w whose despawn may be in this packet.
 func (p *packetWriter) despawnMask(w int) uint64 {
-	if !p.tied {
+	if !p.linked {
 		return p.v.unsent[w]
 	}
-	t := &p.v.ties
-	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
+	t := &p.v.links
+	return p.v.unsent[w]&^t.unitMembers[w] | t.despawnsNow[w]
 }
 
 // unitMask returns the entities of word w that belong to a unit with a despawn. They are not written singly; writeUnit decides about
 // each.
 func (p *packetWriter) unitMask(w int) uint64 {
-	if !p.tied || p.split {
+	if !p.linked || p.split {
 		return 0
 	}
-	return p.v.ties.mine[w]
+	return p.v.links.unitMembers[w]
 }
 
 // limitDespawn sets the limit for the despawn of an index. A despawn of a chosen unit uses the room that was reserved for it. Any
 // other despawn ends before the reserved room, and at plain at the latest.
 func (p *packetWriter) limitDespawn(index uint32, plain int) {
-	if !p.tied {
+	if !p.linked {
 		return
 	}
-	if p.v.ties.parting.has(index) {
+	if p.v.links.despawnsNow.has(index) {
 		p.waiting--
 		p.ending -= p.despawnBits(index)
 		p.limit = p.full
@@ -484,7 +484,7 @@ func (p *packetWriter) limitDespawn(index uint32, plain int) {
 // writeUnits writes the records of the chosen units.
 func (p *packetWriter) writeUnits() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
-	for _, index := range p.v.ties.placed {
+	for _, index := range p.v.links.placed {
 		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.fitsAll() {
 			p.splitUnit()
 		}
@@ -497,9 +497,9 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
 	p.collectUnit(index)
 	switch {
-	case v.ties.out && p.split:
+	case v.links.out && p.split:
 		return true, false // other entities of it may have been sent one by one: the unit is sent in the next tick
-	case v.ties.out || len(v.ties.leaving) > 0:
+	case v.links.out || len(v.links.leaving) > 0:
 		v.plan.took(index)
 		return true, true // it is sent with its despawns, or as a whole in the next tick
 	case len(v.lacking) <= 1:
@@ -509,8 +509,8 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	case (p.sent.n > 0 || p.partial) && !p.outgrew():
 		return true, false
 	}
-	n := v.ties.n
-	if p.splitUnit(); v.ties.n < n {
+	n := v.links.n
+	if p.splitUnit(); v.links.n < n {
 		return true, p.writeEntity(index)
 	}
 	p.split = true
@@ -524,8 +524,8 @@ func (p *packetWriter) outgrew() bool {
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
 		size += recordBits(s.schema, v.maskOf(index), v.lifetimes[index].generation)
-		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
-			old = old || p.s-v.ties.nodes[n].at >= s.cfg.Window
+		for n := v.links.first[index]; n != 0; n = v.links.nodes[n].next {
+			old = old || p.s-v.links.nodes[n].at >= s.cfg.Window
 		}
 	}
 	return old && v.payload > 0 && size > 8*v.payload
@@ -542,21 +542,21 @@ type starvedGroup struct {
 // patience is the number of packets that may be written without the starved group.
 const patience = 1
 
-// refused notes that there was no room for an index, and reports whether its record is large: more than half of the packet was free. A
+// noteNoRoom notes that there was no room for an index, and reports whether its record is large: more than half of the packet was free. A
 // small record fits the next packet.
-func (p *packetWriter) refused(index uint32) (large bool) {
+func (p *packetWriter) noteNoRoom(index uint32) (large bool) {
 	v := p.v
 	large = p.w.Bits() < p.full/2
-	if v.starved.index == 0 && (large || v.store.groups.at(index) != 0 || v.ties.has(index)) {
+	if v.starved.index == 0 && (large || v.store.groups.at(index) != 0 || v.links.has(index)) {
 		v.starved = starvedGroup{index: index + 1, at: p.s}
 	}
 	return large
 }
 
-// passes reports whether the packet leaves out an index that found no room, and goes on with the next one. It does so only under a
+// leavesOut reports whether the packet leaves out an index that found no room, and goes on with the next one. It does so only under a
 // short budget: otherwise a record larger than the tick's share would block all others.
-func (p *packetWriter) passes(index uint32) bool {
-	if !p.short || !p.v.plan.active || !p.refused(index) {
+func (p *packetWriter) leavesOut(index uint32) bool {
+	if !p.short || !p.v.plan.active || !p.noteNoRoom(index) {
 		return false
 	}
 	p.v.plan.took(index)

@@ -77,7 +77,7 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 			if store.cache.deltas.tick != store.Tick() {
 				store.cache.begin()
 			}
-			sheaf.mask, sheaf.t, sheaf.before = format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
+			sheaf.mask, sheaf.t, sheaf.previous = format.FromWords(7), store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
 			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {

@@ -7,7 +7,7 @@ import (
 // SetRows sets the components of a visible entity that the client may see. A lifetime begins with all components. The client removes
 // components that it may no longer see.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
-	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
+	if v.deferCall(deferredCall{what: callRows, id: id, rows: rows}) {
 		return
 	}
 	if !v.Visible(id) {
@@ -87,8 +87,8 @@ func (v *View) reshape() {
 	}
 }
 
-// lacks adds the changes of the newest commit to unsent, for a client with hidden components.
-func (v *View) lacks() {
+// markVisibleChanges adds the changes of the newest commit to unsent, for a client with hidden components.
+func (v *View) markVisibleChanges() {
 	for _, w := range v.store.words {
 		changed := v.store.changed[w] & v.visible[w]
 		if int(w) < len(v.overrides.masked) {

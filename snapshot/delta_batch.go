@@ -12,17 +12,17 @@ import (
 // deltaBatch encodes the deltas of up to delta.MaxStreams entities with the same rows, T and T' together, row by row. Other entities
 // are encoded one by one when their record is prepared. The plain code that it equals is deltaCache.encode.
 type deltaBatch struct {
-	index   [delta.MaxStreams]uint32
-	missing [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
-	n       int
-	room    int       // how many more records may fit the packet
-	mask    Mask      // rows of all entities
-	t       tick.Tick // T
-	before  tick.Tick // T'
-	columns [delta.MaxStreamRows]delta.BatchColumn
-	held    [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
-	strands delta.Batch
-	made    [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
+	index    [delta.MaxStreams]uint32
+	missing  [delta.MaxStreams]bool // a baseline of the entity is no longer in the history
+	n        int
+	room     int       // how many more records may fit the packet
+	mask     Mask      // rows of all entities
+	t        tick.Tick // T
+	previous tick.Tick // T'
+	columns  [delta.MaxStreamRows]delta.BatchColumn
+	held     [delta.MaxStreamRows][delta.MaxStreams]delta.RowSlice // by column and stripe: where the versions of the rows lie, if aim found them
+	strands  delta.Batch
+	made     [delta.MaxStreams]uint32 // numbers of the deltas, 0 if a baseline is missing
 }
 
 const (
@@ -112,7 +112,7 @@ func (p *packetWriter) addPage(b *deltaBatch, w uint32) (others int) {
 	for ; of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
 		index, other := firstOf(w, of), false
 		if usual {
-			other = p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualBefore(g, index))
+			other = p.addVersion(b, index, p.v.maskOf(index), g.ref, p.usualPrevious(g, index))
 		} else {
 			other = p.addToBatch(b, index)
 		}
@@ -151,24 +151,24 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) (other bool) {
 	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
 		return false
 	}
-	before, known := p.before(index, &ack)
-	return base != tick.None && known && p.addVersion(b, index, rows, base, before)
+	previous, known := p.previous(index, &ack)
+	return base != tick.None && known && p.addVersion(b, index, rows, base, previous)
 }
 
 // addVersion adds an entity to a batch unless its delta was encoded already. It returns other true if the entity has another T, T' or
 // set of rows than the batch.
-func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, before tick.Tick) (other bool) {
+func (p *packetWriter) addVersion(b *deltaBatch, index uint32, rows Mask, base, previous tick.Tick) (other bool) {
 	s := p.v.store
-	if p.cache.deltas.find(index, rows, base, before) != 0 {
+	if p.cache.deltas.find(index, rows, base, previous) != 0 {
 		return false
 	}
 	if b.n == 0 {
 		if p.s-base >= s.cfg.Window || !together(s.schema, rows.Minus(s.schema.Tags)) {
 			return false
 		}
-		b.mask, b.t, b.before = rows, base, before
+		b.mask, b.t, b.previous = rows, base, previous
 	}
-	if rows != b.mask || base != b.t || before != b.before {
+	if rows != b.mask || base != b.t || previous != b.previous {
 		return true
 	}
 	if b.room > 0 {
@@ -189,12 +189,12 @@ func (p *packetWriter) encodeBound(b *deltaBatch) {
 // addAll encodes a batch and stores its deltas. None of them may be in the cache.
 func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask.Minus(s.schema.Tags)
-	of.make(s, rows, of.t, of.before)
+	of.make(s, rows, of.t, of.previous)
 	for k, index := range of.index[:of.n] {
 		if of.made[k] = 0; of.missing[k] {
 			continue
 		}
-		of.made[k] = c.add(s, index, of.mask, of.t, of.before)
+		of.made[k] = c.add(s, index, of.mask, of.t, of.previous)
 		e := &c.entries[of.made[k]]
 		word, all := of.strands.Word(k)
 		e.word, e.bits, e.deltas = word, uint32(of.strands.Bits(k)), uint8(of.strands.Rows(k))
@@ -207,8 +207,8 @@ func (c *deltaCache) addAll(s *Store, of *deltaBatch) {
 }
 
 // make encodes the deltas into the batch's streams of bits.
-func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
-	columns, v := b.gatherRows(s, rows, t, before)
+func (b *deltaBatch) make(s *Store, rows Mask, t, previous tick.Tick) {
+	columns, v := b.gatherRows(s, rows, t, previous)
 	b.strands.Begin(b.n, s.schema.Codes.Which[len(columns)-1], columns, &v)
 	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
 		row := m.Lowest()
@@ -217,20 +217,20 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 }
 
 // gatherRows fills the columns with the versions of all rows, and returns them.
-func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
-	way := s.past.way(s.tick, t, before)
-	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
-	if before != tick.None {
+func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, previous tick.Tick) ([]delta.BatchColumn, quantize.Baselines) {
+	offsets := s.past.offsets(s.tick, t, previous)
+	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - previous)}
+	if previous != tick.None {
 		v.Before = b.index[:] // any slice but nil: only its being there counts
 	}
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; !m.IsZero(); m = m.Rest() {
-		b.aim(s, n, m.Lowest(), &way, t, before)
+		b.aim(s, n, m.Lowest(), &offsets, t, previous)
 		n++
 	}
 	for m, i := rows, 0; !m.IsZero(); m, i = m.Rest(), i+1 {
-		b.gather(s, i, m.Lowest(), t, before)
+		b.gather(s, i, m.Lowest(), t, previous)
 	}
 	return b.columns[:n], v
 }
@@ -238,11 +238,11 @@ func (b *deltaBatch) gatherRows(s *Store, rows Mask, t, before tick.Tick) ([]del
 // aim begins the i-th column. It finds where the versions of a row lie in memory, stripe by stripe, and prefetches them. So gather
 // waits for all of them at once. aim finds those stripes whose entries lie at the usual distance in the log (logOffset): most rows
 // changed in the ticks after T and T'.
-func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Tick) {
+func (b *deltaBatch) aim(s *Store, i, row int, offsets *logOffset, t, previous tick.Tick) {
 	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
-	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
-	if n != 3 && n != 4 || before == tick.None {
+	atT, after := h.entriesOf(t+1, s.tick), h.entriesOf(previous+1, s.tick)
+	if n != 3 && n != 4 || previous == tick.None {
 		atT.count = 0
 	}
 	s.schema.Codes.Deltas[row].BeginColumn(c)
@@ -256,8 +256,8 @@ func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Ti
 			continue
 		}
 		newest := stripes[number].newest
-		x, y := newest+uint64(way.base), newest+uint64(way.before)
-		if x-atT.number < atT.count && y-after.number < after.count && h.twice(x, y, uint16(row), number, held) {
+		x, y := newest+uint64(offsets.base), newest+uint64(offsets.previous)
+		if x-atT.number < atT.count && y-after.number < after.count && h.baselineRows(x, y, uint16(row), number, held) {
 			first := number * stripeRows
 			held.First, held.Now, held.Gap = first, pages[first/pageRows][first%pageRows*n:], ageLanes
 			c.Touch(b.index[from:k], held)
@@ -267,11 +267,11 @@ func (b *deltaBatch) aim(s *Store, i, row int, way *logOffset, t, before tick.Ti
 
 // gather fills the i-th column: first from what aim found, then rows that did not change since T', then by find. The result is that of
 // Store.versions.
-func (b *deltaBatch) gather(s *Store, i, row int, t, before tick.Tick) {
+func (b *deltaBatch) gather(s *Store, i, row int, t, previous tick.Tick) {
 	h, n, c := &s.past, uint32(s.schema.Widths[row]), &b.columns[i]
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
-	still := before
-	if before == tick.None {
+	still := previous
+	if previous == tick.None {
 		still = t
 	}
 	at, stripe := b.index[0]/stripeRows, 0
@@ -288,22 +288,70 @@ func (b *deltaBatch) gather(s *Store, i, row int, t, before tick.Tick) {
 			now := pages[index/pageRows][index%pageRows*n:][:n]
 			c.Put(k, now, now, now)
 		} else {
-			b.find(s, c, k, row, t, before)
+			b.find(s, c, k, row, t, previous)
 		}
 		k++
 	}
 }
 
 // find fills in the versions of a row of the k-th entity by Store.versions.
-func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
-	e := cachedDelta{index: b.index[k], t: t, before: before}
+func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, previous tick.Tick) {
+	e := cachedDelta{index: b.index[k], t: t, previous: previous}
 	r := rowVersions{row: row}
 	if !s.versions(&r, &e) {
 		b.missing[k] = true
-		r.base, r.before = r.now, r.now
+		r.base, r.previous = r.now, r.now
 	}
-	if before == tick.None {
-		r.before = r.base
+	if previous == tick.None {
+		r.previous = r.base
 	}
-	c.Put(k, r.now, r.base, r.before)
+	c.Put(k, r.now, r.base, r.previous)
+}
+
+// logOffset is a distance in the log, in entries: from the entries of one tick to those with the values at T and at T'. Stripes that
+// change in every tick mostly have the same place among the entries of each tick. So one distance is right for most stripes of all
+// rows, and deltaBatch.aim looks there first.
+type logOffset struct{ base, previous int64 }
+
+// noWay is a distance that leads to no entry.
+const noWay = int64(1) << 62
+
+// offsets returns the distances from the entries of tick from to those with the values at t and at previous.
+func (h *history) offsets(from, t, previous tick.Tick) logOffset {
+	return logOffset{base: h.distance(from, t+1), previous: h.distance(from, previous+1)}
+}
+
+// distance returns the distance in the log between the first entries of two ticks, noWay if one of them is forgotten.
+func (h *history) distance(from, to tick.Tick) int64 {
+	a, b := h.begun(from), h.begun(to)
+	if a.tick != from || b.tick != to {
+		return noWay
+	}
+	return int64(b.number - a.number)
+}
+
+// tickEntries is the entries of a tick: the number of the first, and how many.
+type tickEntries struct{ number, count uint64 }
+
+// entriesOf returns the entries of tick t, where now is the newest tick. It returns none if they are not all in the log.
+func (h *history) entriesOf(t, now tick.Tick) (c tickEntries) {
+	first, next, end := h.begun(t), h.begun(t+1), h.next
+	if t != now {
+		end = next.number
+	}
+	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
+		return c
+	}
+	return tickEntries{first.number, end - first.number}
+}
+
+// baselineRows fills in the old lanes of two entries, base for T and previous for T'. It reports whether both are of that row and stripe.
+func (h *history) baselineRows(base, previous uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
+	x, y := h.at(base), h.at(previous)
+	if !x.of(row, stripe) || !y.of(row, stripe) {
+		return false
+	}
+	to.InBase, to.InBefore = x.there, y.there
+	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
+	return true
 }

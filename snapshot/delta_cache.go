@@ -67,17 +67,17 @@ func (d *EncodeCache) begin() {
 // so clients with the same T and T' share it. Rows that are sent whole are not in it; a delta with such rows is one client's own. The
 // struct fills a cache line, with the first 64 bits of the delta.
 type cachedDelta struct {
-	t      tick.Tick
-	before tick.Tick
-	mask   Mask
-	word   uint64 // the first 64 bits
-	bits   uint32 // length
-	at     uint32 // first word in deltaCache.code
-	next   uint32 // number of the previous delta of the same index; 0: none
-	index  uint32
-	deltas uint8 // rows that differ from T and are coded as deltas
-	same   uint8 // rows that do not differ
-	none   bool  // there are no bits: a baseline is no longer in the history
+	t        tick.Tick
+	previous tick.Tick
+	mask     Mask
+	word     uint64 // the first 64 bits
+	bits     uint32 // length
+	at       uint32 // first word in deltaCache.code
+	next     uint32 // number of the previous delta of the same index; 0: none
+	index    uint32
+	deltas   uint8 // rows that differ from T and are coded as deltas
+	same     uint8 // rows that do not differ
+	none     bool  // there are no bits: a baseline is no longer in the history
 }
 
 // deltaCache stores the deltas of one tick. Their numbers are in the order of encoding, from 1.
@@ -102,24 +102,24 @@ func (c *deltaCache) reset(s *Store) {
 	c.entries = append(c.entries[:0], cachedDelta{})
 }
 
-// get returns the number of the delta of an entity against T and T', and encodes it if needed. before is T' or tick.None. The entity
+// get returns the number of the delta of an entity against T and T', and encodes it if needed. previous is T' or tick.None. The entity
 // had the rows of mask at both. whole is those rows of mask that changed and are sent whole, behind the delta.
-func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
+func (c *deltaCache) get(s *Store, index uint32, mask Mask, t, previous tick.Tick, whole Mask) uint32 {
 	c.used++
 	if !plain.On && !mask.Overlaps(s.schema.Whole) { // otherwise the delta is this client's own
-		if number := c.find(index, mask, t, before); number != 0 {
+		if number := c.find(index, mask, t, previous); number != 0 {
 			return number
 		}
 	}
-	return c.encode(s, index, mask, t, before, whole)
+	return c.encode(s, index, mask, t, previous, whole)
 }
 
 // find returns the number of a delta that was encoded in this tick, 0 if there is none.
-func (c *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) uint32 {
+func (c *deltaCache) find(index uint32, mask Mask, t, previous tick.Tick) uint32 {
 	number := c.newest(index)
 	for number != 0 {
 		e := &c.entries[number]
-		if e.t == t && e.before == before && e.mask == mask {
+		if e.t == t && e.previous == previous && e.mask == mask {
 			break
 		}
 		number = e.next
@@ -137,14 +137,14 @@ func (c *deltaCache) newest(index uint32) uint32 {
 
 // add adds a delta without bits and returns its number. An index has several deltas if its clients have different T or T', by loss or
 // longer round trips.
-func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) uint32 {
+func (c *deltaCache) add(s *Store, index uint32, mask Mask, t, previous tick.Tick) uint32 {
 	n, next := len(c.entries), c.newest(index)
 	if n == cap(c.entries) {
 		c.entries = slices.Grow(c.entries, max(n, min(moreEach*len(s.gens), mostMore)))
 	}
 	c.entries = c.entries[:n+1]
 	c.first[index], c.made = uint32(n), c.made+1
-	c.entries[n] = cachedDelta{t: t, before: before, mask: mask, index: index, next: next, at: uint32(c.code.Bits() / 64)}
+	c.entries[n] = cachedDelta{t: t, previous: previous, mask: mask, index: index, next: next, at: uint32(c.code.Bits() / 64)}
 	return uint32(n)
 }
 
@@ -161,12 +161,12 @@ const (
 func (c *deltaCache) words(e *cachedDelta) []uint64 { return c.code.All()[e.at:] }
 
 // encode encodes a delta and returns its number. If a baseline is no longer in the history, it sets cachedDelta.none.
-func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Tick, whole Mask) uint32 {
+func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, previous tick.Tick, whole Mask) uint32 {
 	w := &c.code
 	w.Reserve(usualWords)
-	number, start := c.add(s, index, mask, t, before), w.Bits()
+	number, start := c.add(s, index, mask, t, previous), w.Bits()
 	e := &c.entries[number]
-	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
+	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - previous)}
 	c.symbols = c.symbols[:0]
 	var part [format.SymbolRows]rowVersions // on the stack, so that storing slices in it needs no write barriers
 	for rows := mask.Minus(s.schema.Tags); !rows.IsZero(); {
@@ -183,11 +183,11 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 			if coded && !slices.Equal(r.now, r.base) || whole.Has(r.row) {
 				changed |= 1 << n
 			}
-			if coded && r.before != nil && !slices.Equal(r.base, r.before) {
+			if coded && r.previous != nil && !slices.Equal(r.base, r.previous) {
 				moved |= 1 << n
 			}
 		}
-		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, before != tick.None, v.Age)
+		which, context := s.schema.Codes.Which[n-1], delta.WhichContext(n, moved, previous != tick.None, v.Age)
 		w.Symbol(which, context, int(changed))
 		if s.watch != nil {
 			c.symbols = append(c.symbols, delta.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})
@@ -197,7 +197,7 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 				e.same++
 			} else if d := s.schema.Codes.Deltas[part[i].row]; d != nil { // nil: the row is sent whole, behind the delta
 				e.deltas++
-				v.Base, v.Before = part[i].base, part[i].before
+				v.Base, v.Before = part[i].base, part[i].previous
 				if s.watch != nil {
 					again := v
 					c.symbols = d.Append(c.symbols, part[i].now, &again)
@@ -218,14 +218,14 @@ func (c *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Ti
 
 // rowVersions is the lanes of a row now, at T and at T'.
 type rowVersions struct {
-	row               int
-	now, base, before []uint32
+	row                 int
+	now, base, previous []uint32
 }
 
 // versions finds the lanes of a row now, at T and, if there is one, at T'. It returns false if they are no longer in the history.
 func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 	r.now = s.rows.row(e.index, r.row)
-	r.base, r.before = r.now, r.now
+	r.base, r.previous = r.now, r.now
 	since := s.past.sinceOf(r.row, e.index)
 	if since > e.t {
 		if r.base = s.past.rowAt(r.row, e.index, e.t); r.base == nil {
@@ -233,11 +233,11 @@ func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 		}
 	}
 	switch {
-	case e.before == tick.None:
-		r.before = nil
-	case since > e.before:
-		r.before = s.past.rowAt(r.row, e.index, e.before)
-		return r.before != nil
+	case e.previous == tick.None:
+		r.previous = nil
+	case since > e.previous:
+		r.previous = s.past.rowAt(r.row, e.index, e.previous)
+		return r.previous != nil
 	}
 	return true
 }

@@ -47,7 +47,7 @@
 //   - [View.WriteWithin]: opens the packet in the ring of sent packets (sentRing.open), and ends it
 //   - packetWriter.writePayload: header, chooseRefs, writeDespawns, writeListed, writeUnlisted
 //   - writePage for each page of a list, writeWord and writeEntity for the others: their candidates
-//   - prepare: the baselines of one record (View.ack, before), and its delta
+//   - prepare: the baselines of one record (View.ack, packetWriter.previous), and its delta
 //   - deltaCache.get: the delta, found or encoded (encode, Store.versions, delta.Delta.Code)
 //   - writeRecord: its bits; writeAt also writes the gap to its index, if it is unlisted
 //   - recordSent: what was sent, for [View.Acked] and [View.Lost]
@@ -71,7 +71,8 @@
 //   - acked.go: acknowledgements and losses: which packet makes a baseline, for an entity or a page; despawns that are settled, resyncs
 //   - baselines.go: baselines of packets that were just written, for tools that decode them at the server
 //   - ack_pages.go: ack states by page, and its reference ticks R and N
-//   - sent.go: packets and records on their way; how R and N are chosen (View.ackedAt, findRefs)
+//   - sent.go: packets and records on their way
+//   - page_refs.go: how R and N of a page are chosen (View.ackedAt, findRefs)
 //   - write.go: a packet from its header to its last record, despawns, one record and its baselines; list.go: listed records
 //   - groups.go: entities that are sent together; atomic.go: with despawns and departures, and groups that found no room
 //   - priority.go: which records are sent first when the budget is short; despawns have a share of their own (write.go, atomic.go)

@@ -11,20 +11,20 @@ import (
 
 // groups is the groups of all entities. The members of a group are sent together or not at all. Group 0 means none.
 type groups struct {
-	of      []uint32            // by index: its group
-	any     bitset              // indexes with a group
-	members map[uint32]*members // by group; never ranged over, since the order is random
-	spare   []*members          // of groups that are empty, for new groups
-	made    int                 // number of members structs, with the spare ones
-	large   []uint32            // groups that became too large for a packet; see LargeGroups
+	of      []uint32                 // by index: its group
+	any     bitset                   // indexes with a group
+	members map[uint32]*groupMembers // by group; never ranged over, since the order is random
+	spare   []*groupMembers          // of groups that are empty, for new groups
+	made    int                      // number of groupMembers structs, with the spare ones
+	large   []uint32                 // groups that became too large for a packet; see LargeGroups
 
 	left   []uint32    // indexes whose group changed in this tick's capture
 	leftAt []tick.Tick // by index: the tick of its newest change of group
 	was    []uint32    // by index: the group before that change
 }
 
-// members is the indexes of one group's entities, ascending.
-type members struct {
+// groupMembers is the indexes of one group's entities, ascending.
+type groupMembers struct {
 	indexes []uint32
 	split   bool // too large for a packet in the worst case, for a client that sees all of it; see View.splits
 	number  int  // place in View.portions
@@ -137,7 +137,7 @@ func (g *groups) join(s *Store, index, group uint32) {
 	if m == nil {
 		m = g.fresh()
 		if g.members == nil {
-			g.members = map[uint32]*members{}
+			g.members = map[uint32]*groupMembers{}
 		}
 		g.members[group] = m
 	}
@@ -168,7 +168,7 @@ func (g *groups) leave(s *Store, index uint32) {
 }
 
 // fresh returns an empty group.
-func (g *groups) fresh() *members {
+func (g *groups) fresh() *groupMembers {
 	if n := len(g.spare); n > 0 {
 		m := g.spare[n-1]
 		g.spare = g.spare[:n-1]
@@ -176,7 +176,7 @@ func (g *groups) fresh() *members {
 		return m
 	}
 	g.made++
-	return &members{number: g.made - 1}
+	return &groupMembers{number: g.made - 1}
 }
 
 // grew measures the group of an entity again after the entity got a row.
@@ -187,7 +187,7 @@ func (g *groups) grew(s *Store, index uint32) {
 }
 
 // measure finds out whether a group fits a packet in the worst case: all records full. A group that does not is added to large.
-func (g *groups) measure(s *Store, group uint32, m *members) {
+func (g *groups) measure(s *Store, group uint32, m *groupMembers) {
 	if s.cfg.Payload <= 0 {
 		return
 	}
@@ -201,7 +201,7 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 
 // least returns the bits of the members' full records, or some number above limit. It stops there, so that the cost does not grow with
 // the group.
-func (m *members) least(s *Store, limit int) int {
+func (m *groupMembers) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
 		if size += recordBits(s.schema, s.rows.masks[index].Minus(s.schema.Coarse), s.gens[index]); size > limit {
@@ -316,7 +316,7 @@ type visibleGroupSize struct {
 }
 
 // groupOf returns the group of an index that is sent to this client in one packet, nil if there is none.
-func (v *View) groupOf(index uint32) *members {
+func (v *View) groupOf(index uint32) *groupMembers {
 	group := v.store.groups.at(index)
 	if group == 0 {
 		return nil
@@ -329,7 +329,7 @@ func (v *View) groupOf(index uint32) *members {
 
 // splits reports whether a group is sent to this client entity by entity: full records of the members that it sees do not fit a
 // packet. The result is cached for a tick, unless the client's sight changes.
-func (v *View) splits(m *members) bool {
+func (v *View) splits(m *groupMembers) bool {
 	s := v.store
 	if !m.split && v.payload >= s.cfg.Payload {
 		return false
@@ -337,13 +337,13 @@ func (v *View) splits(m *members) bool {
 	v.portions = grown(v.portions, m.number+1, s.groups.made)
 	p := &v.portions[m.number]
 	if looks := v.sights + v.overrides.looks; p.tick != s.tick || p.looks != looks {
-		*p = visibleGroupSize{tick: s.tick, looks: looks, large: v.large(m)}
+		*p = visibleGroupSize{tick: s.tick, looks: looks, large: v.groupTooLarge(m)}
 	}
 	return p.large
 }
 
-// large reports whether full records of the members that the client sees are larger than a payload.
-func (v *View) large(m *members) bool {
+// groupTooLarge reports whether full records of the members that the client sees are larger than a payload.
+func (v *View) groupTooLarge(m *groupMembers) bool {
 	s, size := v.store, emptyBits
 	for _, index := range m.indexes {
 		if !v.visible.has(index) {
@@ -368,7 +368,7 @@ func (v *View) SetPayload(n int) {
 
 // writeGroup writes everything that the client lacks of a group, if it fits. done false means that the caller writes the entity alone:
 // the client lacks at most one member, or the group does not even fit an empty packet. wrote false means that the packet has no room.
-func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
+func (p *packetWriter) writeGroup(m *groupMembers) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {

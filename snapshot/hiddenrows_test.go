@@ -158,7 +158,7 @@ func TestGroupDoesNotShowHiddenRows(t *testing.T) {
 	d.ack(d.at(4, func() { d.store.Set(a, rowHealth, []uint32{2}); d.move(b, 5) }))
 	require.Equal(t, before.Updates+1, d.view.Stats().Updates, "of b alone")
 	require.Nil(t, d.at(5, func() { d.store.Set(a, rowHealth, []uint32{3}); d.store.SetGroup(a, 0) }))
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	require.True(t, d.view.Synced())
 }
 

@@ -30,7 +30,7 @@ func TestHidingARowOfANewEntityLinksNothing(t *testing.T) {
 		d.view.Observe()
 		d.view.Show(a)
 		d.view.SetRows(a, bit(rowHealth).Not())
-		return d.view.ties.n
+		return d.view.links.n
 	}
 	require.Equal(t, ties(false), ties(true))
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot/format"
 	"github.com/arche-netcode/netcode/tick"
@@ -20,7 +19,7 @@ import (
 // The log is a ring of bounded size. Entries leave it in the order of ticks, by age or because the ring is full. Every change after
 // the horizon is in it.
 type history struct {
-	changes   []undoEntry // ring; changes[n mod length] is entry n; the length is a power of two
+	entries   []undoEntry // ring; entries[n mod length] is entry n; the length is a power of two
 	lanes     []uint32    // ring of old lanes; the length is a power of two
 	next      uint64      // number of the next entry; the first is 1
 	oldest    uint64      // number of the oldest entry in the log
@@ -47,20 +46,20 @@ type tickStart struct {
 // rowLog is the log of one row, for all entities.
 type rowLog struct {
 	width   int         // lanes of the row
-	stripes []logChunk  // by index / stripeRows
+	stripes []stripe    // by index / stripeRows
 	since   []tick.Tick // by index: tick of the newest change, if that is in neither of the stripe's two newest ticks
 }
 
 // stripeRows is the number of entities of a stripe, with neighbouring indexes.
 const stripeRows = 64
 
-// logChunk is the newest state of one stripe: its two newest ticks with changes.
-type logChunk struct {
-	tick   tick.Tick // newest tick in which any of the rows changed
-	before tick.Tick // the tick with changes before that
-	rows   uint64    // entities whose row changed at tick
-	others uint64    // entities whose row changed at before
-	newest uint64    // number of the newest entry of the stripe, 0 for none
+// stripe is the newest changes of one row, for 64 entities with neighbouring indexes: its two newest ticks with changes.
+type stripe struct {
+	tick       tick.Tick // newest tick in which any of the rows changed
+	before     tick.Tick // the tick with changes before that
+	rows       uint64    // entities whose row changed at tick
+	rowsBefore uint64    // entities whose row changed at before
+	newest     uint64    // number of the newest entry of the stripe, 0 for none
 }
 
 // undoEntry has the old lanes of those rows of a stripe that changed in one tick, in the order of indexes. The lanes of each row
@@ -80,8 +79,8 @@ type undoEntry struct {
 const (
 	ageLanes = 1
 
-	// Sizes in bytes of an undoEntry, a lane, a logChunk, a tick and a tickStart.
-	changeSize = 48
+	// Sizes in bytes of an undoEntry, a lane, a stripe, a tick and a tickStart.
+	entrySize  = 48
 	laneSize   = 4
 	stripeSize = 40
 	tickSize   = 8
@@ -94,7 +93,7 @@ const (
 func newHistory(schema *Schema, cfg Config) history {
 	h := history{
 		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(),
-		changes: make([]undoEntry, firstChanges), lanes: make([]uint32, 16*firstChanges),
+		entries: make([]undoEntry, firstChanges), lanes: make([]uint32, 16*firstChanges),
 		next: 1, oldest: 1,
 		rows:  make([]rowLog, schema.Rows()+1),
 		ticks: make([]tickStart, 1<<bits.Len(uint(cfg.Window+1))),
@@ -133,7 +132,7 @@ func (h *history) forget(to tick.Tick) {
 func (h *history) begun(t tick.Tick) *tickStart { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
 
 // at returns the slot of the entry with a number, whether it is in the log or not.
-func (h *history) at(number uint64) *undoEntry { return &h.changes[number&uint64(len(h.changes)-1)] }
+func (h *history) at(number uint64) *undoEntry { return &h.entries[number&uint64(len(h.entries)-1)] }
 
 // entry returns the entry with a number, nil if it is not in the log.
 func (h *history) entry(number uint64) *undoEntry {
@@ -168,7 +167,7 @@ func (h *history) sinceOf(row int, index uint32) tick.Tick {
 	switch {
 	case s.rows&bit != 0:
 		return s.tick
-	case s.others&bit != 0:
+	case s.rowsBefore&bit != 0:
 		return s.before
 	}
 	return p.since[index]
@@ -182,11 +181,11 @@ func (h *history) note(row int, index uint32, there bool, lanes []uint32, want i
 	if s.tick == h.now && s.rows&bit != 0 {
 		return false
 	}
-	p.turn(s, index/stripeRows, h.now)
+	p.advanceTo(s, index/stripeRows, h.now)
 	if !there {
 		h.open(s, row, index/stripeRows, 0, 0).rows |= bit
 	} else {
-		c := h.open(s, row, index/stripeRows, 1, bits.OnesCount64(s.others))
+		c := h.open(s, row, index/stripeRows, 1, bits.OnesCount64(s.rowsBefore))
 		to := h.insert(c, bit, ageLanes+p.width)
 		to[0] = h.age(p.lastOf(s, index))
 		copy(to[ageLanes:], lanes)
@@ -195,20 +194,20 @@ func (h *history) note(row int, index uint32, there bool, lanes []uint32, want i
 	return true
 }
 
-// turn makes now the newest tick of a stripe. The newest tick becomes the one before, and ticks of older changes go to since.
-func (p *rowLog) turn(s *logChunk, number uint32, now tick.Tick) {
+// advanceTo makes now the newest tick of a stripe. The newest tick becomes the one before, and ticks of older changes go to since.
+func (p *rowLog) advanceTo(s *stripe, number uint32, now tick.Tick) {
 	if s.tick == now {
 		return
 	}
-	for left := s.others &^ s.rows; left != 0; left &= left - 1 {
+	for left := s.rowsBefore &^ s.rows; left != 0; left &= left - 1 {
 		p.since[int(number)*stripeRows+bits.TrailingZeros64(left)] = s.before
 	}
-	s.before, s.others, s.tick, s.rows = s.tick, s.rows, now, 0
+	s.before, s.rowsBefore, s.tick, s.rows = s.tick, s.rows, now, 0
 }
 
 // lastOf returns the tick of the newest change of a row that has not changed at s.tick.
-func (p *rowLog) lastOf(s *logChunk, index uint32) tick.Tick {
-	if s.others>>(index%stripeRows)&1 != 0 {
+func (p *rowLog) lastOf(s *stripe, index uint32) tick.Tick {
+	if s.rowsBefore>>(index%stripeRows)&1 != 0 {
 		return s.before
 	}
 	return p.since[index]
@@ -342,8 +341,8 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 }
 
 // open returns the entry of a stripe in this tick, with room for the lanes of more further rows. It adds the entry, or moves its
-// lanes, if needed. A new entry gets room for likely rows if that is more. turn was called before.
-func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *undoEntry {
+// lanes, if needed. A new entry gets room for likely rows if that is more. advanceTo was called before.
+func (h *history) open(s *stripe, row int, number uint32, more, likely int) *undoEntry {
 	c := h.entry(s.newest)
 	if c == nil || c.tick != h.now {
 		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
@@ -360,8 +359,8 @@ func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *u
 		return c
 	}
 	most := min(max(rows, 2*room), stripeRows)
-	lane := h.place(most * stride)
-	if s.newest < h.oldest { // place evicted the entry itself
+	lane := h.reserveLanes(most * stride)
+	if s.newest < h.oldest { // reserveLanes evicted the entry itself
 		return h.addEntry(s, row, number, more)
 	}
 	copy(h.value(lane, most*stride), h.value(c.lane, room*stride))
@@ -376,10 +375,10 @@ func (h *history) fits(place uint64, n int) bool {
 }
 
 // addEntry adds an entry of a stripe in this tick, with room for the lanes of room rows.
-func (h *history) addEntry(s *logChunk, row int, number uint32, room int) *undoEntry {
+func (h *history) addEntry(s *stripe, row int, number uint32, room int) *undoEntry {
 	n := room * (ageLanes + h.rows[row].width)
-	lane := h.place(n)
-	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {
+	lane := h.reserveLanes(n)
+	if h.next-h.oldest >= uint64(len(h.entries)) && !h.grow() {
 		h.evict()
 	}
 	c := h.at(h.next)
@@ -392,8 +391,8 @@ func (h *history) addEntry(s *logChunk, row int, number uint32, room int) *undoE
 	return c
 }
 
-// place makes room for n neighbouring lanes and returns their position.
-func (h *history) place(n int) uint64 {
+// reserveLanes makes room for n neighbouring lanes and returns their position.
+func (h *history) reserveLanes(n int) uint64 {
 	for {
 		size, at := uint64(len(h.lanes)), h.lane
 		if left := size - at&(size-1); uint64(n) > left {
@@ -426,7 +425,7 @@ func (h *history) evict() {
 }
 
 // bytes returns the memory of the history.
-func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
+func (h *history) bytes() int { return len(h.entries)*entrySize + len(h.lanes)*laneSize + h.beside }
 
 // HistoryBytes returns the memory of the history, in bytes.
 func (s *Store) HistoryBytes() int { return s.past.bytes() }
@@ -434,7 +433,7 @@ func (s *Store) HistoryBytes() int { return s.past.bytes() }
 // grow makes the ring of entries larger if the limit allows it.
 func (h *history) grow() bool {
 	each, _ := h.lately()
-	n := h.larger(len(h.changes), each, changeSize)
+	n := h.larger(len(h.entries), each, entrySize)
 	if n == 0 {
 		return false
 	}
@@ -442,7 +441,7 @@ func (h *history) grow() bool {
 	for k := h.oldest; k < h.next; k++ {
 		larger[k&uint64(n-1)] = *h.at(k)
 	}
-	h.changes = larger
+	h.entries = larger
 	return true
 }
 
@@ -489,52 +488,4 @@ func (h *history) lately() (changes, lanes uint64) {
 		return 0, 0
 	}
 	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
-}
-
-// logOffset is a distance in the log, in entries: from the entries of one tick to those with the values at T and at T'. Stripes that
-// change in every tick mostly have the same place among the entries of each tick. So one distance is right for most stripes of all
-// rows, and deltaBatch.aim looks there first.
-type logOffset struct{ base, before int64 }
-
-// noWay is a distance that leads to no entry.
-const noWay = int64(1) << 62
-
-// way returns the distances from the entries of tick from to those with the values at t and at before.
-func (h *history) way(from, t, before tick.Tick) logOffset {
-	return logOffset{base: h.distance(from, t+1), before: h.distance(from, before+1)}
-}
-
-// distance returns the distance in the log between the first entries of two ticks, noWay if one of them is forgotten.
-func (h *history) distance(from, to tick.Tick) int64 {
-	a, b := h.begun(from), h.begun(to)
-	if a.tick != from || b.tick != to {
-		return noWay
-	}
-	return int64(b.number - a.number)
-}
-
-// tickEntries is the entries of a tick: the number of the first, and how many.
-type tickEntries struct{ number, count uint64 }
-
-// span returns the entries of tick t, where now is the newest tick. It returns none if they are not all in the log.
-func (h *history) span(t, now tick.Tick) (c tickEntries) {
-	first, next, end := h.begun(t), h.begun(t+1), h.next
-	if t != now {
-		end = next.number
-	}
-	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
-		return c
-	}
-	return tickEntries{first.number, end - first.number}
-}
-
-// twice fills in the old lanes of two entries, base for T and before for T'. It reports whether both are of that row and stripe.
-func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
-	x, y := h.at(base), h.at(before)
-	if !x.of(row, stripe) || !y.of(row, stripe) {
-		return false
-	}
-	to.InBase, to.InBefore = x.there, y.there
-	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
-	return true
 }

@@ -77,8 +77,8 @@ func histories(t testing.TB) func(*rapid.T) {
 		}
 		s := NewStore(schema, cfg)
 		if tight { // rings so small that room runs out within the window
-			s.past.changes, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
-			s.past.limit = 16*changeSize + 64*laneSize
+			s.past.entries, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
+			s.past.limit = 16*entrySize + 64*laneSize
 		}
 		var ids, living []wire.NetworkID
 		past := map[tick.Tick]moment{}
@@ -111,9 +111,9 @@ func histories(t testing.TB) func(*rapid.T) {
 					requireMoment(t, s, at, was, ids, tight || at < s.Tick()-window)
 				}
 			}
-			require.Len(t, s.past.changes, max(len(s.past.changes), 16))
+			require.Len(t, s.past.entries, max(len(s.past.entries), 16))
 			if tight {
-				require.Len(t, s.past.changes, 16, "the limit holds")
+				require.Len(t, s.past.entries, 16, "the limit holds")
 			}
 		}
 	}
@@ -125,8 +125,8 @@ func TestHistoryOfATickThatDoesNotFit(t *testing.T) {
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		s := NewStore(schema, Config{Window: 12, HistoryBytes: 1})
-		s.past.changes, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
-		s.past.limit = 16*changeSize + 64*laneSize
+		s.past.entries, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
+		s.past.limit = 16*entrySize + 64*laneSize
 		var ids []wire.NetworkID
 		var past []moment
 		for at := range tick.Tick(8) {
@@ -194,10 +194,10 @@ func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
 
 // bytesOf is the memory behind a history's slices.
 func bytesOf(h *history) int {
-	n := int(reflect.TypeFor[undoEntry]().Size())*cap(h.changes) + int(reflect.TypeFor[uint32]().Size())*cap(h.lanes)
+	n := int(reflect.TypeFor[undoEntry]().Size())*cap(h.entries) + int(reflect.TypeFor[uint32]().Size())*cap(h.lanes)
 	n += int(reflect.TypeFor[tickStart]().Size()) * cap(h.ticks)
 	for i := range h.rows {
-		n += int(reflect.TypeFor[logChunk]().Size())*cap(h.rows[i].stripes) + int(reflect.TypeFor[tick.Tick]().Size())*cap(h.rows[i].since)
+		n += int(reflect.TypeFor[stripe]().Size())*cap(h.rows[i].stripes) + int(reflect.TypeFor[tick.Tick]().Size())*cap(h.rows[i].since)
 	}
 	return n
 }

@@ -164,7 +164,7 @@ func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 // writePage writes records of the entities of a page that wait. It reports whether the packet has room for more pages.
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
-	if v.ties.n > 0 || len(v.store.groups.any) > 0 {
+	if v.links.n > 0 || len(v.store.groups.any) > 0 {
 		if wait &^= v.grouped(w, wait); wait == 0 {
 			p.passPage(g, w)
 			return true
@@ -181,7 +181,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 			return true
 		}
 		// No shared text for a few small records if the last tick shared little.
-		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.large(firstOf(w, wait))) {
+		if few := bits.OnesCount64(wait) < fewEntities; !(p.cache.alone && few && !p.largeRecord(firstOf(w, wait))) {
 			if room, done := p.copyPage(g, w, wait); done {
 				return room
 			}
@@ -207,7 +207,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	if n == len(list) {
 		return true
 	}
-	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
+	return n == 0 && p.tooLarge(list[0].index) || p.leavesOut(list[n].index)
 }
 
 // prepareList prepares the implicit records of entities of a page, at most as many as sentPacket can note. It returns usual true if
@@ -242,7 +242,7 @@ func (p *packetWriter) prepareUsual(g *ackPage, index uint32, r *record) bool {
 	if mask.Overlaps(p.v.store.schema.Whole) {
 		return false
 	}
-	number := d.get(p.v.store, index, mask, g.ref, p.usualBefore(g, index), Mask{})
+	number := d.get(p.v.store, index, mask, g.ref, p.usualPrevious(g, index), Mask{})
 	*r = record{index: index, mask: mask, base: g.ref, known: true, same: true, delta: number}
 	return !d.entries[number].none
 }
@@ -265,11 +265,11 @@ func (p *packetWriter) listSent(g *ackPage, w uint32, list []record) {
 
 // grouped returns those of some entities of a page that must be sent together with others. They cannot be in a list.
 func (v *View) grouped(w uint32, of uint64) (in uint64) {
-	if v.ties.n == 0 {
+	if v.links.n == 0 {
 		of &= v.store.groups.in(w)
 	}
 	for ; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.groupOf(index) != nil || v.ties.has(index) {
+		if index := firstOf(w, of); v.groupOf(index) != nil || v.links.has(index) {
 			in |= of & -of
 		}
 	}
@@ -334,7 +334,7 @@ func nibble(left, of uint64) (symbol int, in, behind uint64) {
 func (p *packetWriter) writeSome(g *ackPage, list []record) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w, context: format.AfterAll}, listCut{w: p.w, context: format.AfterAll}
 	c, passed, place := listCut{context: format.AfterAll}, 0, p.w.Bits()
-	fineLeft, large, of := g.refOf, p.large(list[0].index), uint64(0)
+	fineLeft, large, of := g.refOf, p.largeRecord(list[0].index), uint64(0)
 	for i := range list {
 		of |= 1 << (list[i].index % format.PageEntities)
 	}

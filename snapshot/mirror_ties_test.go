@@ -30,7 +30,7 @@ func TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies(t *testing.T) {
 		d.store.SetGroup(lives, 7)
 	})
 	d.flush(100, nil)
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	for s := tick.Tick(2); s < 20; s += 2 { // each time the index is another's, and what lives says how often
 		next := at(dies.Index, uint32(s))
 		d.game(s, func() {
@@ -48,7 +48,7 @@ func TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies(t *testing.T) {
 		})
 		require.Greater(t, packets, 1)
 		require.True(t, d.there(next))
-		require.Zero(t, d.view.ties.n)
+		require.Zero(t, d.view.links.n)
 		d.game(s+1, func() { d.store.SetGroup(next, 7) })
 		dies = next
 	}
@@ -56,15 +56,15 @@ func TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies(t *testing.T) {
 
 	// An entity that is born at this index is in no group, and was in none.
 	d.game(20, func() { put(at(dies.Index, 20), 1); d.setHealth(lives, 20) })
-	require.NotZero(t, d.view.ties.n)
+	require.NotZero(t, d.view.links.n)
 	d.flush(100, nil)
 	d.view.Hide(at(dies.Index, 20))
 	d.flush(100, nil)
 	d.game(21, func() { put(at(dies.Index, 21), 1); d.store.SetGroup(at(dies.Index, 21), 7) })
-	require.Zero(t, d.view.ties.n, "the one before was in none")
+	require.Zero(t, d.view.links.n, "the one before was in none")
 	d.view.Hide(at(dies.Index, 21))
 	d.game(22, func() { put(at(dies.Index, 22), 1); d.setHealth(lives, 22) })
-	require.Zero(t, d.view.ties.n, "the client has never seen the one that was in the group")
+	require.Zero(t, d.view.links.n, "the client has never seen the one that was in the group")
 	d.flush(100, nil)
 	require.True(t, d.there(at(dies.Index, 22)))
 	require.True(t, d.view.Synced())

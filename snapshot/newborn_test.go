@@ -126,7 +126,7 @@ func TestEntityShownForNoPacketLinksNothing(t *testing.T) {
 	d.store.Commit()
 	d.view.Show(a)
 	d.view.Hide(a)
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	d.ack(d.write())
 	require.Equal(t, 7, d.x(b))
 	require.True(t, d.view.Synced())
@@ -154,7 +154,7 @@ func TestEntityLeftAndShownForNoPacketIsLinked(t *testing.T) {
 		}
 		d.view.Show(a)
 		d.view.Hide(a)
-		require.Equal(t, 1, d.view.ties.n)
+		require.Equal(t, 1, d.view.links.n)
 		d.ack(d.write())
 		require.False(t, d.replica.Entity(a.Index).Alive)
 		require.Equal(t, 7, d.x(b))

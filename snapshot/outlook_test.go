@@ -32,7 +32,7 @@ func newOutlookGame(t *testing.T, seed uint64) *outlookGame {
 	for i := range g.views {
 		g.views[i], g.caches[i] = NewView(g.store, cfg), g.store.NewEncodeCache()
 	}
-	g.views[0].ties.anew = true
+	g.views[0].links.anew = true
 	return g
 }
 
@@ -120,8 +120,8 @@ func (g *outlookGame) send(t *testing.T) {
 		if g.r.IntN(6) == 0 {
 			room = max(MinPayload, room/2) // messages took the rest
 		}
-		t0 := &g.views[1].ties
-		known := g.views[1].ties.n > 0 && t0.seen == g.views[1].unitsKey() && len(t0.due) > len(t0.placed)
+		t0 := &g.views[1].links
+		known := g.views[1].links.n > 0 && t0.seen == g.views[1].unitsKey() && len(t0.due) > len(t0.placed)
 		g.seq++
 		var wrote [2][]byte
 		for i, v := range g.views {
@@ -136,7 +136,7 @@ func (g *outlookGame) send(t *testing.T) {
 		if known {
 			g.kept++
 		}
-		if t0.waited {
+		if t0.tookThird {
 			g.waited++
 		}
 		switch g.r.IntN(12) {
@@ -171,7 +171,7 @@ func (g *outlookGame) play(t *testing.T) {
 		}
 		g.send(t)
 		require.Equal(t, g.views[0].stats, g.views[1].stats)
-		require.Equal(t, g.views[0].ties.n, g.views[1].ties.n)
+		require.Equal(t, g.views[0].links.n, g.views[1].links.n)
 	}
 	g.torn += int(g.views[1].stats.TornGroups)
 }
@@ -230,7 +230,7 @@ func TestUnitsAreFoundOnceInATick(t *testing.T) {
 		packets++
 	}
 	require.Greater(t, packets, 15)
-	require.Less(t, d.view.ties.looked, 6*n, "%d packets", packets)
+	require.Less(t, d.view.links.looked, 6*n, "%d packets", packets)
 }
 
 // A loss that is told while packets are written goes with the next one.

@@ -58,7 +58,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 		return
 	}
 	v.overrides.touched = grown(v.overrides.touched, int(index)+1, len(v.acks))
-	v.alone(index) // members of a page need equal rows
+	v.leavePage(index) // members of a page need equal rows
 	v.overrides.touched[index] = max(v.overrides.touched[index], t)
 	v.overrides.latest = max(v.overrides.latest, t)
 	g := &v.pages[index/format.PageEntities]

@@ -20,7 +20,7 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	s.named = grown(s.named, int(id.Index)+1, cap(s.rows.masks))
 	if s.named[id.Index] != client {
 		s.named[id.Index] = client
-		s.handed(id, client)
+		s.noteHandover(id, client)
 	}
 	return true
 }
@@ -39,8 +39,8 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 // maxHandovers bounds the list of handovers, for servers that never clear it.
 const maxHandovers = 1 << 16
 
-// handed notes that an entity was given to a client.
-func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
+// noteHandover notes that an entity was given to a client.
+func (s *Store) noteHandover(id wire.NetworkID, to wire.ClientID) {
 	if to != 0 && len(s.handovers) < maxHandovers {
 		s.handovers = append(s.handovers, Handover{id, to})
 	}
@@ -144,7 +144,7 @@ func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 // Again makes the newest state of an entity be sent to the client, with the rows that the client wrote itself. It is for an entity
 // that the client no longer writes. Package authority uses it.
 func (v *View) Again(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: orderAgain, id: id}) {
+	if v.deferCall(deferredCall{what: callAgain, id: id}) {
 		return
 	}
 	if v.Visible(id) {

@@ -141,7 +141,7 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 		return 0, false
 	}
 	if g.sending != 0 && g.sentTo != p.s {
-		v.settlePage(w)
+		v.flushSending(w)
 	}
 	if v.part > 0 {
 		if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 {
@@ -168,11 +168,11 @@ func (p *packetWriter) usualIn(g *ackPage, w uint32, wait uint64) (of uint64, ok
 	return of, true
 }
 
-// usualBefore returns T' of a record that is as usual, as packetWriter.before does.
-func (p *packetWriter) usualBefore(g *ackPage, index uint32) tick.Tick {
+// usualPrevious returns T' of a record that is as usual, as packetWriter.previous does.
+func (p *packetWriter) usualPrevious(g *ackPage, index uint32) tick.Tick {
 	switch {
 	case p.near == tick.None:
-		return p.v.store.own(g.base, g.span)
+		return p.v.store.previousOf(g.base, g.span)
 	case g.nearOf>>(index%format.PageEntities)&1 != 0:
 		return p.near
 	}
@@ -187,7 +187,7 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	}
 	switch near := p.near; {
 	case near == tick.None:
-		if p.v.store.own(g.base, g.span) != tick.None {
+		if p.v.store.previousOf(g.base, g.span) != tick.None {
 			k.span = g.span
 		}
 	case g.nearOf&of != 0:
@@ -206,7 +206,7 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 	p.beginPage(g, w)
 	k := p.key(g, w, wait)
 	var all, some bool
-	if p.large(firstOf(w, wait)) {
+	if p.largeRecord(firstOf(w, wait)) {
 		all, some = p.copyLarge(g, &k)
 	} else {
 		all, some = p.copyText(g, &k)
@@ -268,7 +268,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 		}
 		return t
 	}
-	few := bits.OnesCount64(k.of) < fewEntities && !p.large(firstOf(k.page, k.of))
+	few := bits.OnesCount64(k.of) < fewEntities && !p.largeRecord(firstOf(k.page, k.of))
 	if few {
 		p.encodePagesAhead(k.page, k.of)
 		p.setPage(&p.v.pages[k.page])
@@ -290,20 +290,20 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 // tells that some of them may exist already.
 func (p *packetWriter) encode(t *cachedPage, known bool) bool {
 	c, d, s := &p.cache.pages, p.cache, p.v.store
-	own := s.own(t.ref, t.span)
+	own := s.previousOf(t.ref, t.span)
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
-		mask, before := t.maskOf(p.v, first), own
+		mask, previous := t.maskOf(p.v, first), own
 		if mask.Overlaps(s.schema.Whole) {
 			return false
 		}
 		of := left
 		if near := t.nearOf & left; near>>(first%format.PageEntities)&1 != 0 {
-			before, of = t.near, near
+			previous, of = t.near, near
 		} else {
 			of &^= t.nearOf
 		}
-		done := d.encodeSome(t, p.v, of, mask, before, known)
+		done := d.encodeSome(t, p.v, of, mask, previous, known)
 		if done == 0 {
 			return false
 		}
@@ -323,10 +323,10 @@ func (t *cachedPage) maskOf(v *View, index uint32) Mask {
 
 // encodeSome makes the deltas of those entities of a text that have the rows of mask, and returns them. It returns 0 if a baseline is
 // no longer in the history.
-func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, before tick.Tick, known bool) (done uint64) {
+func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, previous tick.Tick, known bool) (done uint64) {
 	s, b, c, w, ref := d.store, &d.batch, &d.pages, t.page, t.ref
 	together := together(s.schema, mask.Minus(s.schema.Tags))
-	b.n, b.mask, b.t, b.before = 0, mask, ref, before
+	b.n, b.mask, b.t, b.previous = 0, mask, ref, previous
 	for ; of != 0; of &= of - 1 {
 		index := firstOf(w, of)
 		if t.maskOf(v, index) != mask {
@@ -336,7 +336,7 @@ func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, b
 		at := index % format.PageEntities
 		c.deltas[at] = 0
 		if known {
-			c.deltas[at] = d.deltas.find(index, mask, ref, before)
+			c.deltas[at] = d.deltas.find(index, mask, ref, previous)
 		}
 		switch {
 		case c.deltas[at] != 0:
@@ -346,7 +346,7 @@ func (d *EncodeCache) encodeSome(t *cachedPage, v *View, of uint64, mask Mask, b
 				return 0
 			}
 		default:
-			c.deltas[at] = d.deltas.encode(s, index, mask, ref, before, Mask{})
+			c.deltas[at] = d.deltas.encode(s, index, mask, ref, previous, Mask{})
 		}
 		if d.deltas.entries[c.deltas[at]].none {
 			return 0
@@ -489,14 +489,14 @@ type cutText struct {
 	n    int   // records that were copied
 }
 
-// large reports whether an index has large records, so that its page is cut behind any record.
-func (p *packetWriter) large(index uint32) bool {
-	return p.v.store.large(p.v.maskOf(index))
+// largeRecord reports whether an index has large records, so that its page is cut behind any record.
+func (p *packetWriter) largeRecord(index uint32) bool {
+	return p.v.store.largeRows(p.v.maskOf(index))
 }
 
-// large reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
+// largeRows reports whether records with these rows are large (Schema.Large). It is false while a trainer watches: the shipped tables were
 // trained without such cuts.
-func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
+func (s *Store) largeRows(rows Mask) bool { return s.watch == nil && s.schema.Large(rows) }
 
 // spansOf returns the spans of a text.
 func (c *pageCache) spansOf(t *cachedPage) []pageSpan {
@@ -583,7 +583,7 @@ func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 		return true, true
 	}
 	if p.w.Bits()+int(c.spans[t.spans+n-1].to-c.spans[t.spans+from].from) <= p.limit+p.reserve() && p.fitsGroups(t) {
-		cut, more := p.part(t, from, n)
+		cut, more := p.writePart(t, from, n)
 		if more && p.fitsCut() || !more && p.w.Bits() <= p.limit {
 			p.endPart(g, t, &cut, more)
 			return true, true
@@ -604,7 +604,7 @@ func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
 		to--
 	}
 	for ; to > from && p.fitsGroups(t); to-- {
-		if cut, more := p.part(t, from, to); p.fitsCut() {
+		if cut, more := p.writePart(t, from, to); p.fitsCut() {
 			p.endPart(g, t, &cut, more)
 			c.cut = cutText{t.number, to}
 			return true
@@ -652,9 +652,9 @@ func (p *packetWriter) partAll(t *cachedPage) {
 	}
 }
 
-// part writes the records from number from to number to of a text. It returns them as a cut, and whether R has entities behind the
+// writePart writes the records from number from to number to of a text. It returns them as a cut, and whether R has entities behind the
 // last nibble.
-func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool) {
+func (p *packetWriter) writePart(t *cachedPage, from, to int) (cut pageCut, more bool) {
 	c, four := &p.cache.pages, p.v.store.schema.Codes.Nibble
 	spans, words := c.spansOf(t), c.code.All()[t.at:]
 	p.w.Write(pageSome, pageSomeBits)

@@ -192,7 +192,7 @@ func TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne(t *testing.T) {
 	first := d.at(1, func() { id = d.spawn(3) })
 	second := d.at(2, func() { d.move(id, 4) })
 	d.view.Acked(second.seq)
-	d.view.alone(id.Index)
+	d.view.leavePage(id.Index)
 	d.view.Acked(first.seq)
 	require.EqualValues(t, 2, d.view.ack(id.Index).base)
 }

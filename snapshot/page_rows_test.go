@@ -277,12 +277,12 @@ func TestAcknowledgedUnitIsLinkedNoMore(t *testing.T) {
 	before := d.at(2, func() { d.moveAll(ids, 2) })
 	d.game(3, func() { d.moveAll(ids, 3); d.store.SetGroup(ids[4], 0) })
 	p := d.packet(1000)
-	require.Equal(t, 1, d.view.ties.n)
+	require.Equal(t, 1, d.view.links.n)
 	d.ack(before)
 	require.NotZero(t, d.view.pages[0].members>>ids[4].Index&1, "it has a state of its own: the test shows nothing")
-	require.Equal(t, 1, d.view.ties.n)
+	require.Equal(t, 1, d.view.links.n)
 	d.ack(p)
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 }
 
 // Clients that may see different rows of a page's entities share deltas of them, and no text of the page.

@@ -104,7 +104,7 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 			for i := range v.pages {
 				n += bits.OnesCount64(v.pages[i].members)
 			}
-			w.tied = max(w.tied, v.ties.n)
+			w.tied = max(w.tied, v.links.n)
 		}
 		w.together = max(w.together, n)
 	}
@@ -227,7 +227,7 @@ func (g listGame) requireAlike(t *testing.T, caches int) *listTwin {
 	}
 	for i := range alone.views {
 		require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
-		require.Equal(t, alone.views[i].ties.n, twin.views[i].ties.n, "ties of view %d", i)
+		require.Equal(t, alone.views[i].links.n, twin.views[i].links.n, "ties of view %d", i)
 		for index := range uint32(len(alone.views[i].acks)) {
 			require.Equal(t, alone.views[i].ack(index), twin.views[i].ack(index), "ack state %d of view %d", index, i)
 		}

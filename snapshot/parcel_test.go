@@ -50,7 +50,7 @@ func TestCase28TooLargeUnitIsSplit(t *testing.T) {
 	require.NotZero(t, d.view.Stats().TornGroups)
 	require.True(t, d.view.Synced(), "never stuck")
 	require.Equal(t, 3, d.replica.Len())
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 }
 
 // Groups that change and lose a member in every tick, one of which takes more than
@@ -266,7 +266,7 @@ func TestUnitThatFitsNoPacketIsSplitBesideLinks(t *testing.T) {
 		p := g.packet(228)
 		require.NotNil(t, p)
 		g.deliver(p)
-		require.Equal(t, 1, g.view.ties.n)
+		require.Equal(t, 1, g.view.links.n)
 		for i, id := range g.pair {
 			if g.replica.Entity(id.Index).Tick == s {
 				seen[i]++

@@ -112,13 +112,13 @@ func (v *View) readsAlike(c *refRow) bool {
 	}
 	plan, n := s.schema.Plan(c.row), len(now)
 	v.lanes = append(append(v.lanes[:0], now...), s.refs.lanes[c.at:c.at+n]...)
-	v.blind(plan, v.lanes[:n], s.tick)
-	v.blind(plan, v.lanes[n:], s.tick)
+	v.clearUnseen(plan, v.lanes[:n], s.tick)
+	v.clearUnseen(plan, v.lanes[n:], s.tick)
 	return slices.Equal(v.lanes[:n], v.lanes[n:])
 }
 
-// blind clears the fields of a row that name entities which the client does not see at tick t.
-func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
+// clearUnseen clears the fields of a row that name entities which the client does not see at tick t.
+func (v *View) clearUnseen(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
 		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
 			lanes[lane], lanes[lane+1] = 0, 0

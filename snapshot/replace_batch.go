@@ -103,7 +103,7 @@ func differing(page []uint32, ids []wire.NetworkID, lanes []uint32, n int) (rows
 func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []uint32, want int) {
 	p, number := h.past(row, ids[len(ids)-1].Index, want), ids[0].Index/stripeRows
 	s, n := &p.stripes[number], p.width
-	p.turn(s, number, h.now)
+	p.advanceTo(s, number, h.now)
 	if rows &^= s.rows; rows == 0 {
 		return
 	}
@@ -123,14 +123,14 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 }
 
 // keepRows writes the ages and the old lanes of rows of a stripe, one row behind the other. The rows have three or four lanes.
-func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, rows uint64, page []uint32) {
+func (h *history) keepRows(to []uint32, p *rowLog, s *stripe, number uint32, rows uint64, page []uint32) {
 	n, recent, since := p.width, h.age(s.before), p.since[number*stripeRows:]
 	stride := ageLanes + n
 	if runs := bits.OnesCount64(rows &^ (rows << 1)); 4*runs > bits.OnesCount64(rows) {
 		for left := rows; left != 0; left &= left - 1 {
 			in := bits.TrailingZeros64(left)
 			age := recent
-			if s.others>>in&1 == 0 {
+			if s.rowsBefore>>in&1 == 0 {
 				age = h.age(since[in])
 			}
 			of := to[:stride]
@@ -151,7 +151,7 @@ func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, r
 		}
 		at, left = at[run*stride:], left&(^uint64(0)<<(in+run))
 	}
-	for left := rows &^ s.others; left != 0; left &= left - 1 {
+	for left := rows &^ s.rowsBefore; left != 0; left &= left - 1 {
 		in := bits.TrailingZeros64(left)
 		to[bits.OnesCount64(rows&(1<<in-1))*stride] = h.age(since[in])
 	}
@@ -182,7 +182,7 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.Widths[row])
 	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
 	of := &p.stripes[number]
-	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, stripeRows*stride) || h.next-h.oldest >= uint64(len(h.changes)) {
+	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, stripeRows*stride) || h.next-h.oldest >= uint64(len(h.entries)) {
 		return false
 	}
 	to, recent, others := h.value(h.lane, stripeRows*stride), h.age(of.tick), false
@@ -196,10 +196,10 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 			return true
 		}
 	}
-	p.turn(of, number, h.now)
+	p.advanceTo(of, number, h.now)
 	c := h.addEntry(of, row, number, bits.OnesCount64(rows))
 	c.rows, c.there, of.rows = rows, rows, rows
-	for left, since := rows&^of.others, p.since[number*stripeRows:]; left != 0; left &= left - 1 {
+	for left, since := rows&^of.rowsBefore, p.since[number*stripeRows:]; left != 0; left &= left - 1 {
 		in := bits.TrailingZeros64(left)
 		to[bits.OnesCount64(rows&(1<<in-1))*stride] = h.age(since[in])
 	}

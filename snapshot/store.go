@@ -143,7 +143,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	s.rows.masks[index] = Mask{}
 	s.born[index] = s.tick
 	s.alive.set(index)
-	s.plain(index)
+	s.setDefaults(index)
 	s.touch(index)
 	s.living++
 	id := wire.NetworkID{Index: index, Generation: s.gens[index]}
@@ -290,8 +290,8 @@ func (s *Store) priority(index uint32) int64 {
 	return int64(s.weight[index])
 }
 
-// plain gives a new entity the defaults: the server as its owner, nobody named to write it, and priority 1.
-func (s *Store) plain(index uint32) {
+// setDefaults gives a new entity the defaults: the server as its owner, nobody named to write it, and priority 1.
+func (s *Store) setDefaults(index uint32) {
 	if int(index) < len(s.owners) {
 		s.owners[index] = 0
 	}
@@ -311,7 +311,7 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	}
 	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
 	if s.owners[id.Index] != owner {
-		s.handed(id, owner)
+		s.noteHandover(id, owner)
 		s.owners[id.Index] = owner
 	}
 	return true
@@ -345,18 +345,6 @@ func (s *Store) Changes(yield func(wire.NetworkID) bool) {
 // Deaths returns the entities that were alive before the newest capture and were despawned in it. The slice is the store's own: read
 // it before the next Begin.
 func (s *Store) Deaths() []wire.NetworkID { return s.deaths }
-
-// Recent yields the same entities as Changes.
-func (s *Store) Recent(yield func(id wire.NetworkID) bool) {
-	for w := range s.changed {
-		for word := s.changedOf(w); word != 0; word &= word - 1 {
-			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if s.alive.has(index) && !yield(wire.NetworkID{Index: index, Generation: s.gens[index]}) {
-				return
-			}
-		}
-	}
-}
 
 // Since returns the tick of the capture that gave a present row its value, tick.None for a row that the entity lacks.
 func (s *Store) Since(id wire.NetworkID, row int) tick.Tick {

@@ -133,7 +133,7 @@ func TestHistoryGrowsAtOnce(t *testing.T) {
 		}
 		s.Commit()
 		if now > 3 {
-			changes[len(s.past.changes)], lanes[len(s.past.lanes)] = true, true
+			changes[len(s.past.entries)], lanes[len(s.past.lanes)] = true, true
 		}
 	}
 	require.LessOrEqual(t, len(changes), 2)

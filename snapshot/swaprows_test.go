@@ -95,7 +95,7 @@ func (p *swapped) same() {
 	require.Equal(p.t, a.rows.pages, b.rows.pages)
 	h, i := &a.past, &b.past
 	require.Equal(p.t, h.rows, i.rows)
-	require.Equal(p.t, h.changes, i.changes)
+	require.Equal(p.t, h.entries, i.entries)
 	require.Equal(p.t, [...]uint64{h.next, h.oldest, h.lane, h.firstLane, h.evicted}, [...]uint64{i.next, i.oldest, i.lane, i.firstLane, i.evicted})
 	require.Equal(p.t, []int{len(h.lanes), h.beside, int(h.horizon)}, []int{len(i.lanes), i.beside, int(i.horizon)})
 	for k := h.oldest; k < h.next; k++ { // room that no row has taken yet is nobody's
@@ -148,7 +148,7 @@ func TestRowsInOnePassNeedRoom(t *testing.T) {
 	const many = 4 * pageRows
 	for name, full := range map[string]func(h *history){
 		"nothing is full": func(*history) {},
-		"changes":         func(h *history) { h.oldest = h.next - uint64(len(h.changes)) },
+		"changes":         func(h *history) { h.oldest = h.next - uint64(len(h.entries)) },
 		"lanes":           func(h *history) { h.firstLane = h.lane + stripeRows*5 - 1 - uint64(len(h.lanes)) },
 		"in one piece":    func(h *history) { h.lane += -h.lane&uint64(len(h.lanes)-1) - stripeRows*4 + 1; h.firstLane = h.lane },
 	} {

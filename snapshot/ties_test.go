@@ -134,7 +134,7 @@ func TestPickedItemIsNeverSeenTwiceOrNotAtAll(t *testing.T) {
 			}
 			require.Zero(t, lying())
 			require.Zero(t, d.view.Stats().TornGroups)
-			require.Zero(t, d.view.ties.n, "what is acknowledged is not tied")
+			require.Zero(t, d.view.links.n, "what is acknowledged is not tied")
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestMemberThatChangesGroupsIsLinkedToBoth(t *testing.T) {
 		require.Equal(t, 4, d.x(item))
 	})
 	require.Equal(t, uint32(102), d.health(bag))
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 }
 
 // Another entity at the index of a dead member tells of the death: so it comes
@@ -217,7 +217,7 @@ func TestReplacementComesWithTheGroup(t *testing.T) {
 		require.Equal(t, d.there(next), d.health(bag) == 1)
 	})
 	require.True(t, d.there(next))
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	require.True(t, d.view.Synced())
 }
 
@@ -234,23 +234,23 @@ func TestChangesThatLinkNothing(t *testing.T) {
 	})
 	d.flush(100, nil)
 	d.game(2, func() { d.store.SetGroup(left, 0) })
-	require.Zero(t, d.view.ties.n, "the client has all of it")
+	require.Zero(t, d.view.links.n, "the client has all of it")
 	d.game(3, func() { d.store.Despawn(left) })
-	require.Zero(t, d.view.ties.n, "it was in no group")
+	require.Zero(t, d.view.links.n, "it was in no group")
 	d.flush(100, nil)
 	d.game(4, func() { unsent = d.spawn(4); d.store.SetGroup(unsent, 5) })
 	d.game(5, func() { d.store.Despawn(unsent) })
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	d.game(6, func() { d.move(kept, 9); d.store.SetGroup(kept, 6) })
-	require.Equal(t, 1, d.view.ties.n)
+	require.Equal(t, 1, d.view.links.n)
 	d.view.Keep(kept)
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	d.flush(100, nil)
 	d.game(7, func() { d.store.Despawn(kept); d.setHealth(bag, 1) })
-	require.Equal(t, 1, d.view.ties.n, "now it is owed")
+	require.Equal(t, 1, d.view.links.n, "now it is owed")
 	d.flush(100, nil)
 	require.False(t, d.there(kept))
-	require.Zero(t, d.view.ties.n)
+	require.Zero(t, d.view.links.n)
 	require.True(t, d.view.Synced())
 }
 
@@ -271,7 +271,7 @@ func TestEntityHiddenBeforeItJoinedDelaysNothing(t *testing.T) {
 	require.NotNil(t, d.packet(100), "it is lost")
 	d.game(3, func() { d.setHealth(bag, 7) })
 	d.flush(100, nil)
-	require.Equal(t, 1, d.view.ties.n, "what makes it look for ties")
+	require.Equal(t, 1, d.view.links.n, "what makes it look for ties")
 	require.Equal(t, uint32(7), d.health(bag))
 }
 
@@ -333,7 +333,7 @@ func TestSharedListsLeaveOutLinkedEntities(t *testing.T) {
 		d[0].moveAll(ids, 7)
 	})
 	d[1].view.Observe()
-	require.Equal(t, 1, d[1].view.ties.n)
+	require.Equal(t, 1, d[1].view.links.n)
 	for _, i := range []int{0, 1} {
 		d[i].flush(200, func() {
 			if x := d[i].x(ids[20]); x == 7 {
@@ -358,7 +358,7 @@ func TestCopiedListLeavesOutLinkedEntities(t *testing.T) {
 		d[1].view.hideForAMoment(left)
 		for i := range d {
 			require.NotNil(t, d[i].packet(1000), "it is lost")
-			require.Equal(t, i, d[i].view.ties.n)
+			require.Equal(t, i, d[i].view.links.n)
 		}
 		d[0].game(7, func() { d[0].moveAll(ids, 7) })
 		d[1].view.Observe()
@@ -399,7 +399,7 @@ func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 		}
 		d.store.Commit()
 		d.view.Observe()
-		most = max(most, d.view.ties.n)
+		most = max(most, d.view.links.n)
 		for n := d.view.Write(buf, d.seq+1); n > 0; n = d.view.Write(buf, d.seq+1) {
 			if d.seq++; s%3 == 0 { // the others are lost
 				d.view.Acked(d.seq)
@@ -415,5 +415,5 @@ func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 	}
 	require.Greater(t, most, 20)
 	alloctest.Zero(t, 100, step)
-	require.LessOrEqual(t, len(d.view.ties.nodes), tiesEach*len(d.view.ties.first)+1)
+	require.LessOrEqual(t, len(d.view.links.nodes), linksEach*len(d.view.links.first)+1)
 }

@@ -39,9 +39,9 @@ type View struct {
 
 	plan     sendPlan
 	urged    urged
-	ties     groupLinks
+	links    groupLinks
 	starved  starvedGroup
-	portions []visibleGroupSize // by members.number
+	portions []visibleGroupSize // by groupMembers.number
 }
 
 // clientSight is the entities and components that the client may see.
@@ -174,8 +174,8 @@ func (v *View) grow() {
 	if !v.overrides.usual.IsZero() {
 		v.overrides.growUsual(v.store)
 	}
-	if len(v.ties.first) > 0 {
-		v.ties.reserve(n, cap(v.acks))
+	if len(v.links.first) > 0 {
+		v.links.reserve(n, cap(v.acks))
 	}
 }
 
@@ -211,7 +211,7 @@ func (v *View) observe() {
 		v.refreshRefs()
 	}
 	for _, index := range s.reshaped {
-		v.alone(index)
+		v.leavePage(index)
 	}
 	for _, id := range s.deaths {
 		v.died(id)
@@ -225,10 +225,10 @@ func (v *View) observe() {
 	masked := len(v.overrides.rows) > 0
 	if masked {
 		v.reshape()
-		v.lacks()
+		v.markVisibleChanges()
 	}
 	if len(s.groups.left) > 0 {
-		v.left()
+		v.linkDepartures()
 	}
 	if masked || len(s.words) == 0 {
 		return
@@ -250,7 +250,7 @@ func (v *View) observe() {
 func (v *View) wait(index uint32) {
 	v.unsent.set(index)
 	v.waits = true
-	v.ties.changes++
+	v.links.changes++
 }
 
 // Repeat puts entities back into unsent that were sent before a tick and are neither acknowledged nor lost. It uses a budget that is
@@ -338,7 +338,7 @@ func (v *View) Share() {
 	v.shares = true
 	for id := range v.store.All {
 		if v.Visible(id) {
-			v.meet(id.Index)
+			v.noteMet(id.Index)
 		}
 	}
 }

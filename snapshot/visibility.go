@@ -21,7 +21,7 @@ type Interest interface {
 // Show lets the client see an entity. The first record is full, whatever the client had before. Between Begin and Commit the call
 // takes effect with the commit, as all calls about sight do.
 func (v *View) Show(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: orderShow, id: id}) {
+	if v.deferCall(deferredCall{what: callShow, id: id}) {
 		return
 	}
 	if v.store.Alive(id) && !v.Visible(id) {
@@ -34,7 +34,7 @@ func (v *View) Show(id wire.NetworkID) {
 // An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Between Begin and
 // Commit, Visible still returns the state before the call.
 func (v *View) Hide(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: orderHide, id: id}) {
+	if v.deferCall(deferredCall{what: callHide, id: id}) {
 		return
 	}
 	switch {
@@ -42,7 +42,7 @@ func (v *View) Hide(id wire.NetworkID) {
 		v.noteHidden(id.Index, true)
 		v.end(id.Index, v.next())
 	case v.Keeps(id):
-		v.owe(id.Index, v.next())
+		v.scheduleWithGroup(id.Index, v.next())
 	}
 }
 
@@ -67,7 +67,7 @@ func (v *View) noteHidden(index uint32, all bool) {
 // Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent until Show.
 // The client removes the entity when it despawns or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	if v.deferCall(deferredCall{what: orderKeep, id: id}) {
+	if v.deferCall(deferredCall{what: callKeep, id: id}) {
 		return
 	}
 	if !v.Visible(id) {
@@ -80,14 +80,14 @@ func (v *View) Keep(id wire.NetworkID) {
 	}
 	v.leave(id.Index, v.next())
 	v.unsent.unset(id.Index)
-	v.untie(id.Index)
+	v.endAllLinks(id.Index)
 	v.retained.set(id.Index)
 }
 
 // ShowNew sets whether the client sees new entities at once, which is the default, or only after Show. Between Begin and Commit, new
 // entities of that tick are seen only if both the old and the new setting are true.
 func (v *View) ShowNew(show bool) {
-	if v.deferCall(deferredCall{what: orderShowNew, show: show}) { // false: it has observed the newest commit, with its new entities
+	if v.deferCall(deferredCall{what: callShowNew, show: show}) { // false: it has observed the newest commit, with its new entities
 		v.hideNew = v.hideNew || !show
 		return
 	}
@@ -96,7 +96,7 @@ func (v *View) ShowNew(show bool) {
 
 // ShowAll resets the client's sight: it sees every entity, also later ones, with all components and the normal weight.
 func (v *View) ShowAll() {
-	if v.deferCall(deferredCall{what: orderShowAll}) {
+	if v.deferCall(deferredCall{what: callShowAll}) {
 		return
 	}
 	v.ShowNew(true)
@@ -150,7 +150,7 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.visible.set(id.Index)
 	v.wait(id.Index)
 	if v.shares {
-		v.meet(id.Index)
+		v.noteMet(id.Index)
 	}
 }
 
@@ -160,7 +160,7 @@ func (v *View) died(id wire.NetworkID) {
 	case v.Visible(id):
 		v.end(id.Index, v.store.tick)
 	case v.Keeps(id):
-		v.owe(id.Index, v.store.tick)
+		v.scheduleWithGroup(id.Index, v.store.tick)
 	}
 }
 
@@ -173,14 +173,14 @@ func (v *View) end(index uint32, t tick.Tick) {
 	v.leave(index, t)
 	if v.lifetimes[index].shown == 0 {
 		v.unsent.unset(index)
-		v.untie(index)
+		v.endAllLinks(index)
 		return
 	}
 	if unseen {
-		v.due(index, t)
+		v.scheduleDespawn(index, t)
 		return
 	}
-	v.owe(index, t)
+	v.scheduleWithGroup(index, t)
 }
 
 // unseen reports whether an entity that leaves sight at tick t came into sight too late to be sent, and was out of sight before. The
@@ -206,17 +206,17 @@ func (v *View) leave(index uint32, t tick.Tick) {
 
 // forget drops the baseline of an index.
 func (v *View) forget(index uint32) {
-	v.alone(index).dropBase()
+	v.leavePage(index).dropBase()
 }
 
-// owe makes a despawn due. It must share a packet with everything that the client lacks of the entity's group.
-func (v *View) owe(index uint32, t tick.Tick) {
-	v.due(index, t)
+// scheduleWithGroup makes a despawn due. It must share a packet with everything that the client lacks of the entity's group.
+func (v *View) scheduleWithGroup(index uint32, t tick.Tick) {
+	v.scheduleDespawn(index, t)
 	v.bind(index, t)
 }
 
-// due makes a despawn due, without its group.
-func (v *View) due(index uint32, t tick.Tick) {
+// scheduleDespawn makes a despawn due, without its group.
+func (v *View) scheduleDespawn(index uint32, t tick.Tick) {
 	v.retained.unset(index)
 	v.lifetimes[index].ended = t
 	v.despawnOwed.set(index)
@@ -321,15 +321,15 @@ type deferredCall struct {
 type callKind uint8
 
 const (
-	orderShow callKind = iota
-	orderHide
-	orderKeep
-	orderRows
-	orderWeight
-	orderAgain
-	orderBands
-	orderShowNew
-	orderShowAll
+	callShow callKind = iota
+	callHide
+	callKeep
+	callRows
+	callWeight
+	callAgain
+	callBands
+	callShowNew
+	callShowAll
 )
 
 // deferCall stores a call until the commit and returns true, if a capture is open. Otherwise it observes the newest commit and returns
@@ -347,23 +347,23 @@ func (v *View) deferCall(o deferredCall) bool {
 func (v *View) applyDeferred() {
 	for i := range v.deferred {
 		switch o := &v.deferred[i]; o.what {
-		case orderShow:
+		case callShow:
 			v.Show(o.id)
-		case orderHide:
+		case callHide:
 			v.Hide(o.id)
-		case orderKeep:
+		case callKeep:
 			v.Keep(o.id)
-		case orderRows:
+		case callRows:
 			v.SetRows(o.id, o.rows)
-		case orderBands:
+		case callBands:
 			v.SetBands(o.id, o.rows)
-		case orderWeight:
+		case callWeight:
 			v.SetWeight(o.id, o.weight)
-		case orderAgain:
+		case callAgain:
 			v.Again(o.id)
-		case orderShowNew:
+		case callShowNew:
 			v.ShowNew(o.show)
-		case orderShowAll:
+		case callShowAll:
 			v.ShowAll()
 		}
 	}

@@ -78,9 +78,9 @@ type packetWriter struct {
 	gapContext int
 	// partial tells that messages or the budget took a part of the packet. Then a record that does not fit may fit the next packet.
 	partial bool
-	// tied tells that there are group links. Then room is reserved for atomic units: waiting entries of sentPacket, ending bits of
+	// linked tells that there are group links. Then room is reserved for atomic units: waiting entries of sentPacket, ending bits of
 	// despawns, and kept bits of records. headed is the bits between them: the end of the despawns and the head of the lists.
-	tied                          bool
+	linked                        bool
 	waiting, ending, kept, headed int
 	split                         bool // a group is written entity by entity beside units
 	filled                        bool // a page of large records did not fit: the packet is full
@@ -156,7 +156,7 @@ func (p *packetWriter) writePayload() {
 	starved := v.starved.index != 0 && p.beginsWithStarved()
 	if !starved {
 		p.chooseRefs()
-		if v.ties.n > 0 {
+		if v.links.n > 0 {
 			p.chooseUnits()
 		}
 		if v.anyDespawnOwed {
@@ -168,7 +168,7 @@ func (p *packetWriter) writePayload() {
 	p.writeListsHead()
 	room := !p.refers || p.writeListed()
 	p.last = 0
-	if p.tied {
+	if p.linked {
 		p.writeUnits()
 	}
 	if starved {
@@ -223,14 +223,14 @@ func (p *packetWriter) writeDespawns() {
 				continue // ended after this tick's first packet: sent in the next tick
 			}
 			if p.limitDespawn(index, plain); !p.fits(func() { p.despawn(index) }) {
-				if plain = 0; !p.tied {
+				if plain = 0; !p.linked {
 					return
 				}
 				continue
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
-			v.alone(index)
+			v.leavePage(index)
 			v.acks[index].went = p.s
 			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % format.PageEntities), word: index / format.PageEntities, despawn: true})
 			v.stats.Despawns++
@@ -249,7 +249,7 @@ func (p *packetWriter) despawn(index uint32) {
 // writeEntity writes an entity, with its group or unit, and reports whether there was room.
 func (p *packetWriter) writeEntity(index uint32) bool {
 	m := p.v.groupOf(index)
-	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
+	if p.v.links.n > 0 && (m != nil || p.v.links.has(index)) {
 		if done, wrote := p.writeUnit(index); done {
 			return wrote
 		}
@@ -347,11 +347,11 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if mask.Overlaps(s.schema.Whole) {
 		whole = p.changedWhole(index, base, mask.Intersect(shown))
 	}
-	before, known := p.before(index, &ack)
+	previous, known := p.previous(index, &ack)
 	if !known {
 		return
 	}
-	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, before, whole); p.cache.deltas.entries[r.delta].none {
+	if r.delta = p.cache.deltas.get(s, index, mask.Intersect(shown), base, previous, whole); p.cache.deltas.entries[r.delta].none {
 		return
 	}
 	r.base, r.whole = base, mask.Minus(shown).Minus(s.schema.Tags).Union(whole)
@@ -360,9 +360,9 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	r.explicit = !r.same || !r.known
 }
 
-// before returns T' of a record, tick.None if there is none. In a list with N, T' is N if the entity has a record of N. Elsewhere T'
+// previous returns T' of a record, tick.None if there is none. In a list with N, T' is N if the entity has a record of N. Elsewhere T'
 // is the tick that T's own record was coded against. known is false if the server cannot tell which of them the client uses.
-func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known bool) {
+func (p *packetWriter) previous(index uint32, ack *ackState) (t tick.Tick, known bool) {
 	switch g := p.page; {
 	case !p.inList:
 	case p.near != tick.None && g.nearOf>>(index%format.PageEntities)&1 != 0:
@@ -372,12 +372,12 @@ func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known b
 	case ack.base != g.ref: // the ack state has the span of another record than that of R
 		return tick.None, false
 	}
-	return p.v.store.own(ack.base, ack.span), true
+	return p.v.store.previousOf(ack.base, ack.span), true
 }
 
-// own returns the tick that the record of base was coded against, span ticks before it. It returns tick.None if that tick cannot be T'
+// previousOf returns the tick that the record of base was coded against, span ticks before it. It returns tick.None if that tick cannot be T'
 // now.
-func (s *Store) own(base tick.Tick, span uint16) tick.Tick {
+func (s *Store) previousOf(base tick.Tick, span uint16) tick.Tick {
 	if span == 0 || s.tick-base+tick.Tick(span) >= s.cfg.Window {
 		return tick.None
 	}
@@ -446,9 +446,9 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 		case !v.unsent.has(index): // written before, with its group
 		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
 			v.plan.took(index) // sent with its despawns, or in the next tick
-		case !p.writeEntity(index) && !p.passes(index):
+		case !p.writeEntity(index) && !p.leavesOut(index):
 			v.cursor = index
-			p.refused(index)
+			p.noteNoRoom(index)
 			return false
 		}
 		if p.split {
@@ -559,7 +559,7 @@ func (p *packetWriter) writeRows(r *record) {
 		switch {
 		case s.schema.Refs.Has(row):
 			v.lanes = append(v.lanes[:0], lanes...)
-			v.blind(plan, v.lanes, p.s)
+			v.clearUnseen(plan, v.lanes, p.s)
 			plan.WriteRow(&p.w, v.lanes)
 		case p.cache.packs && !s.schema.Tailed.Has(row):
 			plan.WritePacked(&p.w, s.packedRow(r.index, row))
@@ -604,7 +604,7 @@ func (p *packetWriter) recordSent(r *record) {
 
 // groupSent notes that the packet has a group of n records.
 func (p *packetWriter) groupSent(g sentGroup, n int) {
-	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.large(g.rows)
+	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.largeRows(g.rows)
 	p.v.sentAt(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
 	p.sent.records += n
 }

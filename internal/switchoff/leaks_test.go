@@ -6,7 +6,7 @@ func leaks() []mutation {
 	const games, owes = "TestNothingHiddenChangesAByte", "TestEntityHiddenAtItsSpawnNeedsNoDespawn"
 	return []mutation{
 		change("leaks", "the death of a hidden entity is told", games,
-			"snapshot/visibility.go", "case v.Keeps(id):\n\t\tv.owe(id.Index, v.store.tick)", "default:\n\t\tv.owe(id.Index, v.store.tick)"),
+			"snapshot/visibility.go", "case v.Keeps(id):\n\t\tv.scheduleWithGroup(id.Index, v.store.tick)", "default:\n\t\tv.scheduleWithGroup(id.Index, v.store.tick)"),
 		change("leaks", "a hidden component's change makes an empty record", games,
 			"snapshot/component_visibility.go", "changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])", "v.dropUnseen(w, changed&v.overrides.masked[w])"),
 		change("leaks", "hidden members make what a client sees of a group too large", games,

@@ -9,20 +9,20 @@ func pages() []mutation {
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/sent.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
+			"snapshot/page_refs.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/sent.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
+			"snapshot/page_refs.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/sent.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
+			"snapshot/page_refs.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/sent.go", "g.ref != tick.None && t-g.ref <= format.MaxNear", "g.ref != tick.None"),
+			"snapshot/page_refs.go", "g.ref != tick.None && t-g.ref <= format.MaxNear", "g.ref != tick.None"),
 
 		change("pages", "an older N than the one there is takes its place", complete,
-			"snapshot/sent.go", "t > g.near && t < g.ref", "t < g.ref"),
+			"snapshot/page_refs.go", "t > g.near && t < g.ref", "t < g.ref"),
 		change("pages", "a list is continued over a page that forgot R", "TestAListEndsBeforeAPageThatForgotR",
 			"snapshot/list.go", "!p.v.recent.has(l.ref) || ", ""),
 		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
-			"snapshot/sent.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
+			"snapshot/page_refs.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
 		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
 			"snapshot/acked.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
@@ -70,7 +70,7 @@ func pages() []mutation {
 		change("pages", "a page that is cut in its last four has an end", parts,
 			"snapshot/page_cache.go", "return cut, left != 0\n", "return cut, true\n"),
 		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
-			"snapshot/sent.go", "g.even && t%2 != 0", "false && t%2 != 0"),
+			"snapshot/page_refs.go", "g.even && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 

@@ -104,8 +104,8 @@ func hiddenComponents() []mutation {
 		change("sight", "an echo tells of a hidden component", "TestEchoDoesNotShowHiddenRows",
 			"snapshot/overrides.go", "v.store.changedRows(id, v.rowsOf(id.Index)).Intersect(v.Rows(id))", "v.store.ChangedRows(id)"),
 		change("sight", "a member that leaves its group is tied for what is hidden of it", "TestGroupDoesNotShowHiddenRows",
-			"snapshot/view.go", "\t\tv.lacks()\n\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n",
-			"\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.left()\n\t}\n\tif masked {\n\t\tv.lacks()\n\t}\n"),
+			"snapshot/view.go", "\t\tv.markVisibleChanges()\n\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.linkDepartures()\n\t}\n",
+			"\t}\n\tif len(s.groups.left) > 0 {\n\t\tv.linkDepartures()\n\t}\n\tif masked {\n\t\tv.markVisibleChanges()\n\t}\n"),
 		change("sight", "a rule about what an entity lacks makes a record", "TestHidingAMissingRowIsSilent",
 			"snapshot/component_visibility.go", "if was.Differ(rows).Overlaps(v.store.rows.masks[index]) {", "{"),
 	}
